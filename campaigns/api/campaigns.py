@@ -130,7 +130,8 @@ class NewCampaign(Tagged):
         allow_null=True,
         min_value=1,
         max_value=LONGEST_LIMIT_S,
-        help_text="Side by side: seconds for all arms. Default: 60, 10 an arm, or 18 rounds.",
+        help_text="Side by side: seconds for all arms. Default: 60, 10 an arm, or 18 rounds. "
+        "Stages take their own time.",
     )
     until_settled = serializers.BooleanField(
         default=True, help_text="Side by side: end as soon as the answer is clear."

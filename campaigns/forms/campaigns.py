@@ -123,7 +123,7 @@ class CampaignForm(forms.Form):
         required=False,
         label="Measure at most",
         help_text="All arms of a plan together. Leave empty for 60 s, 10 s an arm, "
-        "or 18 rounds at a low rate.",
+        "or 18 rounds at a low rate. Stages take their own time.",
     )
     until_settled = forms.BooleanField(
         required=False,

@@ -6,6 +6,8 @@ import pytest
 
 from tests.injector.forked import FORKED, OURS, Nursery, Program, started
 from workers.echo.tls import ensure_certificate
+from workers.injector import rounds
+from workers.injector.rounds import Rounds
 
 
 @pytest.fixture(scope="session")
@@ -42,3 +44,22 @@ def program(request):
         each.process.wait()
         for pipe in (each.process.stdin, each.process.stdout, each.process.stderr):
             pipe.close()
+
+
+@pytest.fixture
+def short_trial(monkeypatch):
+    monkeypatch.setattr(rounds, "TRIAL_S", 0.5)
+    monkeypatch.setattr(rounds, "_STAGE_S", 0.5)
+
+
+@pytest.fixture
+def pools(monkeypatch):
+    """How many connections each arm has at the beginning of each round."""
+    seen, play = [], Rounds._play_round
+
+    def noted(self, *given, **named):
+        seen.append([arm.n_connections for arm in self._arms])
+        return play(self, *given, **named)
+
+    monkeypatch.setattr(Rounds, "_play_round", noted)
+    return seen

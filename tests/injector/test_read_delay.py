@@ -100,6 +100,22 @@ def test_only_the_attempt_that_was_chosen_is_timed(connected):
 
 
 @sockets
+def test_attempts_that_share_a_connection_have_the_stamp_of_what_is_read_at_once(connected):
+    ours, theirs = connected
+    connection, (one, other, gone) = Connection(ours), [Worker() for _ in range(3)]
+    sample = ReadSample(is_on=True)
+    for began, worker in enumerate((one, other, gone), 1):
+        worker.began = began
+        sample.time(worker, connection)
+    gone.began = 9
+    theirs.sendall(b"replies")
+    assert connection.recv(10) == b"replies"
+    looked = [worker.request.recorder.looked for worker in (one, other, gone)]
+    assert [list(each) for each in looked] == [[1], [2], []]
+    assert looked[0][1] == looked[1][2]
+
+
+@sockets
 def test_all_are_timed_at_first_and_fewer_the_more_there_are(connected):
     connection, worker = Connection(connected[0]), Worker()
     sample = ReadSample(is_on=True)

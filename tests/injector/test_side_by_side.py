@@ -16,19 +16,12 @@ from tests.injector.test_cli import run
 from tests.injector.test_contract import fault, whole_order
 from workers.injector import rounds
 from workers.injector.arms_run import run_arms
-from workers.injector.rounds import Rounds
 
 OPEN = {"model": "open", "rate_per_s": 100, "duration_s": 60}
 
 
-@pytest.fixture
-def short_trial(monkeypatch):
-    monkeypatch.setattr(rounds, "TRIAL_S", 0.5)
-    monkeypatch.setattr(rounds, "_STAGE_S", 0.5)
-
-
-def arms_order(*ports, load=None, limit_s=2, modes=(), **turns):
-    orders = [whole_order(port, load=load or OPEN) for port in ports]
+def arms_order(*ports, load=None, limit_s=2, modes=(), plan=(), **turns):
+    orders = [whole_order(port, load=load or OPEN, plan=dict(plan)) for port in ports]
     names = ("plan", "endpoint", "connection_mode", "secrets")
     arms = [{name: order[name] for name in names if name in order} for order in orders]
     for arm, mode in zip(arms, modes, strict=False):
@@ -55,8 +48,10 @@ def heard(order, program):
 @pytest.mark.parametrize(
     "load",
     [OPEN, OPEN | {"distribution": "exponential"}, {"model": "closed", "connections": 3,
-     "duration_s": 60}, {"model": "over", "requests": 60, "over_s": 0.6}],
-    ids=["even", "random", "closed", "over"],
+     "duration_s": 60}, {"model": "over", "requests": 60, "over_s": 0.6},
+     {"model": "open", "distribution": "uniform", "uniform_min_s": 0.002, "uniform_max_s": 0.018,
+      "requests": 6000}],
+    ids=["even", "random", "closed", "over", "gaps"],
 )  # fmt: skip
 def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program, load):
     # A trial on a busy machine would choose longer turns, of which few are over in time.
@@ -107,19 +102,6 @@ def test_a_stop_ends_it_and_what_was_seen_is_told(program):
     end = ArmsEnd.from_json(lines[-1])
     assert (status, end.outcome, end.reason) == (0, "stopped", "user")
     assert end.arms[0].totals["started"] + end.arms[1].totals["started"] == server.n_requests
-
-
-@pytest.fixture
-def pools(monkeypatch):
-    """How many connections each arm has at the beginning of each round."""
-    seen, play = [], Rounds._play_round
-
-    def noted(self, *given, **named):
-        seen.append([len(arm.load.workers) for arm in self._arms])
-        return play(self, *given, **named)
-
-    monkeypatch.setattr(Rounds, "_play_round", noted)
-    return seen
 
 
 def measured(*ports, **more):
@@ -207,6 +189,43 @@ def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_tria
     assert run.end.arms[1].totals["connections_opened"] == new.n_requests
 
 
+def test_all_arms_of_a_round_are_at_the_same_stage_and_go_on_to_the_last(short_trial):
+    """Also where it is settled long before."""
+    stages = [{"duration_s": 0.6, "from_per_s": rate, "to_per_s": rate} for rate in (100, 200, 100)]
+    more = {"load": {"model": "open", "stages": stages}, "slice_s": 0.1, "may_lower_rate": False}
+    with scripted(after(0.001)) as one, scripted(after(0.02)) as other:
+        run = measured(one.port, other.port, limit_s=20, until_settled=True, **more)
+    assert run.comparisons[0].is_settled
+    sent = [tuple(arm.n for arm in each.arms) for each in run._rounds]
+    assert sent == [(10, 10)] * 6 + [(20, 20)] * 6 + [(10, 10)] * 6
+
+
+def test_connections_that_arrive_are_new_for_each_request(short_trial):
+    load = OPEN | {"arrival_unit": "connection"}
+    with scripted(always(OK_REPLY)) as one, scripted(always(OK_REPLY)) as other:
+        run = measured(one.port, other.port, load=load, limit_s=1)
+    for arm, server in zip(run.end.arms, (one, other), strict=True):
+        assert arm.totals["ok"] == server.n_requests == server.n_connections
+
+
+def test_users_of_each_arm_have_their_own_rows_and_cookies(short_trial):
+    """As alone: a session keeps its row, and hears nothing of what another arm's server says."""
+    plan = {"session": {"cookies": True}, "variables": {"csv": "id\n1\n2\n3\n4\n"}}
+    plan["steps"] = [{"method": "GET", "path": "/${id}"}]
+
+    def naming(name):
+        return always(OK_REPLY.replace(b"\r\n\r\n", b"\r\nSet-Cookie: at=%s\r\n\r\n" % name))
+
+    load = {"model": "closed", "connections": 2, "duration_s": 60}
+    with scripted(naming(b"one")) as one, scripted(naming(b"other")) as other:
+        run = measured(one.port, other.port, load=load, plan=plan, slice_s=0.1)
+    assert run.end.rounds > 0
+    for name, server in ((b"one", one), (b"other", other)):
+        assert {each.split()[1] for each in server.requests} == {b"/1", b"/2"}
+        without = [each for each in server.requests if b"Cookie: at=%s\r\n" % name not in each]
+        assert len(without) == 2, "the first request of each user"
+
+
 def test_failures_are_told_of_their_round_and_their_arm(short_trial):
     def failing(sock, server):
         while server.read_request(sock) is not None:
@@ -254,7 +273,8 @@ def test_the_command_line_says_which_is_slower_first():
         ("--against http://127.0.0.1:1/ --report ab", "--report is for one address"),
         ("--against http://127.0.0.1:1/ --threshold p95<3ms", "--threshold is for one address"),
         ("--against http://127.0.0.1:1/ --exactly 3 --at-most 4", "exclude each other"),
-        ("--against http://127.0.0.1:1/ --stages 5:2", "--against: Stages cannot be cut"),
+        ("--against http://127.0.0.1:1/ --stages 5:2-9", "--against: A load that only rises"),
+        ("--against http://127.0.0.1:1/ --stages 5:2 --at-most 9", "The stages say when it ends"),
         ("--against http://127.0.0.1:1/ --exactly 0.2", "limit_s must be from 1"),
         ("--against 127.0.0.1", "is not an address"),
     ],

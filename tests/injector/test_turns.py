@@ -6,6 +6,8 @@ import pytest
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, Model
+from campaigns.domain.plan.stages import Stage
+from campaigns.domain.plan.turns import load_at_rate, slowest_share
 from workers.injector.order import ArmsOrder, Refusal
 from workers.injector.trial import Pace, next_pace, whole_length_s
 from workers.injector.turn_loads import ArrivalsInTurns
@@ -26,9 +28,16 @@ def in_turns(load, turns):
     return list(found)
 
 
-@pytest.mark.parametrize("distribution", ["deterministic", "exponential"])
-def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(distribution):
-    load = Load(model=Model.OPEN, rate_per_s=200, duration_s=10, distribution=distribution)
+@pytest.mark.parametrize(
+    "more",
+    [{"rate_per_s": 200, "duration_s": 10},
+     {"rate_per_s": 200, "duration_s": 10, "distribution": "exponential"},
+     {"uniform_min_s": 0.001, "uniform_max_s": 0.009, "requests": 2000, "distribution": "uniform"},
+     {"stages": (Stage(0.2, 100, 300), Stage(1, 200, 200))}],
+    ids=["even", "random", "gaps", "stages"],
+)  # fmt: skip
+def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(more):
+    load = Load(model=Model.OPEN, **more)
     turns = [turn_at(1000, 0), turn_at(1300, 100), turn_at(1400, 200)]
     sent = in_turns(load, turns)
     alone = [due for _, due in arrivals.schedule(load, seed=3) if due < 300 * MS]
@@ -37,6 +46,15 @@ def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(distribu
     assert [due for _, due in sent] == put_off
     assert [number for number, _ in sent] == list(range(len(alone)))
     assert sum(turn.n_begun for turn in turns) == len(alone)
+
+
+def test_gaps_and_stages_keep_their_proportions_where_the_rate_is_lower():
+    load = Load(model=Model.OPEN, distribution="uniform", uniform_min_s=0.01, uniform_max_s=0.03)
+    slower = load_at_rate(load, 25)
+    assert (slower.uniform_min_s, slower.uniform_max_s) == (0.02, 0.06)
+    load = Load(model=Model.OPEN, stages=(Stage(5, 100, 40), Stage(5, 20, 20)))
+    assert load_at_rate(load, 50).stages == (Stage(5, 50, 20), Stage(5, 10, 10))
+    assert Pace.first(100, slowest_share=slowest_share(load)).slice_s == 0.5, "ten at 20/s"
 
 
 def test_arrivals_go_on_with_the_next_turn():
@@ -148,6 +166,14 @@ def test_slow_replies_get_a_pause_if_it_is_shorter_than_the_turn():
     assert (still.slice_s, still.gap_s) == (0.2, 0.1)
 
 
+def test_no_pause_is_longer_than_a_turn_where_the_load_says_how_long_it_takes():
+    """Stages would else outlast the limit, and the last of them be left out."""
+    spilling = [round_of(arm_of(), arm_of(15))] * 5
+    assert next_pace(Pace.first(200, 0.1), spilling, 0.4).gap_s > 0.4
+    kept = next_pace(Pace.first(200, 0.1, keeps_time=True), spilling, 0.4)
+    assert (kept.gap_s, kept.rate_per_s) == (0, 100)
+
+
 def test_a_reply_that_had_come_in_its_turn_has_not_spilled_though_it_was_read_late():
     recorder = TurnRecorder(0, 10, is_scheduled=True, turns=Turns())
     recorder._turns.add(turn_at(0, 0, n_begun=2), is_measured=True)
@@ -201,7 +227,8 @@ def test_turns_of_a_closed_load_grow_until_they_hold_ten():
 def order_of(load=None, turns=None, **plan):
     load = load or {"model": "open", "rate_per_s": 50, "duration_s": 5}
     plan = {"steps": [{"method": "GET", "path": "/"}], "load": load, **plan}
-    endpoint = {"scheme": "http", "host": "127.0.0.1", "port": 8080}
+    scheme = "ws" if "exchange" in plan else "http"
+    endpoint = {"scheme": scheme, "host": "127.0.0.1", "port": 8080}
     arm = {"endpoint": endpoint, "plan": plan, "connection_mode": "new"}
     return {"protocol": 2, "arms": [arm, arm], "policy": {"allow": []}, "turns": turns or {}}
 
@@ -211,10 +238,19 @@ def order_of(load=None, turns=None, **plan):
     [
         (order_of({"model": "window", "low": 1, "high": 2, "requests": 5}), "A window"),
         (order_of({"model": "open", "stages": [
-            {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "Stages"),
+            {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "only rises"),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
-        (order_of(session={"cookies": True}), "Sessions"),
-        (order_of(http_version="2"), "HTTP/2"),
+        (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
+                  session={"calls_per_session": 21}), "More than 20 requests"),
+        (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
+                  session={"calls_per_session": 3, "connections_per_session": 2,
+                           "burst_length": 3}), "at once"),
+        (order_of({"model": "closed", "connections": 2, "requests": 5},
+                  session={"calls_per_session": 3}), "Let sessions arrive"),
+        (order_of(session={"think_time": {"kind": "constant", "mean_s": 1}}, load={
+            "model": "closed", "connections": 2, "requests": 5}), "Pauses"),
+        (order_of(steps=[], exchange={"messages": 101}), "more than 100 messages"),
+        (order_of(steps=[], exchange={"messages": 2, "rate_per_s": 10}), "more than 0.1 s"),
         (order_of(turns={"limit_s": 0}), "limit_s"),
         (order_of(turns={"pairs": [[2, 0]]}), "pairs"),
         (order_of(turns={"limit_s": []}), "cannot be read"),

@@ -222,12 +222,29 @@ def test_a_pass_is_enough_for_a_baseline_that_the_next_one_is_held_against(sendi
     assert [each.against["word"] for each in against] == [Word.SLOWER, Word.SAME]
 
 
+def test_stages_are_measured_side_by_side_to_their_end(project):
+    stages = [{"duration_s": 8, "from_per_s": rate} for rate in (50, 100, 50)]
+    campaign = drafted(project, {"model": "open", "stages": stages}, limit_s=10)
+    assert campaign.order == "side_by_side"
+    host(slots=1)
+    start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+    for run in campaign.runs.all():
+        assert run.frozen.turns.limit_s == 2 * 2 * 24, "with pauses as long as the turns"
+        assert [each.from_per_s for each in run.frozen.plan.load.stages] == [50, 100, 50]
+
+
 @pytest.mark.parametrize(
     ("load", "why"),
     [
         ({"model": "window", "low": 1, "high": 2, "requests": 5}, "A window"),
         ({"model": "open", "rate_per_s": 1, "duration_s": 30}, "A round takes 20 s"),
         ({"model": "over", "requests": 100, "over_s": 100}, "A round takes 20 s"),
+        (
+            {"model": "open", "stages": [{"duration_s": 9, "from_per_s": 10, "to_per_s": 90}]},
+            "A load that only rises",
+        ),
+        ({"model": "open", "stages": [{"duration_s": 1000, "from_per_s": 50}]}, "The stages of 2"),
+        ({"model": "open", "stages": [{"duration_s": 1, "from_per_s": 50}]}, "A round takes 0.4 s"),
     ],
 )
 def test_a_load_that_cannot_take_turns_is_measured_in_blocks(project, load, why):

@@ -1,6 +1,7 @@
 """A campaign whose arms take turns in one injector, from its start to its answer."""
 
 import re
+import time
 
 import pytest
 
@@ -11,7 +12,9 @@ from campaigns.queries.answers import campaign_answer
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.endings import stop_run
 from tests.factories import make_endpoint, make_plan, make_target
+from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.servers import after, scripted
+from tests.injector.websocket.peers import echo
 from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
@@ -26,11 +29,15 @@ def _loopback(settings):
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
 
 
-def started(project, *ports, **fields) -> Campaign:
+LOAD = {"model": "open", "rate_per_s": 100, "duration_s": 30}
+
+
+def started(project, *ports, spec=None, scheme="http", mode="keep-alive", **fields) -> Campaign:
     host(slots=4)
-    plan = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=30))
+    plan = make_plan(project, spec=spec or plan_spec(**LOAD))
     target = make_target(project)
-    cells = [CampaignCell(plan, make_endpoint(target, port=port), "keep-alive") for port in ports]
+    ends = [make_endpoint(target, port=port, scheme=scheme) for port in ports]
+    cells = [CampaignCell(plan, end, mode) for end in ends]
     by = owner_of(project)
     campaign = create_campaign(by=by, project=project, name="A and B", cells=cells, **fields)
     start_campaign(by=by, campaign=campaign, anyway=True)
@@ -71,6 +78,35 @@ def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(proje
     assert leader.seconds.filter(second__gte=0).count() < 6, "an arm's time stands still"
     said = plain_text(campaign_answer(campaign).sentence)
     assert re.search(r"[0-9.]+\u202f[%×] slower", said), said
+
+
+def slow_streams(headers, body):
+    time.sleep(0.003)
+    return ok(headers, body)
+
+
+@pytest.mark.parametrize(
+    ("quick", "slow", "given"),
+    [
+        (lambda: h2_server(ok), lambda: h2_server(slow_streams),
+         {"spec": plan_spec(**LOAD) | {"http_version": "2", "streams": 4}}),
+        (lambda: scripted(echo()), lambda: scripted(echo(delay_s=0.01)),
+         {"spec": {"exchange": {"messages": 2}, "load": LOAD}, "scheme": "ws", "mode": "new"}),
+        (lambda: scripted(after(0.002)), lambda: scripted(after(0.005)),
+         {"spec": plan_spec(model="open", stages=[{"duration_s": 3, "from_per_s": 150},
+                                                  {"duration_s": 3, "from_per_s": 75}])}),
+    ],
+    ids=["HTTP/2", "WebSocket", "stages"],
+)  # fmt: skip
+def test_streams_websockets_and_stages_are_told_apart(project, dispatcher, quick, slow, given):
+    with quick() as one, slow() as other:
+        ports = [(each[0] if isinstance(each, tuple) else each).port for each in (one, other)]
+        campaign = started(project, *ports, limit_s=30, **given)
+        work_until(lambda: is_done(campaign))
+    assert campaign.order == "side_by_side"
+    assert set(campaign.runs.values_list("outcome", flat=True)) == {"complete"}
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert re.search(r"slower than .*: (\+[0-9]+\u202f%|[0-9.]+ times as long)", said), said
 
 
 def test_who_stops_one_of_them_stops_all_that_take_turns(project, dispatcher):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -10,23 +11,30 @@ import numpy as np
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan import arrivals
-from campaigns.domain.plan.load import Distribution, Load, Model
+from campaigns.domain.plan.load import Load, peak_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
 from workers.injector import drivers
 from workers.injector.connection import NS
 from workers.injector.crew import Crew
-from workers.injector.engine import connections_end, in_order, make_dialler
+from workers.injector.engine import connections_end, in_order, make_dialler, reads_one_by_one
 from workers.injector.guard import Guard, resolve
 from workers.injector.key_log import KeyLog
+from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
 from workers.injector.pacer import Lead
 from workers.injector.preflight import Capacity, find_capacity
 from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import Seconds, in_flight_of
 from workers.injector.trial import Pace
-from workers.injector.turn_loads import ClosedTurns, OpenTurns
-from workers.injector.turns import ArmTurn, TurnRecorder, Turns
+from workers.injector.turn_loads import ClosedTurns, OpenTurns, VisitTurns
+from workers.injector.turns import (
+    ArmTurn,
+    ExchangeTurnRecorder,
+    TurnRecorder,
+    Turns,
+    VisitTurnRecorder,
+)
 
 _NEVER = 1 << 62
 # How many connections are opened at once before the first turn, of an open load.
@@ -53,7 +61,17 @@ class ArmInTurns:
         self.capacity: Capacity = find_capacity(order, self._guard.addresses, n_arms)
         self.turns = Turns()
         self.dialler = make_dialler(order, self._guard, reads, key_log)
-        self.crew = Crew(order, self.dialler, partial(TurnRecorder, turns=self.turns))
+        talk = order.plan.exchange
+        is_exact = reads_one_by_one(order) if talk is None else talk.goes_step_by_step
+        known = {"turns": self.turns, "is_exact": is_exact}
+        recorders = partial(TurnRecorder, **known), partial(ExchangeTurnRecorder, **known)
+        self.crew = Crew(order, self.dialler, *recorders)
+        self.visits: VisitTurnRecorder | None = None
+        if self.crew.sessions is not None and self.crew.sessions.visits is not None:
+            alone = self.crew.sessions.visits
+            known = {"has_sessions": alone.has_sessions, "turns": self.turns}
+            self.visits = self.crew.sessions.visits = VisitTurnRecorder(alone.n_calls, **known)
+            self.visits.zero_ns = _NEVER
         self.load = self._make_load(lead)
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at
@@ -69,14 +87,48 @@ class ArmInTurns:
         if arrivals.is_scheduled(plan.load):
             drain_ns = int(plan.timeouts.total_s * NS)
             settings = self.capacity.connections, drain_ns, plan.load.when_saturated
+            if self.visits is not None:
+                return VisitTurns(
+                    requests, make_worker, *settings, lead, context=self.crew.sessions
+                )
             return OpenTurns(requests, make_worker, *settings, lead)
-        n_connections = arrivals.connections_of(plan.load, shard)
-        return ClosedTurns(requests, make_worker, shard, n_connections, lead)
+        n_workers = arrivals.connections_of(plan.load, shard) * self.n_streams
+        return self._closed_turns()(requests, make_worker, shard, n_workers, lead)
+
+    def _closed_turns(self) -> type[ClosedTurns]:
+        if self.crew.streams is None:
+            return ClosedTurns
+        from workers.injector.http2.worker import StreamTurns
+
+        return StreamTurns
+
+    @property
+    def n_streams(self) -> int:
+        """How many requests a connection takes at a time."""
+        return streams_of(self.order.plan, self.order.mode)
 
     @property
     def is_kept(self) -> bool:
         """Whether its connections serve more than one request."""
-        return self.order.mode == ConnectionMode.KEEP_ALIVE
+        return wire_mode(self.order.plan, self.order.mode) == ConnectionMode.KEEP_ALIVE
+
+    @property
+    def opens_more(self) -> bool:
+        """Whether it opens a connection where all are busy, and keeps it."""
+        return self.is_kept and self.rate_per_s is not None and self.visits is None
+
+    @property
+    def n_connections(self) -> int:
+        """Those that it may use by now."""
+        streams = self.crew.streams
+        return len(self.load.workers) if streams is None else streams.n_links
+
+    def want_connections(self, least: int) -> None:
+        """Have its next arrivals open connections until there are so many."""
+        if self.crew.streams is None:
+            self.load.n_wanted = least
+        else:
+            self.crew.streams.want_links(least)
 
     @property
     def addresses(self) -> list[str]:
@@ -84,49 +136,55 @@ class ArmInTurns:
 
     @property
     def rate_per_s(self) -> float | None:
-        """None of a closed load."""
-        load = self.order.plan.load
-        if not arrivals.is_scheduled(load):
-            return None
-        return float(NS / arrivals.period_ns(load))
+        """Of stages the highest. None of a closed load."""
+        return peak_rate_per_s(self.order.plan.load)
 
     def try_pace(self, pace: Pace) -> None:
         """Send at this pace from the next turn on, to see whether it is kept up with."""
-        self._begin(pace, {"duration_s": LONGEST_TRIAL_S})
+        n_most = ceil(LONGEST_TRIAL_S * (pace.rate_per_s or 0.0))
+        load = self.order.plan.load
+        even = replace(load, rate_per_s=pace.rate_per_s, stages=()) if load.stages else load
+        self._begin(even, pace, {"requests": n_most or None})
 
     def measure(self, pace: Pace, zero_ns: int, most_s: float) -> None:
         """Begin its plan's own schedule: what is sent from here on counts."""
         load = self.order.plan.load
         self._zero_ns = zero_ns
         until_time = {"duration_s": min(most_s, load.duration_s or most_s)}
-        self._begin(pace, until_time if load.requests is None else {"requests": load.requests})
+        until = until_time if load.requests is None else {"requests": load.requests}
+        self._begin(load, pace, {} if load.stages else until)
         self.seconds.begin(zero_ns, 1)
+        if self.visits is not None:
+            self.visits.zero_ns = zero_ns
 
-    def _begin(self, pace: Pace, until: dict[str, Any]) -> None:
+    def _begin(self, load: Load, pace: Pace, until: dict[str, Any]) -> None:
         self._own_ns = 0
         if pace.rate_per_s is None:
             self.load.begin(until.get("requests"))
             return
-        load = self.order.plan.load
-        is_random = load.distribution == Distribution.EXPONENTIAL
-        even = Load(
-            model=Model.OPEN,
-            rate_per_s=pace.rate_per_s,
-            distribution=Distribution.EXPONENTIAL if is_random else Distribution.DETERMINISTIC,
-            **until,
-        )
-        self.load.begin(arrivals.schedule(even, 0, seed=self.order.seed))
+        load = load_at_rate(load, pace.rate_per_s)
+        load = replace(load, **{"duration_s": None, "requests": None, **until})
+        self.load.begin(arrivals.schedule(load, seed=self.order.seed))
 
     def take_turn(self, begin_ns: int, pace: Pace, *, is_first: bool = False) -> ArmTurn:
         """`is_first`: open as many connections as a stall may take, alike in all arms."""
         length_ns, gap_ns = round(pace.slice_s * NS), round(pace.gap_s * NS)
         turn = ArmTurn(begin_ns, self._own_ns, length_ns, gap_ns)
-        if is_first and self.is_kept and pace.rate_per_s is not None:
+        if is_first and self.opens_more:
             turn.n_extra = max(1, min(_MOST_AT_ONCE, round(pace.rate_per_s * _POOL_S)))
         self._own_ns += length_ns
         self.turns.add(turn, is_measured=begin_ns >= self._zero_ns)
         self.load.take_turn(turn)
         return turn
+
+    def knows_all(self, turn: ArmTurn, instant: int) -> bool:
+        """Whether all that was due in a turn has ended, and all that follows from it."""
+        if self.visits is None:
+            return turn.is_complete(instant)
+        if instant < turn.end_ns or not self.visits.are_over(turn.end_ns):
+            return False
+        self.gather()
+        return True
 
     def gather(self) -> None:
         """Have the turns know all that has ended."""
@@ -145,6 +203,7 @@ class ArmInTurns:
             totals=self.seconds.total.counters,
             errors=self.seconds.total.errors,
             in_flight=len(in_flight_of(self.load.workers)),
+            sessions_in_flight=None if self.visits is None else self.visits.n_under_way,
             duration_us=self.turns.own_us(last_end_ns),
             sending_us=self.turns.own_us(last_start_ns),
         )

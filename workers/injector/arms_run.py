@@ -109,7 +109,8 @@ class ArmsRun:
             low_us, high_us = arm.bounds_us["p50"] or (None, None)
             tails = [_between(bounds) for rank, bounds in arm.bounds_us.items() if rank != "p50"]
             counts = f"{arm.n:,}", f"{arm.failed:,}"
-            columns.append([self._names[number], _ms(low_us), _ms(high_us), *tails, *counts])
+            without = _ms(low_us) if arm.is_timed else DASH
+            columns.append([self._names[number], without, _ms(high_us), *tails, *counts])
             if found := compared.get(number):
                 tails = map(ratio_text, self._by_second.ratios(number, found.reference).values())
                 ratios = ratio_text(found.p50), ratio_text(found.p50_measured), *tails

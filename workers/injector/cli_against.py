@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, why_not_in_turns
+from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, turns_limit_s, why_not_in_turns
 from workers.injector.order import PROTOCOL_OF_ARMS
 
 _OF_AN_ARM = ("endpoint", "connection_mode", "plan", "secrets")
@@ -65,8 +65,13 @@ def arms_order(
     urls = [options.url, *options.against]
     orders = [make_order(argparse.Namespace(**given | {"url": url})) for url in urls]
     for order in orders:
-        if reason := why_not_in_turns(Plan.from_json(order["plan"])):
+        plan = Plan.from_json(order["plan"])
+        if reason := why_not_in_turns(plan):
             raise ValueError(f"--against: {reason}")
+        if plan.load.stages:
+            if options.exactly or options.at_most:
+                raise ValueError("The stages say when it ends; leave out --exactly and --at-most.")
+            limit_s = turns_limit_s(plan.load, len(urls))
     return {
         "protocol": PROTOCOL_OF_ARMS,
         "run": "command line",

@@ -22,6 +22,7 @@ from workers.injector.recorder import StepRecorder
 from workers.injector.request import Request
 from workers.injector.users import SessionContext
 from workers.injector.websocket.exchange_context import ExchangeContext
+from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.silent import SilentWorker
 from workers.injector.websocket.worker import WebSocketWorker
 
@@ -31,7 +32,8 @@ _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 class Crew:
     """`requests` has one entry per step; a WebSocket plan has a single one, its `exchange`.
 
-    `sessions` is what the workers of a plan with sessions share. `recorders` are in step order.
+    `sessions` is what the workers of a plan with sessions share. `streams` makes those of HTTP/2.
+    `recorders` are in step order.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Crew:
         order: Order,
         dialler: Dialler,
         make_recorder: Callable[..., StepRecorder] = StepRecorder,
+        make_exchange_recorder: Callable[..., ExchangeRecorder] = ExchangeRecorder,
     ):
         plan = order.plan
         self._make_recorder = make_recorder
@@ -46,8 +49,10 @@ class Crew:
         self._dialler = dialler
         self._mode = wire_mode(plan, order.mode)
         is_http2 = plan.http_version == HttpVersion.HTTP_2
-        self._streams = _stream_crew(order, dialler) if is_http2 else None
-        self.exchange = None if plan.exchange is None else ExchangeContext.of(order)
+        self.streams = _stream_crew(order, dialler) if is_http2 else None
+        self.exchange = (
+            None if plan.exchange is None else ExchangeContext.of(order, make_exchange_recorder)
+        )
         self._exchange_worker = _exchange_worker(plan)
         steps = [] if self.exchange else signed_steps(plan, order.secret)
         requests = [self._make_request(number, step) for number, step in enumerate(steps)]
@@ -64,8 +69,8 @@ class Crew:
     def make_worker(self) -> Worker:
         if self.exchange is not None:
             return self._exchange_worker(self._dialler)
-        if self._streams is not None:
-            return self._streams.make_worker(self.sessions)
+        if self.streams is not None:
+            return self.streams.make_worker(self.sessions)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self.sessions is not None:
             return worker_class(self.sessions, keeps)(self.sessions, self._dialler, keeps)
@@ -88,8 +93,8 @@ class Crew:
 
     def close(self) -> None:
         """At the end: close the connections that no single worker has."""
-        if self._streams is not None:
-            self._streams.close()
+        if self.streams is not None:
+            self.streams.close()
 
     def stop(self) -> None:
         for shared in (self.exchange, self.sessions):
@@ -105,14 +110,14 @@ class Crew:
             arrivals.is_scheduled(plan.load),
             has_calls_between=makes_visits(plan.load, plan.session),
         )
-        if self._streams is not None:
-            return self._streams.make_request(step, data, recorder)
+        if self.streams is not None:
+            return self.streams.make_request(step, data, recorder)
         return Request(plan, step, data, recorder)
 
     def _request_bytes(self, step: Step, is_last: bool = False) -> bytes:
         """`is_last`: the last request on a kept connection, which HTTP/2 does not announce."""
-        if self._streams is not None:
-            return self._streams.request_data(step)
+        if self.streams is not None:
+            return self.streams.request_data(step)
         endpoint = self._order.endpoint
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
         mode = ConnectionMode.NEW if is_last else self._mode

@@ -93,22 +93,9 @@ def make_driver(
         return OpenLoad(*settings)
     offsets_ns, limit = arrivals.ramp_offsets_ns(load, shard), arrivals.requests_of(load, shard)
     if plan.http_version == HttpVersion.HTTP_2:
-        return _closed_streams(order, requests, make_worker, offsets_ns, limit)
+        from workers.injector.http2.worker import ClosedStreams
+
+        n_streams = streams_of(plan, order.mode)
+        each_ns = [offset_ns for offset_ns in offsets_ns for _ in range(n_streams)]
+        return ClosedStreams(requests, make_worker, shard, each_ns, limit)
     return ClosedLoad(requests, make_worker, shard, offsets_ns, limit)
-
-
-def _closed_streams(
-    order: Order,
-    requests: Sequence[Request],
-    make_worker: Callable[[], Worker],
-    offsets_ns: list[int],
-    limit: int | None,
-) -> ClosedLoad:
-    """All streams of a connection begin with it."""
-    from workers.injector.http2.worker import ClosedStreams
-
-    n_streams = streams_of(order.plan, order.mode)
-    each_ns = [offset_ns for offset_ns in offsets_ns for _ in range(n_streams)]
-    longest_wait_ns = int(order.plan.timeouts.total_s * NS)
-    settings = requests, make_worker, order.shard, each_ns, limit
-    return ClosedStreams(*settings, longest_wait_ns=longest_wait_ns)

@@ -17,7 +17,7 @@ from campaigns.domain.metrics.injector_end import (
 )
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
-from campaigns.domain.plan.plan import Resolve
+from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
@@ -40,7 +40,6 @@ from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 SWEEP_S = 0.0497
 # The end line and the exit, which takes a busy machine longest, follow within a second of a stop.
 DRAIN_ON_STOP_S = 0.5
-# Conversations may be long; each of their waits has its own limit.
 _NO_LIMIT_NS = 1 << 62
 _EARLY_S = 0.02
 
@@ -65,8 +64,7 @@ class Engine:
         self._crew: Crew | None = None
         self._load: drivers.Load | None = None
         self._seconds: Seconds | None = None
-        is_conversation = order.plan.exchange is not None
-        self._limit_ns = _NO_LIMIT_NS if is_conversation else int(order.plan.timeouts.total_s * NS)
+        self._limit_ns = longest_attempt_ns(order.plan)
         self._zero_ns = 0
         self._warnings: tuple[str, ...] = ()
         self._stop_reason: StopReason | None = None
@@ -78,7 +76,7 @@ class Engine:
         self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
         capacity = find_capacity(order, self._guard.addresses)
         self._warnings = capacity.warnings
-        reads = ReadSample(is_on=_reads_one_by_one(order))
+        reads = ReadSample(is_on=reads_one_by_one(order))
         self._dialler = make_dialler(order, self._guard, reads, self._key_log)
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)
@@ -195,6 +193,11 @@ class Engine:
         )
 
 
+def longest_attempt_ns(plan: Plan) -> int:
+    """Conversations may be long; each of their waits has its own limit."""
+    return _NO_LIMIT_NS if plan.exchange is not None else int(plan.timeouts.total_s * NS)
+
+
 def connections_end(crew: Crew, dialler: Dialler) -> InjectorEnd:
     """What the connections were, of an end line that has yet to say how much was sent."""
     certificate = dialler.tls and dialler.tls.certificate
@@ -231,7 +234,7 @@ def _lookups_of(order: Order) -> Lookups | None:
     return Lookups(host, port) if each_time else None
 
 
-def _reads_one_by_one(order: Order) -> bool:
+def reads_one_by_one(order: Order) -> bool:
     """Whether what is read on a connection belongs to the one attempt under way on it."""
     plan = order.plan
     is_shared = plan.session.pipeline_depth > 1 or streams_of(plan, order.mode) > 1

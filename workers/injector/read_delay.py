@@ -70,8 +70,8 @@ class ReadSample:
         timed = connection.timed
         if timed is None:
             timed = connection.timed = TimedRead(connection)
-        timed.worker, timed.holder = worker, holder or worker
-        timed.attempt, timed.before_ns = worker.began, before_ns
+        timed.holder = holder or worker
+        timed.attempts[worker.began] = worker, before_ns
         connection.recv = timed
 
     def begin_handshake(self, worker: Any, connection: Any) -> None:
@@ -88,23 +88,28 @@ class ReadSample:
 
 
 class TimedRead:
-    """Stands in for a connection's `recv` during the worker's attempt that began at `attempt`."""
+    """Stands in for a connection's `recv` during `attempts`: when each began → (its worker, how
+    long what came before lay unread). Where several share a connection, all that is read at once
+    has the stamp of its last byte, so that no reply is said to have waited longer than it did.
+    `adds_up`: an attempt waits for all that is read, not only for the last of it."""
 
-    __slots__ = ("_is_tls", "_plain", "_recvmsg", "attempt", "before_ns", "holder", "worker")
+    __slots__ = ("_is_tls", "_plain", "_recvmsg", "adds_up", "attempts", "holder")
 
     def __init__(self, connection: Any):
         # Not the connection itself: the two would keep each other in memory.
-        self.worker: Any = None
+        self.attempts: dict[int, tuple[Any, int]] = {}
         self.holder: Any = None
+        self.adds_up = False
         self._plain = connection.recv
         self._is_tls = connection.tls is not None
         self._recvmsg = connection.sock.recvmsg
-        self.attempt = self.before_ns = 0
         enable(connection.sock)
 
     def __call__(self, size: int) -> bytes:
-        worker = self.worker
-        if worker.began != self.attempt:
+        attempts = self.attempts
+        for attempt in [each for each, (worker, _) in attempts.items() if worker.began != each]:
+            del attempts[attempt]
+        if not attempts:
             connection = self.holder.connection
             if connection is not None and connection.recv is self:
                 connection.recv = self._plain
@@ -116,7 +121,10 @@ class TimedRead:
             data, notes, _, _ = self._recvmsg(size, _NOTE_BYTES)
             looked = notes, time.time_ns()
         # Of a reply that comes in parts the last one decides.
-        worker.request.recorder.looked[self.attempt] = self.before_ns, looked
+        for attempt, (worker, before_ns) in attempts.items():
+            worker.request.recorder.looked[attempt] = before_ns, looked
+            if self.adds_up:
+                attempts[attempt] = worker, before_ns + waited_ns(looked)
         return data
 
 

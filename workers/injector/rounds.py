@@ -24,11 +24,12 @@ from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S
+from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, slowest_share
 from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
-from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S
+from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S, longest_attempt_ns
 from workers.injector.key_log import KeyLog
 from workers.injector.order import ArmsOrder
 from workers.injector.pacer import Lead
@@ -139,6 +140,7 @@ class Rounds:
             self._stop_reason = reason
             for arm in self._arms:
                 arm.load.stop()
+                arm.crew.stop()
         self._abort_at_ns = min(now() + int(drain_s * NS), self._abort_at_ns or 1 << 62)
         self._sweep()
 
@@ -157,7 +159,14 @@ class Rounds:
     def _try_out(self, start_ns: int) -> tuple[Pace, int]:
         """(the pace that all keep up with, or the last that was tried, when it was over)."""
         turns, arms = self._turns, self._arms
-        pace = Pace.first(arms[0].rate_per_s, turns.slice_s, may_lower=turns.may_lower_rate)
+        load = arms[0].order.plan.load
+        pace = Pace.first(
+            arms[0].rate_per_s,
+            turns.slice_s,
+            may_lower=turns.may_lower_rate,
+            slowest_share=slowest_share(load),
+            keeps_time=bool(load.stages),
+        )
         least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
         free_ns, is_new = start_ns, True
         while self._stop_reason is None:
@@ -203,9 +212,11 @@ class Rounds:
             arm.measure(pace, begin_ns, limit_s)
         until_ns = begin_ns + int(limit_s * NS)
         round_ns = int(pace.round_s(len(self._arms)) * NS)
-        duration_s = self._arms[0].order.plan.load.duration_s
+        load = self._arms[0].order.plan.load
+        duration_s = planned_duration_s(load) if load.stages else load.duration_s
         n_most = inf if duration_s is None else ceil(duration_s / pace.slice_s)
-        look = LOOKS[0] if self._turns.until_settled else None
+        # Stages go on to their end.
+        look = LOOKS[0] if self._turns.until_settled and not load.stages else None
         free_ns = begin_ns
         # A round that is begun a moment late does not cost the last one.
         while self._stop_reason is None and free_ns + 0.9 * round_ns <= until_ns:
@@ -231,10 +242,11 @@ class Rounds:
         arms, begin_ns = self._arms, max(free_ns, now() + _SOON_NS)
         order = self._rng.permutation(len(arms)).tolist()
         step_ns = round((pace.slice_s + pace.gap_s) * NS)
-        most = max((len(arm.load.workers) for arm in arms if arm.is_kept), default=0)
+        growing = [arm for arm in arms if arm.opens_more]
+        for one in growing:
+            alike = [arm for arm in growing if arm.n_streams == one.n_streams]
+            one.want_connections(max(arm.n_connections for arm in alike))
         for place, number in enumerate(order):
-            if arms[number].is_kept:
-                arms[number].load.n_wanted = most
             arms[number].take_turn(begin_ns + place * step_ns, pace, is_first=is_first)
         self._untold.append(len(self._orders))
         self._orders.append(order)
@@ -259,7 +271,8 @@ class Rounds:
         for number in self._untold[:]:
             turns = [arm.turns.all[number] for arm in self._arms]
             is_measured = turns[0].begin_ns >= self._zero_ns
-            if is_measured and not all(turn.is_complete(instant) for turn in turns):
+            pairs = zip(self._arms, turns, strict=True)
+            if is_measured and not all(arm.knows_all(turn, instant) for arm, turn in pairs):
                 continue
             self._untold.remove(number)
             if is_measured:
@@ -296,7 +309,7 @@ class Rounds:
             "rate_per_s": pace.rate_per_s,
             "asked_per_s": pace.asked_per_s,
             "keeps_up": pace.keeps_up,
-            "connections": [len(arm.load.workers) for arm in self._arms],
+            "connections": [arm.n_connections for arm in self._arms],
         }
 
     # --- supervision -----------------------------------------------------------------------------
@@ -319,7 +332,7 @@ class Rounds:
         instant = now()
         aborts = self._abort_at_ns is not None and instant >= self._abort_at_ns
         for arm in self._arms:
-            limit_ns = int(arm.order.plan.timeouts.total_s * NS)
+            limit_ns = longest_attempt_ns(arm.order.plan)
             interrupt_overdue(arm.load.workers, instant, limit_ns, aborts=aborts)
             arm.dialler.sweep(instant)
         is_stopping = self._stop_reason is not None

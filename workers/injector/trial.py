@@ -23,25 +23,34 @@ _LOWEST_SHARE = 1 / 32
 @dataclass(frozen=True, slots=True)
 class Pace:
     """`gap_s` after each turn nobody sends, so that slow replies arrive. `rate_per_s` is None in a
-    closed load. `keeps_up`: None until tried."""
+    closed load. `slowest_share`: a turn holds enough requests at this share of the rate too.
+    `keeps_time`: no pause is longer than a turn. `keeps_up`: None until tried."""
 
     slice_s: float
     gap_s: float = 0.0
     rate_per_s: float | None = None
     asked_per_s: float | None = None
     lowest_per_s: float = 0.0
+    slowest_share: float = 1.0
+    keeps_time: bool = False
     is_fixed: bool = False
     keeps_up: bool | None = None
 
     @classmethod
     def first(
-        cls, rate_per_s: float | None, slice_s: float | None = None, *, may_lower: bool = True
+        cls,
+        rate_per_s: float | None,
+        slice_s: float | None = None,
+        *,
+        may_lower: bool = True,
+        slowest_share: float = 1.0,
+        keeps_time: bool = False,
     ) -> "Pace":
         """`slice_s`: as somebody asked for, not to be changed."""
         lowest_per_s = (rate_per_s or 0.0) * (_LOWEST_SHARE if may_lower else 1)
-        length_s = slice_s or _length_for(rate_per_s)
-        rates = rate_per_s, rate_per_s, lowest_per_s
-        return cls(length_s, 0.0, *rates, is_fixed=slice_s is not None)
+        length_s = slice_s or _length_for(rate_per_s, slowest_share)
+        rates = rate_per_s, rate_per_s, lowest_per_s, slowest_share
+        return cls(length_s, 0.0, *rates, keeps_time, is_fixed=slice_s is not None)
 
     def round_s(self, n_arms: int) -> float:
         return n_arms * (self.slice_s + self.gap_s)
@@ -53,8 +62,8 @@ def whole_length_s(wanted_s: float) -> float:
     return next(fitting, float(ceil(wanted_s - 1e-9)))
 
 
-def _length_for(rate_per_s: float | None) -> float:
-    return whole_length_s(0.0 if rate_per_s is None else REQUESTS_OF_A_TURN / rate_per_s)
+def _length_for(rate_per_s: float | None, share: float) -> float:
+    return whole_length_s(0.0 if rate_per_s is None else REQUESTS_OF_A_TURN / rate_per_s / share)
 
 
 def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
@@ -83,7 +92,7 @@ def next_pace(pace: Pace, rounds: Sequence[ArmsRound], p95_s: float) -> Pace:
             return replace(pace, gap_s=gap_s)
         if helps and not pace.is_fixed and longer_s > pace.slice_s:
             return replace(pace, slice_s=whole_length_s(longer_s))
-        if not pace.gap_s and p95_s <= _LONGEST_PAUSE_S:
+        if not (pace.gap_s or pace.keeps_time) and p95_s <= _LONGEST_PAUSE_S:
             return replace(pace, gap_s=gap_s)
     return _slower(pace) or replace(pace, keeps_up=False)
 
@@ -93,5 +102,5 @@ def _slower(pace: Pace) -> Pace | None:
     if pace.rate_per_s is None or pace.rate_per_s <= pace.lowest_per_s:
         return None
     rate_per_s = pace.rate_per_s / 2
-    length_s = pace.slice_s if pace.is_fixed else _length_for(rate_per_s)
+    length_s = pace.slice_s if pace.is_fixed else _length_for(rate_per_s, pace.slowest_share)
     return replace(pace, slice_s=length_s, gap_s=0.0, rate_per_s=rate_per_s)

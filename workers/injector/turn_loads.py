@@ -19,6 +19,7 @@ from workers.injector.loads import ClosedLoad, ClosedStage, OpenLoad
 from workers.injector.pacer import Lead, make_pacer
 from workers.injector.request import Request
 from workers.injector.turns import ArmTurn
+from workers.injector.visits import VisitLoad
 
 _EXTRA = -1
 
@@ -77,8 +78,9 @@ class OpenTurns(OpenLoad):
         drain_ns: int,
         when_saturated: WhenSaturated,
         lead: Lead,
+        **more: Any,
     ):
-        super().__init__(requests, make_worker, (), most, drain_ns, when_saturated, lead)
+        super().__init__(requests, make_worker, (), most, drain_ns, when_saturated, lead, **more)
         self._arrivals: ArrivalsInTurns = ArrivalsInTurns()
         self._is_stopped = False
         self.n_wanted = 0
@@ -115,6 +117,14 @@ class OpenTurns(OpenLoad):
             super()._hand_over(number, due)
 
 
+class VisitTurns(OpenTurns, VisitLoad):
+    """Visits arrive in turns; one that is under way at the end of a turn goes on."""
+
+    def _hand_over(self, number: int, due: int) -> None:
+        self._context.visits.arrived(due)
+        super()._hand_over(number, due)
+
+
 class ClosedTurns(ClosedLoad):
     """Each connection sends its next request when the reply to the previous one is complete; the
     last of a turn is waited for in the turns of others."""
@@ -137,7 +147,6 @@ class ClosedTurns(ClosedLoad):
         self._stage = ClosedStage(0, 0, iter(()).__next__)
         self._turn_pacer = make_pacer(self._begin_turn, lead)
         self.is_used_up = self._is_stopped = False
-        self.n_wanted = n_connections
 
     def begin(self, most: int | None) -> None:
         """Send so many requests from the next turn on; None: any number."""

@@ -6,6 +6,7 @@ to the second in which the clock stands.
 """
 
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -17,6 +18,8 @@ from campaigns.domain.metrics.rounds import ArmRound
 from workers.injector.attempt_row import END, INTENDED
 from workers.injector.connection import NS
 from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.visit_recorder import VisitRecorder
+from workers.injector.websocket.recorder import ExchangeRecorder
 
 WARM_UP = -1  # all of the trial is just before zero
 _UNKNOWN = -1
@@ -61,7 +64,7 @@ class ArmTurn:
 
     def figures(self) -> ArmRound:
         rows = np.concatenate(self.ok) if self.ok else np.empty((0, 4), np.int64)
-        n_left = self.n_begun - self.n_ended
+        n_left = max(0, self.n_begun - self.n_ended)
         n, n_spilled = len(rows), self.n_spilled + n_left
         common = {"failed": self.n_failed, "spilled": n_spilled, "in_pause": self.n_in_pause}
         if not n:
@@ -160,11 +163,15 @@ class Turns:
 
 
 class TurnRecorder(StepRecorder):
-    """Tells the arm's turns what ended, and counts seconds on the arm's own clock."""
+    """Tells the arm's turns what ended, and counts seconds on the arm's own clock.
 
-    def __init__(self, *given: Any, turns: Turns, **named: Any):
+    `is_exact`: what the injector added is known, not only the least that it can have been.
+    """
+
+    def __init__(self, *given: Any, turns: Turns, is_exact: bool = True, **named: Any):
         super().__init__(*given, **named)
         self._turns = turns
+        self._is_exact = is_exact
 
     def seconds_of(self, instants_ns: Any) -> Any:
         return self._turns.seconds_of(instants_ns)
@@ -173,6 +180,10 @@ class TurnRecorder(StepRecorder):
         for due in self.events["dropped"]:
             self._turns.note_failed(due)
         super().gather()
+
+    def _sampled(self, *given: Any) -> dict[str, np.ndarray]:
+        found = super()._sampled(*given)
+        return found if self._is_exact else {}
 
     def _own_parts(
         self, rows: np.ndarray, own_delay_us: np.ndarray
@@ -190,3 +201,35 @@ class TurnRecorder(StepRecorder):
     def _add_failure(self, failure: Failure) -> None:
         super()._add_failure(failure)
         self._turns.note_failed(failure.intended, failure.end)
+
+
+class ExchangeTurnRecorder(TurnRecorder, ExchangeRecorder):
+    """The same of conversations."""
+
+
+class VisitTurnRecorder(VisitRecorder):
+    """Knows which visits are under way, by when they were due."""
+
+    def __init__(self, n_calls: int, *, has_sessions: bool, turns: Turns):
+        super().__init__(n_calls, has_sessions)
+        self._turns = turns
+        self._dues: Counter[int] = Counter()
+
+    def second_at(self, instant: int) -> int:
+        return int(self._turns.seconds_of(instant))
+
+    def arrived(self, due: int) -> None:
+        self._dues[due] += 1
+
+    def ended(self, due: int, instant: int, *counts: int, has_failed: bool) -> None:
+        super().ended(due, instant, *counts, has_failed=has_failed)
+        self._dues[due] -= 1
+
+    def dropped(self, instant: int, count: int = 1) -> None:
+        super().dropped(instant, count)
+        self._dues[instant] -= count
+
+    def are_over(self, until_ns: int) -> bool:
+        """Those that were due by then."""
+        self._dues = +self._dues
+        return min(self._dues, default=until_ns) >= until_ns

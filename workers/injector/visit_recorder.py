@@ -74,8 +74,11 @@ class VisitRecorder:
         """The latest second that something happened in and that was not taken yet."""
         return max(self._counters, default=None)
 
+    def second_at(self, instant: int) -> int:
+        return (instant - self.zero_ns) // NS
+
     def _second_of(self, instant: int) -> int:
-        second = (instant - self.zero_ns) // NS
+        second = self.second_at(instant)
         return second if self._first_open is None else max(second, self._first_open)
 
     def _count_sessions(self, instant: int, name: str, count: int = 1) -> None:

@@ -21,10 +21,12 @@ RANKS = {"p50": P50, "p90": P90, "p95": P95, "p99": P99}
 
 @dataclass(frozen=True, slots=True)
 class ArmFigures:
-    """`n` are ok. `bounds_us`: by p50, p90 …; None where too few requests lie beyond one."""
+    """`n` are ok. `bounds_us`: by p50, p90 …; None where too few requests lie beyond one.
+    `is_timed`: the lower ones are without what the injector added."""
 
     n: int
     failed: int
+    is_timed: bool
     bounds_us: dict[str, tuple[float, float] | None]
 
 
@@ -68,7 +70,8 @@ class ArmSeconds:
             for name in RANKS
         }
         failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
-        return ArmFigures(response.n, failed, bounds)
+        is_timed = any(second[arm]["undelayed"].n for second in self._seconds)
+        return ArmFigures(response.n, failed, is_timed, bounds)
 
 
 def _timings(seconds: Iterable[Second]) -> dict[str, Timing]:

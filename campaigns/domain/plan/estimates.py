@@ -157,17 +157,23 @@ def estimate_side_by_side(
     found = estimate_campaign(tests, **values)
     n_passes = (len(groups) + has_reference) * repeats
     waits_s = n_passes * (SET_UP_S + TRIAL_S) + max(0, n_passes - 1) * pause_s
-    usual_s = [
-        min(longest_s, _USUAL_ROUNDS * len(group) * turn_s(group[0][0].load))
+    settled_s = sum(
+        _usual_s(group[0][0].load, len(group), longest_s, until_settled=until_settled)
         for group, longest_s in zip(groups, limits_s, strict=True)
-    ]
-    settled_s = sum(usual_s if until_settled else limits_s)
+    )
     return replace(
         found,
         duration_s=sum(limits_s) * repeats + waits_s,
         settled_s=settled_s * repeats + waits_s,
         runs_of_unknown_duration=0,
     )
+
+
+def _usual_s(load: Load, n_arms: int, longest_s: float, *, until_settled: bool) -> float:
+    """What so many arms take in turns, where nothing disturbs."""
+    if load.stages:
+        return n_arms * planned_duration_s(load)
+    return min(longest_s, _USUAL_ROUNDS * n_arms * turn_s(load)) if until_settled else longest_s
 
 
 def reference_s(repeats: int, pause_s: float) -> float:

@@ -24,6 +24,7 @@ MAX_MESSAGE_BYTES = 1024 * 1024
 MAX_MESSAGES_PER_S = 100_000
 MAX_SUBPROTOCOLS = 20
 MAX_CLOSE_S = 600
+_ONE_PIECE_BYTES = 1200  # a packet of most networks
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _CLOSE_CODES = frozenset({1000, 1001, *range(3000, 5000)})
 
@@ -96,6 +97,12 @@ class Exchange:
     def opening(self) -> Step:
         """The opening handshake's request, as far as the plan defines it."""
         return Step("", "GET", self.path, self.headers)
+
+    @property
+    def goes_step_by_step(self) -> bool:
+        """Whether all that comes is waited for, and comes in one piece."""
+        waits = self.mode == ExchangeMode.ECHO_SYNC or not self.messages
+        return waits and self.size_bytes <= _ONE_PIECE_BYTES
 
     def to_json(self) -> dict[str, Any]:
         return json_of(self)

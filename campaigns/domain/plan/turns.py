@@ -4,9 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple, Self
 
-from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.load import ArrivalUnit, Distribution, Load, Model, peak_rate_per_s
+from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.load import (
+    Load,
+    Model,
+    mean_rate_per_s,
+    peak_rate_per_s,
+    planned_duration_s,
+)
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import ThinkKind, makes_visits
+from campaigns.domain.plan.stages import Stage
+from campaigns.domain.units import duration
 
 MOST_ARMS = 16
 LIMIT_S, LEAST_S_OF_AN_ARM = 60.0, 10.0
@@ -17,6 +26,9 @@ MOST_USUAL_S = 300.0
 _UNDER_WAY = 2  # rounds that a look leaves out
 FEWEST_ROUNDS = 16  # before the first look at what they say
 REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1
+# Of one WebSocket, which is opened and closed in a turn of at most half a second.
+MOST_MESSAGES, LONGEST_TALK_S = 100, 0.1
+MOST_CALLS = 20  # of one arrival, in such a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +75,43 @@ class TurnsOrder:
 def why_not_in_turns(plan: Plan) -> str:
     """Why a plan cannot be sent in short turns; "" where it can."""
     load = plan.load
-    if plan.exchange is not None:
-        return "WebSockets cannot be measured side by side yet."
-    if plan.http_version == HttpVersion.HTTP_2:
-        return "HTTP/2 cannot be measured side by side yet."
+    if plan.exchange is not None and _is_long(plan.exchange):
+        return (
+            f"A connection with more than {MOST_MESSAGES} messages, or with messages for more than "
+            f"{LONGEST_TALK_S:g} s, cannot be cut into turns."
+        )
     if load.model == Model.WINDOW:
         return "A window cannot be cut into turns."
-    if load.stages:
-        return "Stages cannot be cut into turns."
-    if load.distribution == Distribution.UNIFORM:
-        return "Random gaps cannot be cut into turns."
-    if load.arrival_unit != ArrivalUnit.REQUEST:
-        return "Connections and sessions that arrive cannot be cut into turns."
+    if _only_rises(load):
+        return "A load that only rises looks for the limit. It needs whole runs of one arm."
     if load.ramp_up_s or load.start_offset_s:
         return "A ramp-up or start offset cannot be cut into turns."
-    if not plan.is_plain:
-        return "Sessions, pauses, pipelining and variables cannot be cut into turns."
+    session = plan.session
+    if session.think_time.kind != ThinkKind.NONE or session.pipeline_depth > 1:
+        return "Pauses and pipelining cannot be cut into turns."
+    if session.calls_per_session is not None and not makes_visits(load, session):
+        return "Sessions on open connections cannot be cut into turns. Let sessions arrive."
+    if plan.calls_per_arrival > MOST_CALLS:
+        return f"More than {MOST_CALLS} requests of an arrival cannot be cut into turns."
+    if makes_visits(load, session) and _retries_or_shares(plan):
+        return "Sessions that retry, or send several requests at once, cannot be cut into turns."
     return ""
+
+
+def _retries_or_shares(plan: Plan) -> bool:
+    session = plan.session
+    is_shared = plan.streams > 1 or (session.connections_per_session or 1) > 1
+    return is_shared or session.retry_on_failure
+
+
+def _only_rises(load: Load) -> bool:
+    rates = [rate for each in load.stages for rate in (each.from_per_s, each.to_per_s)]
+    return rates == sorted(rates) and rates[:1] != rates[-1:]
+
+
+def _is_long(exchange: Exchange) -> bool:
+    talk_s = exchange.messages / exchange.rate_per_s if exchange.rate_per_s else 0.0
+    return exchange.messages > MOST_MESSAGES or talk_s > LONGEST_TALK_S
 
 
 class ArmsOfPlan(NamedTuple):
@@ -91,15 +123,24 @@ class ArmsOfPlan(NamedTuple):
     injectors: int = 1
 
 
+def slowest_share(load: Load) -> float:
+    """The mean rate of the slowest stage that sends anything, as a share of the highest rate."""
+    means = [(each.from_per_s + each.to_per_s) / 2 for each in load.stages]
+    return min((mean / peak_rate_per_s(load) for mean in means if mean), default=1.0)
+
+
 def turn_s(load: Load) -> float:
     """How long a turn is at least."""
-    rate_per_s = peak_rate_per_s(load)
+    rate_per_s = (peak_rate_per_s(load) or 0.0) * slowest_share(load)
     return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 
 def turns_limit_s(load: Load, n_arms: int, asked_s: float | None = None) -> float:
     """How long so many arms are measured together: by default a minute, 10 s an arm, or as long as
-    the first look takes at a low rate, but then not for more than MOST_USUAL_S."""
+    the first look takes at a low rate, but then not for more than MOST_USUAL_S. Stages take as long
+    as they take, with pauses as long as the turns."""
+    if load.stages:
+        return 2 * n_arms * planned_duration_s(load)
     looked_s = (FEWEST_ROUNDS + _UNDER_WAY) * n_arms * turn_s(load)
     usual_s = max(LIMIT_S, LEAST_S_OF_AN_ARM * n_arms)
     return asked_s or max(usual_s, min(looked_s, MOST_USUAL_S))
@@ -116,9 +157,14 @@ def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = N
             return f"At most {MOST_ARMS} arms take turns, and {label} has {n_arms}."
         if injectors > 1:
             return "Side by side uses one injector process for each run."
-        round_s = n_arms * turn_s(plan.load)
-        if FEWEST_ROUNDS * round_s > turns_limit_s(plan.load, n_arms, limit_s):
-            return f"A round takes {round_s:.0f} s. An answer takes {FEWEST_ROUNDS} rounds."
+        round_s, most_s = n_arms * turn_s(plan.load), turns_limit_s(plan.load, n_arms, limit_s)
+        if plan.load.stages and most_s > LONGEST_LIMIT_S:
+            return (
+                f"The stages of {n_arms} arms may take {duration(most_s)}. Together arms are "
+                f"measured for {duration(LONGEST_LIMIT_S)} at most."
+            )
+        if FEWEST_ROUNDS * round_s > (most_s / 2 if plan.load.stages else most_s):
+            return f"A round takes {duration(round_s)}. An answer takes {FEWEST_ROUNDS} rounds."
     return ""
 
 
@@ -126,18 +172,39 @@ def plan_in_turns(plan: Plan, n_arms: int, limit_s: float) -> Plan:
     """What an arm sends: the limit of all arms replaces the duration of a plan that has one."""
     load = plan.load
     if load.model == Model.OVER:
-        rate_per_s = load.requests / load.over_s
-        load = replace(load, model=Model.OPEN, rate_per_s=rate_per_s, over_s=None)
+        load = load_at_rate(load, mean_rate_per_s(load))
     elif load.duration_s is None:
         return plan
     return replace(plan, load=replace(load, duration_s=limit_s / n_arms, requests=None))
 
 
+def load_at_rate(load: Load, rate_per_s: float) -> Load:
+    """An open load with this rate, of stages the highest; other stages and drawn gaps keep their
+    proportions."""
+    load = replace(load, model=Model.OPEN, over_s=None)
+    if load.stages:
+        factor = rate_per_s / peak_rate_per_s(load)
+        return replace(load, stages=tuple(_scaled(stage, factor) for stage in load.stages))
+    if load.mean_gap_s is None:
+        return replace(load, rate_per_s=rate_per_s)
+    factor = 1 / (rate_per_s * load.mean_gap_s)
+    gaps_s = factor * load.uniform_min_s, factor * load.uniform_max_s
+    return replace(load, uniform_min_s=gaps_s[0], uniform_max_s=gaps_s[1])
+
+
+def _scaled(stage: Stage, factor: float) -> Stage:
+    rates = stage.from_per_s * factor, stage.to_per_s * factor
+    return replace(stage, from_per_s=rates[0], to_per_s=rates[1])
+
+
 def plan_at_pace(plan: Plan, pace: Mapping[str, Any]) -> Plan:
     """The plan as it was sent: at the rate that the trial has found, until all was settled."""
     load = plan.load
-    if load.rate_per_s and pace.get("rate_per_s"):
-        load = replace(load, rate_per_s=pace["rate_per_s"])
-    if pace.get("measured_s"):
+    if load.model == Model.OPEN and pace.get("rate_per_s"):
+        load = load_at_rate(load, pace["rate_per_s"])
+    if pace.get("measured_s") and not load.stages:
         load = replace(load, duration_s=pace["measured_s"], requests=None)
+        if load.mean_gap_s:
+            requests = max(1, round(load.duration_s / load.mean_gap_s))
+            load = replace(load, duration_s=None, requests=requests)
     return replace(plan, load=load)

@@ -2,6 +2,7 @@
 
 import re
 import socket
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -65,7 +66,7 @@ def hang(sock: socket.socket) -> None:
         pass
 
 
-def echo(heard: list[Any] | None = None, **accept: Any) -> Script:
+def echo(heard: list[Any] | None = None, delay_s: float = 0.0, **accept: Any) -> Script:
     """Send every message back and close when asked; `heard` gathers the events."""
 
     def script(sock: socket.socket, server: Scripted) -> None:
@@ -84,6 +85,7 @@ def echo(heard: list[Any] | None = None, **accept: Any) -> Script:
                     data.append(event.data)
                     if event.message_finished:
                         whole = data[0][:0].join(data)
+                        time.sleep(delay_s)
                         sock.sendall(connection.send(type(event)(whole)))
                         data.clear()
 

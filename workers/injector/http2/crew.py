@@ -61,6 +61,15 @@ class StreamCrew:
             replaces=not is_connection,
         )
 
+    @property
+    def n_links(self) -> int:
+        return sum(pool.n_usable for pool in self._pools)
+
+    def want_links(self, least: int) -> None:
+        """Where requests that arrive share all connections."""
+        for pool in self._pools:
+            pool.least = least
+
     def close(self) -> None:
         for pool in self._pools:
             pool.close()

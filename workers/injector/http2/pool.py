@@ -20,7 +20,7 @@ class Pool:
     Places of the link that was freed last are taken first, so that no more connections are open
     than are needed. While a link is being opened, so many workers wait for it as it will have room
     for; another one opens the next. `waiting`: those who have no place. `n_workers`: those who may
-    still send.
+    still send. `least`: as long as there are fewer links, whoever wants a place opens another.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Pool:
         self._roomy: list[Link] = []
         self._opening: set[Link] = set()
         self.waiting: deque[Any] = deque()
-        self.n_workers = 0
+        self.n_workers = self.least = 0
         self._loop = gevent.get_hub().loop
         self._serving: Any = None
 
@@ -81,6 +81,8 @@ class Pool:
         return link
 
     def _find(self) -> Link | None:
+        if self.n_usable < self.least:
+            return self._begin_link()
         return self._take_place() or self._take_turn()
 
     def _find_behind_others(self) -> Link | None:
@@ -107,8 +109,9 @@ class Pool:
 
     def _take_turn(self) -> Link | None:
         """A link to be opened by the caller, if no other's is about to have room for it."""
-        if not self._may_open(len(self.waiting)):
-            return None
+        return self._begin_link() if self._may_open(len(self.waiting)) else None
+
+    def _begin_link(self) -> Link:
         link = Link(self._dialler, self._streams, self._uses, self._note)
         link.n_places = 1
         self._links.add(link)
@@ -116,17 +119,17 @@ class Pool:
         return link
 
     def _may_open(self, n_waiting: int) -> bool:
-        is_full = self._most is not None and self._n_usable >= self._most
+        is_full = self._most is not None and self.n_usable >= self._most
         return not is_full and n_waiting >= len(self._opening) * (self._streams - 1)
 
     @property
     def is_connected(self) -> bool:
         """Whether a connection takes requests, or is being opened."""
-        return self._n_usable > 0
+        return self.n_usable > 0
 
     @property
-    def _n_usable(self) -> int:
-        """Without those that only wait for the end of their last requests."""
+    def n_usable(self) -> int:
+        """How many links, without those that only wait for the end of their last requests."""
         return sum(not link.is_used_up for link in self._links)
 
     def release(self, link: Link) -> None:

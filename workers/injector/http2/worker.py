@@ -7,7 +7,7 @@ import gevent
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
-from workers.injector.connection import Dialler, now
+from workers.injector.connection import NS, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.following import Follow
 from workers.injector.holding import Held
@@ -19,6 +19,7 @@ from workers.injector.loads import ClosedLoad
 from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.request import Request
 from workers.injector.session import SessionWorker
+from workers.injector.turn_loads import ClosedTurns
 from workers.injector.users import SessionContext
 
 _PAUSE_S = 0.01
@@ -273,20 +274,17 @@ class ClosedStreams(ClosedLoad):
 
     workers: list[OnStreams]
 
-    def __init__(self, *settings: Any, longest_wait_ns: int):
-        super().__init__(*settings)
-        self._longest_wait_ns = longest_wait_ns
-
     def _go_through(self, worker: OnStreams, stage: Any) -> None:
         worker.stays = True
         if type(worker) is StreamWorker:
             worker.follow = self._follow_in(stage)
         requests = self._requests
         n_steps = len(requests)
+        longest_wait_ns = int(requests[0].plan.timeouts.total_s * NS)
         while True:
             place = worker.place
             if place is None or not place.lets_stay:
-                worker.await_place(stage.until, self._longest_wait_ns)
+                worker.await_place(stage.until, longest_wait_ns)
             start = now()
             if start >= stage.until:
                 return
@@ -297,3 +295,7 @@ class ClosedStreams(ClosedLoad):
             pause_s = worker.attempt(requests[number % n_steps], start, start)
             if pause_s is not None:
                 gevent.sleep(pause_s)
+
+
+class StreamTurns(ClosedTurns, ClosedStreams):
+    """The same in turns; between them each keeps its place."""

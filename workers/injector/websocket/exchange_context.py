@@ -97,10 +97,12 @@ class ExchangeContext:
         self._filling = b"benchsite message " * (self.exchange.size_bytes // 18 + 1)
 
     @classmethod
-    def of(cls, order: Order) -> "ExchangeContext":
+    def of(
+        cls, order: Order, make_recorder: Callable[..., ExchangeRecorder] = ExchangeRecorder
+    ) -> "ExchangeContext":
         """The context of an order that has not started. Raises Refusal without its secret."""
         endpoint, load = order.endpoint, order.plan.load
-        recorder = ExchangeRecorder(is_scheduled=arrivals.is_scheduled(load))
+        recorder = make_recorder(is_scheduled=arrivals.is_scheduled(load))
         host = authority(endpoint.scheme, endpoint.host, endpoint.port)
         exchange = signed_exchange(order.plan, order.secret)
         return cls(order.plan, make_upgrade(exchange, host, order), recorder)

@@ -7,7 +7,7 @@ opening handshake and the messages were over.
 import numpy as np
 
 from workers.injector.attempt_row import FIELDS
-from workers.injector.recorder import NS, StepRecorder
+from workers.injector.recorder import StepRecorder
 
 _INTENDED, _START, _CONNECTED, _SECURED, _OPENED, _EXCHANGED, _END = (
     FIELDS.index(name)
@@ -55,7 +55,7 @@ class ExchangeRecorder(StepRecorder):
             return
         rows = np.array(self._round_trips, dtype=np.int64).reshape(-1, 2)
         self._round_trips.clear()
-        seconds = (rows[:, 1] - self.zero_ns) // NS
+        seconds = self.seconds_of(rows[:, 1])
         for second in np.unique(seconds).tolist():
             part = rows[seconds == second] // 1000
             self._untimed_at(second).note("message", part[:, 1] - part[:, 0])

@@ -50,6 +50,10 @@ class WebSocketWorker(Worker):
             key, self._accept, close_frame = request.handshakes.take()
             opening = request.upgrade.bytes_ahead(key)
             connection = self.dialler.dial(self, opening, takes_turns=self.takes_turns)
+            if not (connection.secured or start & self._reads.mask):
+                self._reads.time(self, connection)
+            if connection.timed is not None:
+                connection.timed.adds_up = request.exchange.goes_step_by_step
             channel = self._channel = Channel(self, connection, close_frame)
             channel.begin(opening or request.upgrade.bytes_with(key))
             opened, exchanged, end = self._converse(channel, start)
