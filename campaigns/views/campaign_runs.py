@@ -238,7 +238,7 @@ def repeats_of(answer: Answer, asked: Mapping[str, str]) -> dict[str, Any]:
     """{"tests": those whose table is shown, "plans": {group: [(test id, label)]} to choose from,
     "asked": the id of the chosen test}; nothing to choose from where all tables are shown, and
     {"table": one row a test} of tests with one run each."""
-    if table := _table_of_single_runs(answer.tests):
+    if "repeats" not in asked and (table := _table_of_single_runs(answer.tests)):
         return {"tests": [], "plans": {}, "asked": None, "table": table}
     if len(answer.tests) <= _MOST_TABLES:
         return {"tests": answer.tests, "plans": {}, "asked": None}

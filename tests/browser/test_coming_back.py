@@ -26,6 +26,7 @@ def test_the_estimate_is_of_the_ticks_that_came_back(served_tab, alice, project)
     enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/campaigns/new/")
     served_tab.locator("[data-grid] tbody input").first.check()
+    served_tab.locator("#advanced > summary").click()
     served_tab.get_by_label("Repeats").fill("7")
     cost = served_tab.locator("[data-live=cost]")
     expect(cost).to_contain_text("1 × 7")
@@ -225,7 +226,7 @@ def page(served_tab, alice, runs):
     """A tab of alice at this campaign, as wide as a phone."""
     enter(served_tab, "alice")
     served_tab.set_viewport_size({"width": 390, "height": 844})
-    served_tab.goto(f"/campaigns/{runs[0].campaign_id}/")
+    served_tab.goto(f"/campaigns/{runs[0].campaign_id}/#runs")
     expect(served_tab.locator(".runs-frame tbody tr")).to_have_count(len(runs))
     return served_tab
 

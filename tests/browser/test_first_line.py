@@ -130,6 +130,7 @@ def test_a_try_and_then_a_start_that_is_held(page, project):
     expect(page.get_by_text("On hold: 1 of 2 first requests failed.")).to_be_visible()
     expect(page.locator("main canvas:visible, main table:visible")).to_have_count(1)
     page.get_by_role("button", name="Start anyway").click()
+    page.get_by_role("tab", name="Setup").click()
     expect(page.get_by_text("What came back before the first run")).to_be_visible()
 
 

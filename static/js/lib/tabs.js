@@ -18,12 +18,12 @@ export function showTabs() {
     const isOpen = panelOf(tab) === open;
     $(tab).attr({ "aria-selected": isOpen, tabindex: isOpen ? 0 : -1 });
   });
-  $("[data-panel]").each((_, panel) => $(panel).prop("hidden", open !== "" && panel.id !== open));
+  $("[data-tab-panel]").each((_, panel) => $(panel).prop("hidden", open !== "" && panel.id !== open));
 }
 
 function followAddress() {
   const named = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const [panel] = $(named).closest("[data-panel]");
+  const [panel] = $(named).closest("[data-tab-panel]");
   if (!panel) return;
   open = panel.id;
   showTabs();
