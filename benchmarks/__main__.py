@@ -14,7 +14,6 @@ from benchmarks import (
     injector_cost,
     open_loop,
     pages,
-    tls,
     websocket,
     words,
 )
@@ -22,9 +21,9 @@ from benchmarks.figures import GoalRow, show
 from benchmarks.servers import Server, pin, serving
 
 Section = tuple[str, Iterable[GoalRow]]
-COST, HTTP2, TLS, WEBSOCKET, OPEN_LOOP = "cost", "http2", "tls", "websocket", "open-loop"
+COST, HTTP2, WEBSOCKET, OPEN_LOOP = "cost", "http2", "websocket", "open-loop"
 CASES = tuple(injector_cost.slug(case) for case in injector_cost.CASES)
-OF_INJECTOR = (COST, HTTP2, TLS, WEBSOCKET, OPEN_LOOP, *CASES)
+OF_INJECTOR = (COST, HTTP2, WEBSOCKET, OPEN_LOOP, *CASES)
 ACCURACY = "accuracy"
 OF_SITE = {"pages": pages, "words": words, "capacity": capacity}
 NAMES = (*OF_INJECTOR, ACCURACY, *OF_SITE)
@@ -70,8 +69,6 @@ def _of_injector(names: frozenset[str], server: Server) -> Iterator[Section]:
         yield title, injector_cost.measure(server, cases.__contains__)
     if HTTP2 in names:
         yield http2.TITLE, http2.measure()
-    if TLS in names:
-        yield tls.TITLE, tls.measure(server)
     if WEBSOCKET in names:
         yield websocket.TITLE, websocket.measure()
     if OPEN_LOOP in names:

@@ -6,14 +6,13 @@ it.
 """
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from benchmarks import peers
-from benchmarks.figures import GoalRow, show
+from benchmarks.figures import GoalRow
 from benchmarks.injector_cost import DURATION_S, Case, Cost, costs_of, k6_on, lines_of, ours
-from benchmarks.servers import Server, pin, serving_http2
+from benchmarks.servers import Server, serving_http2
 
 TITLE = "CPU time a request over HTTP/2"
 H2LOAD, K6 = 1.3, 1 / 5
@@ -69,8 +68,3 @@ def measure() -> Iterator[GoalRow]:
             yield from lines_of(case, costs_of(case, server, taken))
         if "h2load" not in tools:
             yield GoalRow("h2load", _HOW.format("h2load", "nghttp2-client"))
-
-
-if __name__ == "__main__":
-    pin(0)
-    sys.exit(not show(TITLE, measure()))

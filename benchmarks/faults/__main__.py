@@ -39,7 +39,6 @@ def _play_all(world: World, options: argparse.Namespace) -> list[str]:
         for round_ in rounds(options.seed, options.kinds, options.round):
             print(f"round {round_.number}: {'; '.join(map(str, round_.faults))}", flush=True)
             played = lab.play(round_)
-            print(f"  {', '.join(played.took)}", flush=True)
             for sentence in played.broken:
                 print(f"  BROKEN {sentence}", flush=True)
             if options.verbose or played.broken:
