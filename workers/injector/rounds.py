@@ -219,7 +219,11 @@ class Rounds:
                 self._gather()
                 if len(self._told) >= look:
                     look = next_look(len(self._told))
-                    if look is None or self._is_settled():
+                    if self._is_settled():
+                        # What is under way was no part of this look, and might open it again.
+                        self._untold.clear()
+                        break
+                    if look is None:
                         break
         self._wait_until(free_ns)
         self._gather()
