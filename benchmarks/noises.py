@@ -1,7 +1,7 @@
 """What a shared machine does to a measurement, made on purpose: programs that take its cores, and
 stops of the injector or of the target.
 
-Cores that are taken for good moments need a real-time priority, which only root may give.
+Cores that are taken from all others need a real-time priority, which only root may give.
 """
 
 import contextlib
@@ -16,13 +16,12 @@ from multiprocessing import Process
 
 _STOP_EVERY_S, _STOP_S = 3.0, (0.05, 0.3)
 _STOLEN_S = 0.005
-CORES = sorted(os.sched_getaffinity(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Burner:
-    """Takes a core for `busy_s` of each `period_s` by the clock, so that several do it at once, or
-    at random so much on average. `core`: where it takes it from all others."""
+    """Takes a core for `busy_s` of each `period_s`: by the clock, so that several do it at once, or
+    at random so much on average. `core`: the one that it takes from all others."""
 
     busy_s: float
     period_s: float
@@ -38,18 +37,22 @@ class Burner:
             busy_s, idle_s = self.busy_s, self.period_s - self.busy_s
             if self.is_random:
                 busy_s, idle_s = (chance.expovariate(1 / each) for each in (busy_s, idle_s))
-            else:
-                idle_s = (self.period_s - time.monotonic()) % self.period_s if idle_s else 0.0
+            elif idle_s:
+                idle_s = -time.monotonic() % self.period_s
             time.sleep(idle_s)
             until = time.monotonic() + busy_s
             while time.monotonic() < until:
                 pass
 
 
+# Of the number of an injector's process: what disturbs it while it measures.
+Beside = Callable[[int], contextlib.AbstractContextManager]
+
+
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """`group`: whose goals count. `limit_s` of a campaign. `stops`: what is stopped now and then,
-    the "injector" or the "target"."""
+    """`group`: whose goals count. `stops`: what is stopped now and then, the "injector" or the
+    "target". `limit_s`: of a campaign."""
 
     name: str
     group: str
@@ -58,23 +61,17 @@ class Noise:
     limit_s: float = 30.0
 
     @property
-    def takes_cores(self) -> bool:
-        return any(each.core is not None for each in self.burners)
+    def is_possible(self) -> bool:
+        return os.geteuid() == 0 or all(each.core is None for each in self.burners)
 
     @contextlib.contextmanager
-    def around(self, target: int) -> Iterator[Callable[[int], contextlib.AbstractContextManager]]:
-        """It is made for the length of a `with` block. Gives what stops the target, or an injector
-        (by the number of its process), meanwhile."""
+    def around(self, target: int) -> Iterator[Beside]:
+        """For the length of a `with` block; `target` is the number of its process."""
         programs = [Process(target=each.burn, daemon=True) for each in self.burners]
         for each in programs:
             each.start()
-
-        def beside(injector: int) -> contextlib.AbstractContextManager:
-            victim = {"injector": injector, "target": target}.get(self.stops)
-            return contextlib.nullcontext() if victim is None else _stopping(victim)
-
         try:
-            yield beside
+            yield lambda injector: _stops({"injector": injector, "target": target}.get(self.stops))
         finally:
             for each in programs:
                 each.kill()
@@ -82,7 +79,7 @@ class Noise:
 
 
 @contextlib.contextmanager
-def _stopping(pid: int) -> Iterator[None]:
+def _stops(pid: int | None) -> Iterator[None]:
     over, chance = threading.Event(), random.Random(pid)
 
     def work() -> None:
@@ -92,21 +89,17 @@ def _stopping(pid: int) -> Iterator[None]:
                 time.sleep(chance.uniform(*_STOP_S))
                 os.kill(pid, signal.SIGCONT)
 
-    thread = threading.Thread(target=work)
-    thread.start()
+    if pid is not None:
+        threading.Thread(target=work, daemon=True).start()
     try:
         yield
     finally:
         over.set()
-        thread.join()
 
 
-def may_take_cores() -> bool:
-    return os.geteuid() == 0
-
-
-def _taken(period_s: float) -> tuple[Burner, ...]:
-    return tuple(Burner(period_s / 2, period_s, core) for core in CORES)
+def _on_each_core(busy_s: float, period_s: float, *, is_random: bool = False) -> tuple[Burner, ...]:
+    cores = sorted(os.sched_getaffinity(0))
+    return tuple(Burner(busy_s, period_s, core, is_random) for core in cores)
 
 
 QUIET, BURNERS, STOPS, TAKEN = "quiet", "burners, steal", "stops", "cores taken"
@@ -114,13 +107,9 @@ NOISES = (
     Noise("nothing added", QUIET),
     Noise("1 burner", BURNERS, (Burner(1, 1),)),
     Noise("2 burners, 50 %", BURNERS, (Burner(0.05, 0.1, is_random=True),) * 2),
-    Noise(
-        "12 % stolen",
-        BURNERS,
-        tuple(Burner(_STOLEN_S, _STOLEN_S / 0.12, core, is_random=True) for core in CORES),
-    ),
+    Noise("12 % stolen", BURNERS, _on_each_core(_STOLEN_S, _STOLEN_S / 0.12, is_random=True)),
     Noise("injector stopped", STOPS, stops="injector"),
     Noise("target stopped", STOPS, stops="target"),
-    Noise("cores taken, period 0.5 s", TAKEN, _taken(0.5), limit_s=60.0),
-    Noise("cores taken, period 1 s", TAKEN, _taken(1.0), limit_s=60.0),
+    Noise("cores taken, period 0.5 s", TAKEN, _on_each_core(0.25, 0.5), limit_s=60.0),
+    Noise("cores taken, period 1 s", TAKEN, _on_each_core(0.5, 1.0), limit_s=60.0),
 )

@@ -136,15 +136,8 @@ def _command(folder: Path, http: int, https: int, more: str = "") -> tuple[str, 
     (folder / "nginx.conf").write_text(text)
     # Its workers give up root where it is started as root, and then cannot read this folder.
     folder.chmod(0o755)
-    return "nginx", [
-        nginx,
-        "-p",
-        str(folder),
-        "-e",
-        f"{folder}/errors",
-        "-c",
-        f"{folder}/nginx.conf",
-    ]
+    places = ["-p", str(folder), "-e", f"{folder}/errors", "-c", f"{folder}/nginx.conf"]
+    return "nginx", [nginx, *places]
 
 
 def free_ports(count: int) -> list[int]:

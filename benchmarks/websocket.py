@@ -32,10 +32,10 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 def measure() -> Iterator[GoalRow]:
     """Handshakes a second against each server, what each costs us, and how busy the server is."""
     with tempfile.TemporaryDirectory() as folder:
-        server, client = (build(name, Path(folder)) for name in (SERVER, CLIENT))
-        if server is None or client is None:
+        if shutil.which("cc") is None:
             yield GoalRow("WebSocket", "not measured: there is no C compiler")
             return
+        server, client = (_build(name, Path(folder)) for name in (SERVER, CLIENT))
         for is_awake in (True, False):
             (port,) = free_ports(1)
             command = [server, str(port), *(["awake"] if is_awake else [])]
@@ -75,12 +75,8 @@ def _cpu_s(process: subprocess.Popen) -> float:
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
 
-def build(name: str, folder: Path) -> str | None:
-    """The path of our program in C, compiled into a folder; None without a C compiler."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        return None
-    path = folder / name
-    source = Path(__file__).with_name(f"{name}.c")
-    subprocess.run([compiler, "-O2", "-o", path, source], check=True)
+def _build(name: str, folder: Path) -> str:
+    """The path of our program in C, compiled into a folder."""
+    path, source = folder / name, Path(__file__).with_name(f"{name}.c")
+    subprocess.run(["cc", "-O2", "-o", path, source], check=True)
     return str(path)

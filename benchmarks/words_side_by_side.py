@@ -13,8 +13,8 @@ from statistics import median
 import numpy as np
 
 from benchmarks.figures import GoalRow
-from benchmarks.noises import BURNERS, NOISES, QUIET, STOPS, TAKEN, Noise, may_take_cores
-from benchmarks.turns import RATE_PER_S, REPLY_MS, demo_target, measure_in_turns
+from benchmarks.noises import BURNERS, NOISES, QUIET, STOPS, TAKEN, Noise
+from benchmarks.turns import REPLY_MS, demo_target, measure_in_turns
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import (
     LOOK_CONFIDENCE,
@@ -29,7 +29,8 @@ TRIALS, RECORDED_S = 2_000, 60.0
 _STRETCH = 25  # rounds, most of which hold a period of each noise
 _BASE_SHARE = 0.2  # of the recorded medians: what the target takes where nothing disturbs it
 _MOST_FALSE, _LEAST_BELOW = 0.01, 0.99
-_US = [name for name in ArmRound.__slots__ if name.endswith("_us") and name != "own_us"]
+_US = ("p50_us", "p50_undelayed_us", "mean_us", "mean_undelayed_us")
+_US += ("second_quarter_us", "last_quarter_us")
 _SOON_S = 10.0
 # The least share that is called the same, or slower by an added share.
 GOALS: dict[str, dict[float, float]] = {
@@ -102,7 +103,7 @@ class _Cell:
 def measure() -> Iterator[GoalRow]:
     with Pool() as pool:
         for noise in NOISES:
-            if noise.takes_cores and not may_take_cores():
+            if not noise.is_possible:
                 yield GoalRow(noise.name, "not measured: only root may take cores from others")
                 continue
             turns, round_s = _record(noise)
@@ -113,9 +114,10 @@ def measure() -> Iterator[GoalRow]:
 def _record(noise: Noise) -> tuple[list[tuple[ArmRound, ArmRound]], float]:
     with demo_target() as (port, pid), noise.around(pid) as beside:
         settings = {"limit_s": RECORDED_S, "until_settled": False}
-        replies_ms = REPLY_MS, REPLY_MS
-        seen = measure_in_turns(port, replies_ms, beside, rate_per_s=RATE_PER_S, **settings)
+        seen = measure_in_turns(port, (REPLY_MS, REPLY_MS), beside, **settings)
     turns = [tuple(each.arms[number] for number in each.order) for each in seen.rounds]
+    if any(each.failed for both in turns for each in both):
+        raise RuntimeError(f"{noise.name}: the demo target has failed")
     return turns, seen.round_s
 
 
@@ -125,13 +127,9 @@ def _medians_us(turns: Sequence[tuple[ArmRound, ArmRound]]) -> list[float]:
 
 
 def _later(each: ArmRound, added_us: float) -> ArmRound:
-    values = {name: getattr(each, name) for name in _US}
-    known = {name: value for name, value in values.items() if value is not None}
-    bounds = known.pop("p50_bounds_us", None)
-    moved = {name: value + added_us for name, value in known.items()}
-    if bounds:
-        moved["p50_bounds_us"] = tuple(bound + added_us for bound in bounds)
-    return replace(each, **moved)
+    """As if all of its replies had come so much later."""
+    known = {name: value for name in _US if (value := getattr(each, name)) is not None}
+    return replace(each, **{name: value + added_us for name, value in known.items()})
 
 
 def line_of(noise: Noise, effect: float, campaigns: Sequence[Judged], within: str = "") -> GoalRow:

@@ -37,7 +37,6 @@ class Injection:
     run_id: int
     host: str = ""
     planted_ns: int | None = None
-    healed_ns: int = 0
     error: str = ""
 
     def reaches(self, run_id: int, seen: Seen) -> bool:
@@ -51,7 +50,6 @@ class Injection:
 class Played:
     """What came of a round; `broken` in sentences."""
 
-    round: FaultRound
     struck: list[Struck] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
@@ -69,7 +67,7 @@ class Lab:
 
     def play(self, round_: FaultRound) -> Played:
         """Raises LocalError where the world itself does not come back."""
-        played = Played(round_)
+        played = Played()
         self.settle()
         run_ids = runs.start(round_)
         injections = self._inject(round_, run_ids)
@@ -106,7 +104,6 @@ class Lab:
         finally:
             if heal is not None:
                 heal()
-            injection.healed_ns = time.monotonic_ns()
             connection.close()
 
     def _plant(self, injection: Injection) -> Heal | None:

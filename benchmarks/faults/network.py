@@ -90,6 +90,9 @@ def at_target(command: Sequence[str]) -> tuple[str, ...]:
 
 def run(command: str) -> None:
     """Raises LocalError with what it said, if it failed."""
-    done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise LocalError(f"`{command}` needs e2fsprogs, iproute2 and util-linux.") from None
     if done.returncode:
         raise LocalError(f"`{command}` failed: {done.stderr.strip()}")
