@@ -34,7 +34,7 @@ demo-target: ## only the bundled HTTP and HTTPS target, until Ctrl-C
 benchmark: setup ## what the injector costs, beside its peers where they are installed (ARGS=accuracy: only that)
 	@exec .venv/bin/python -m benchmarks $(ARGS)
 
-benchmark-peers: setup ## get Locust and k6 for the benchmark, into var/peers (k6 needs Go, and minutes)
+benchmark-peers: setup ## get k6 for the benchmark, into var/peers (needs Go, and minutes)
 	@exec .venv/bin/python -m benchmarks.peers
 
 backup: ## write the database and the secret key into var/backups, also while it runs

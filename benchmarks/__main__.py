@@ -14,17 +14,16 @@ from benchmarks import (
     injector_cost,
     open_loop,
     pages,
-    tls,
+    turns,
     websocket,
     words,
 )
-from benchmarks.figures import GoalRow, show
+from benchmarks.figures import GoalRow, load_average, show
 from benchmarks.servers import Server, pin, serving
 
 Section = tuple[str, Iterable[GoalRow]]
-COST, HTTP2, TLS, WEBSOCKET, OPEN_LOOP = "cost", "http2", "tls", "websocket", "open-loop"
-CASES = tuple(injector_cost.slug(case) for case in injector_cost.CASES)
-OF_INJECTOR = (COST, HTTP2, TLS, WEBSOCKET, OPEN_LOOP, *CASES)
+COST, HTTP2, WEBSOCKET, OPEN_LOOP = "cost", "http2", "websocket", "open-loop"
+OF_INJECTOR = (COST, HTTP2, WEBSOCKET, OPEN_LOOP)
 ACCURACY = "accuracy"
 OF_SITE = {"pages": pages, "words": words, "capacity": capacity}
 NAMES = (*OF_INJECTOR, ACCURACY, *OF_SITE)
@@ -33,9 +32,9 @@ NAMES = (*OF_INJECTOR, ACCURACY, *OF_SITE)
 def main() -> int:
     names = _read_names()
     cores = os.sched_getaffinity(0)
-    print(f"{len(cores)} cores, load average {_load()} before the first case")
+    print(f"{len(cores)} cores, load average {load_average()} before the first case")
     are_whole = [show(title, lines) for title, lines in _sections(names, cores)]
-    print(f"\nload average {_load()} after the last")
+    print(f"\nload average {load_average()} after the last")
     return 0 if all(are_whole) else 1
 
 
@@ -64,22 +63,16 @@ def _sections(names: frozenset[str], cores: set[int]) -> Iterator[Section]:
 
 
 def _of_injector(names: frozenset[str], server: Server) -> Iterator[Section]:
-    cases = {*CASES} if COST in names else names & {*CASES}
-    if cases:
+    if COST in names:
         title = f"CPU time a request against {server.name}, {injector_cost.CONNECTIONS} connections"
-        yield title, injector_cost.measure(server, cases.__contains__)
+        yield title, injector_cost.measure(server)
+        yield turns.TITLE, turns.measure(server)
     if HTTP2 in names:
         yield http2.TITLE, http2.measure()
-    if TLS in names:
-        yield tls.TITLE, tls.measure(server)
     if WEBSOCKET in names:
         yield websocket.TITLE, websocket.measure()
     if OPEN_LOOP in names:
         yield f"On time, against {server.name}", open_loop.measure(server)
-
-
-def _load() -> str:
-    return " ".join(f"{each:.1f}" for each in os.getloadavg())
 
 
 if __name__ == "__main__":

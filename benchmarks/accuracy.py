@@ -28,27 +28,22 @@ DIALS = {
 
 def measure() -> Iterator[GoalRow]:
     for name, dial in DIALS.items():
-        yield from _of_one(name, dial)
-
-
-def _of_one(name: str, dial: str) -> list[GoalRow]:
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        seen = _seen(dial, log)
-        took_us = (json.loads(line)["service_us"] for line in log.read_text().splitlines())
-        truth_ms = sorted(us / 1000 for us in took_us)
-    return [
-        line
-        for timing, said in (("response", ""), ("undelayed", " undelayed"))
-        for line in _against_truth(name, said, seen[timing], truth_ms)
-    ]
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "log"
+            seen = _seen(dial, log)
+            took_us = (json.loads(line)["service_us"] for line in log.read_text().splitlines())
+            truth_ms = sorted(us / 1000 for us in took_us)
+        for timing, said in (("response", ""), ("undelayed", " undelayed")):
+            yield from _against_truth(name, said, seen[timing], truth_ms)
 
 
 def _against_truth(
     name: str, said: str, seen: dict[str, float], truth_ms: list[float]
 ) -> Iterator[GoalRow]:
     for key, q in (("p50", 0.5), ("p95", 0.95), ("p99", 0.99)):
-        yield compared(f"{name}, {key}{said}", seen[key], nearest_rank(truth_ms, q))
+        true_ms = truth_ms[ceil(q * len(truth_ms)) - 1]
+        allowed_ms = max(SHARE * true_ms, ABSOLUTE_MS)
+        yield _line(f"{name}, {key}{said}", seen[key], true_ms, allowed_ms, "1 % or 0.2 ms")
     mean_ms = sum(truth_ms) / len(truth_ms)
     allowed_ms = MEAN_SHARE * mean_ms
     yield _line(f"{name}, mean{said}", seen["mean"], mean_ms, allowed_ms, "0.5 %")
@@ -65,14 +60,6 @@ def _seen(dial: str, log: Path) -> dict[str, dict[str, float]]:
             [*injector, *load], preexec_fn=lambda: pin(0), capture_output=True, text=True
         )
     return json.loads(done.stdout)["timings_ms"]
-
-
-def nearest_rank(ordered: list[float], q: float) -> float:
-    return ordered[ceil(q * len(ordered)) - 1]
-
-
-def compared(name: str, seen_ms: float, true_ms: float) -> GoalRow:
-    return _line(name, seen_ms, true_ms, max(SHARE * true_ms, ABSOLUTE_MS), "1 % or 0.2 ms")
 
 
 def _line(name: str, seen_ms: float, true_ms: float, allowed_ms: float, goal: str) -> GoalRow:

@@ -6,12 +6,13 @@ of the trial. The truth is the capacity without noise, on average over the repea
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import exp, log
 from statistics import median
 
 import numpy as np
 
 from benchmarks.figures import GoalRow
+from benchmarks.words import alike
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacitySearch,
@@ -71,17 +72,8 @@ def measure() -> Iterator[GoalRow]:
 def simulated(case: CapacityCase, spread: float, n: int, seed: int = 20_261_122) -> list[Simulated]:
     source = np.random.default_rng(seed)
     starts = np.exp(source.uniform(*map(log, _STARTS), n))
-    noises = _noises(case.alike, n, source) * spread
+    noises = alike(n, _LONGEST, case.alike, source) * spread
     return [_search(case, starts[k], noises[k].tolist(), k) for k in range(n)]
-
-
-def _noises(alike: float, n: int, source: np.random.Generator) -> np.ndarray:
-    """Of standard deviation 1, shape (n, trials)."""
-    fresh = source.normal(size=(n, _LONGEST))
-    values = fresh.copy()
-    for k in range(1, _LONGEST):
-        values[:, k] = alike * values[:, k - 1] + sqrt(1 - alike**2) * fresh[:, k]
-    return values
 
 
 def _search(case: CapacityCase, start: float, noise: list[float], seed: int) -> Simulated:

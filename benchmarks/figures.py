@@ -1,5 +1,6 @@
 """A line of the table: what was measured, what the goal is, whether it is met."""
 
+import os
 import sys
 import traceback
 from collections.abc import Iterable
@@ -28,6 +29,10 @@ def show(title: str, lines: Iterable[GoalRow]) -> bool:
         _print(GoalRow("the rest", f"not measured: {error or type(error).__name__}"))
         return False
     return True
+
+
+def load_average() -> str:
+    return " ".join(f"{each:.1f}" for each in os.getloadavg())
 
 
 def _print(line: GoalRow) -> None:

@@ -6,38 +6,29 @@ it.
 """
 
 import re
-import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from benchmarks import peers
-from benchmarks.figures import GoalRow, show
+from benchmarks.figures import GoalRow
 from benchmarks.injector_cost import DURATION_S, Case, Cost, costs_of, k6_on, lines_of, ours
-from benchmarks.servers import Server, pin, serving_http2
+from benchmarks.servers import Server, serving_http2
 
 TITLE = "CPU time a request over HTTP/2"
 H2LOAD, K6 = 1.3, 1 / 5
 _HOW = "not measured: {} is not installed (Debian: {})"
 
 
-@dataclass(frozen=True)
-class StreamCase(Case):
-    """With so many requests at a time on each connection."""
-
-    streams: int = 1
-
-
-def _case(scheme: str, connections: int, streams: int) -> StreamCase:
+def _case(scheme: str, connections: int, streams: int) -> Case:
     name = f"{connections} × {streams}, {'TLS' if scheme == 'https' else 'clear text'}"
     flags = ("--http", "2", "--streams", str(streams))
     goals = {"h2load": H2LOAD} | ({"k6": K6} if scheme == "https" else {})
-    return StreamCase(name, scheme, flags, 0, goals, connections=connections, streams=streams)
+    return Case(name, scheme, flags, 0, goals, connections=connections, streams=streams)
 
 
 CASES = tuple(_case(scheme, *shape) for scheme in ("http", "https") for shape in ((4, 32), (32, 1)))
 
 
-def h2load(case: StreamCase, server: Server) -> tuple[list[str], Cost]:
+def h2load(case: Case, server: Server) -> tuple[list[str], Cost]:
     load = ["-c", str(case.connections), "-m", str(case.streams), "-t", "1", "-D", str(DURATION_S)]
     return ["h2load", *load, server.url(case.scheme)], h2load_cost_us
 
@@ -50,7 +41,7 @@ def h2load_cost_us(output: str, cpu_us: float) -> float:
     return cpu_us / int(succeeded)
 
 
-def k6(case: StreamCase, server: Server) -> tuple[list[str], Cost]:
+def k6(case: Case, server: Server) -> tuple[list[str], Cost]:
     return k6_on(server.url(case.scheme), case.connections, case.streams)
 
 
@@ -69,8 +60,3 @@ def measure() -> Iterator[GoalRow]:
             yield from lines_of(case, costs_of(case, server, taken))
         if "h2load" not in tools:
             yield GoalRow("h2load", _HOW.format("h2load", "nghttp2-client"))
-
-
-if __name__ == "__main__":
-    pin(0)
-    sys.exit(not show(TITLE, measure()))

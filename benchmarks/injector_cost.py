@@ -2,8 +2,8 @@
 
 Each tool runs alone, pinned to one core, against the same server on the other, with 32 connections.
 For wrk and ab that is the CPU time of the whole process, start-up included, which is next to
-nothing there. Starting is left out for those to which it matters: our injector and Locust say
-what they used since the load began, and of k6's a run of one request each is taken off.
+nothing there. Starting is left out for those to which it matters: our injector says what it used
+since the load began, and of k6's a run of one request each is taken off.
 """
 
 import functools
@@ -34,8 +34,8 @@ class Case:
     """`ab_requests`: ab has no duration that does not also cap the number of requests.
 
     `goals`: at most so many times the tool's CPU time. `skips`: tools that do another thing here.
-    k6 and Locust are run only where there is a goal for them. `groups`: our key exchange groups,
-    where they are not a browser's.
+    k6 is run only where there is a goal for it. `groups`: our key exchange groups, where they are
+    not a browser's. `streams`: requests at a time on each connection.
     """
 
     name: str
@@ -46,9 +46,10 @@ class Case:
     skips: tuple[str, ...] = ()
     connections: int = CONNECTIONS
     groups: str = ""
+    streams: int = 1
 
     def takes(self, tool: str) -> bool:
-        return tool in self.goals if tool in PEERS else tool not in self.skips
+        return tool in self.goals if tool == "k6" else tool not in self.skips
 
     @property
     def is_new(self) -> bool:
@@ -60,7 +61,7 @@ NEW, RESUMED = ("--new-connection",), ("--resume",)
 _CLASSICAL = "X25519:P-256:P-384"
 FULL, AGAIN = "full TLS handshake", "resumed TLS session"
 CASES = (
-    Case("keep-alive", "http", (), 300_000, {"wrk": 1.25, "locust": 1 / 10, "k6": 1 / 4}),
+    Case("keep-alive", "http", (), 300_000, {"wrk": 1.25, "k6": 1 / 4}),
     Case("keep-alive, TLS 1.3", "https", (), 200_000, {"wrk": 1.25}),
     Case("new connection", "http", NEW, 40_000, {"ab": 1.3}),
     Case(FULL, "https", NEW, 4_000, {"ab": 0.9}, ("wrk",), groups=_CLASSICAL),
@@ -105,19 +106,6 @@ def ab(case: Case, server: Server) -> tuple[list[str], Cost]:
     return command, _counted(lambda out: int(re.search(r"Complete requests:\s+(\d+)", out)[1]))
 
 
-def locust(case: Case, server: Server) -> tuple[list[str], Cost]:
-    """All users in one process, as ours has all connections in one."""
-    load = ["--users", str(CONNECTIONS), "--spawn-rate", str(CONNECTIONS)]
-    command = [peers.find("locust"), "--locustfile", str(_HERE / "locustfile.py"), "--headless"]
-    command += [*load, "--run-time", f"{DURATION_S}s", "--only-summary", "--host"]
-    return [*command, server.url(case.scheme).rstrip("/")], locust_cost_us
-
-
-def locust_cost_us(output: str, _: float) -> float:
-    said = json.loads(next(line for line in output.splitlines() if line.startswith("{")))
-    return said["cpu_us"] / _all_ok(said)
-
-
 def k6(case: Case, server: Server) -> tuple[list[str], Cost]:
     return k6_on(server.url(case.scheme), CONNECTIONS)
 
@@ -156,19 +144,13 @@ def _all_ok(said: dict[str, int]) -> int:
     return said["requests"]
 
 
-TOOLS = {"ours": ours, "wrk": wrk, "ab": ab, "locust": locust, "k6": k6}
-PEERS = ("locust", "k6")
+TOOLS = {"ours": ours, "wrk": wrk, "ab": ab, "k6": k6}
 
 
-def slug(case: Case) -> str:
-    """The case's name as it is given on the command line."""
-    return re.sub(r"[^a-z0-9.]+", "-", case.name.lower())
-
-
-def measure(server: Server, wanted: Callable[[str], bool]) -> Iterator[GoalRow]:
-    """The lines of each case whose slug is wanted, then what could not be measured."""
+def measure(server: Server) -> Iterator[GoalRow]:
+    """The lines of each case, then what could not be measured."""
     names = [name for name in TOOLS if name == "ours" or peers.find(name)]
-    for case in filter(lambda each: wanted(slug(each)), CASES):
+    for case in CASES:
         tools = {name: TOOLS[name] for name in names if case.takes(name)}
         if case.name != AGAIN:
             yield from lines_of(case, costs_of(case, server, tools))
@@ -181,31 +163,31 @@ def measure(server: Server, wanted: Callable[[str], bool]) -> Iterator[GoalRow]:
         measured = f"{share:.2f}: {costs['ours']:.1f} of {full_us:.1f} µs in turns"
         yield GoalRow("resumed / full handshake", measured, words, share <= RESUMED_SHARE)
     for name in TOOLS:
-        if name not in names and name not in PEERS:
+        if name not in {*names, "k6"}:
             yield GoalRow(name, "not measured: not installed")
 
 
 def lines_of(case: Case, costs: dict[str, float]) -> Iterator[GoalRow]:
-    """What each tool costs, beside the goals for wrk and ab; then one line for each other peer."""
+    """What each tool costs, beside the goals for wrk and ab; then a line for k6."""
     own_us = costs["ours"]
-    others = {name: cost for name, cost in costs.items() if name not in {"ours", *PEERS}}
+    others = {name: cost for name, cost in costs.items() if name not in {"ours", "k6"}}
     parts = [f"{name} {cost:.1f} ({own_us / cost:.2f} ×)" for name, cost in others.items()]
-    goals = {name: goal for name, goal in case.goals.items() if name not in PEERS}
+    goals = {name: goal for name, goal in case.goals.items() if name != "k6"}
     met = [own_us <= goal * costs[name] for name, goal in goals.items() if name in costs]
     words = ", ".join(f"≤ {goal:g} × {name}" for name, goal in goals.items())
     measured = ", ".join([f"{own_us:.1f} µs", *parts])
     yield GoalRow(case.name, measured, words, all(met) if met else None)
-    for name in filter(case.takes, PEERS):
-        yield _beside_peer(case, name, own_us, costs.get(name))
+    if case.takes("k6"):
+        yield _beside_k6(case, own_us, costs.get("k6"))
 
 
-def _beside_peer(case: Case, name: str, own_us: float, cost_us: float | None) -> GoalRow:
-    goal = case.goals[name]
-    words = f"≤ 1/{1 / goal:g} of {name}'s"
+def _beside_k6(case: Case, own_us: float, cost_us: float | None) -> GoalRow:
+    goal = case.goals["k6"]
+    name, words = f"{case.name}, k6", f"≤ 1/{1 / goal:g} of k6's"
     if cost_us is None:
-        return GoalRow(f"{case.name}, {name}", peers.HOW, words)
-    measured = f"{name} {cost_us:.1f} µs; ours is 1/{cost_us / own_us:.1f} of it"
-    return GoalRow(f"{case.name}, {name}", measured, words, own_us <= goal * cost_us)
+        return GoalRow(name, peers.HOW, words)
+    measured = f"k6 {cost_us:.1f} µs; ours is 1/{cost_us / own_us:.1f} of it"
+    return GoalRow(name, measured, words, own_us <= goal * cost_us)
 
 
 def costs_of(case: Case, server: Server, tools: dict[str, Tool]) -> dict[str, float]:

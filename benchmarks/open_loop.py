@@ -2,11 +2,11 @@
 
 import json
 import resource
-import subprocess
 import sys
 from collections.abc import Iterator
 
 from benchmarks.figures import GoalRow
+from benchmarks.injector_cost import run
 from benchmarks.servers import Server
 
 RATE_PER_S, DURATION_S = 5000, 5
@@ -21,10 +21,7 @@ def measure(server: Server) -> Iterator[GoalRow]:
 
 def _run(server: Server, *arguments: str) -> dict:
     command = [sys.executable, "-m", "workers.injector", server.url("http"), "--json", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if not done.stdout:
-        raise RuntimeError(done.stderr.strip())
-    return json.loads(done.stdout)
+    return json.loads(run(command)[0])
 
 
 def _lateness(server: Server) -> Iterator[GoalRow]:

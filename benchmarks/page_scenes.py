@@ -35,7 +35,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.histories import frozen_of, make_history
+from tests.histories import frozen_of
 from tests.queries.measured import end, end_shards
 from tests.values import plan_spec
 
@@ -163,21 +163,6 @@ def compared_campaigns(
         yield campaign
 
 
-def sweep(
-    project: Project, samples: Sequence[SampleRun], n_points: int, n_servers: int
-) -> Campaign:
-    """The rate over so many points on each server, 3 repeats."""
-    campaign = _finished(project, 3, 1)
-    version = make_plan(project, spec=plan_spec(model="open", rate_per_s=10, duration_s=10))
-    ends = [make_endpoint(make_target(project, f"server {n}")) for n in range(n_servers)]
-    tests = [
-        make_test(campaign, version, endpoint=end, swept="rate_per_s", swept_value=10.0 * point)
-        for end, point in product(ends, range(1, n_points + 1))
-    ]
-    _run_all(tests, [_shifted(samples, n % n_points // 2, 3) for n in range(len(tests))])
-    return campaign
-
-
 def matrix(
     project: Project, samples: Sequence[SampleRun], n_servers: int, n_plans: int, repeats: int
 ) -> Campaign:
@@ -193,20 +178,6 @@ def matrix(
 def _spec(samples: Sequence[SampleRun]) -> dict[str, Any]:
     requests, over_s = samples[0].columns["n"], round(samples[0].summary["duration_s"])
     return plan_spec(model="over", requests=requests, over_s=over_s)
-
-
-def long_history(project: Project, n_campaigns: int) -> Test:
-    """The newest test of a plan that was measured in so many campaigns, each with a reference."""
-    plan = make_plan(project)
-    own = make_endpoint(make_target(project), "https")
-    reference = make_endpoint(make_target(project, tags=["reference"]))
-    return make_history(
-        project,
-        _levels_ms(n_campaigns, 3, change=1.09),
-        tests=[(plan, own, "new"), (plan, reference, "new")],
-        begin=timezone.now() - timedelta(days=n_campaigns),
-        spread=SPREAD,
-    )[0]
 
 
 def many_campaigns(project: Project, samples: Sequence[SampleRun], n: int) -> Test:
@@ -230,14 +201,13 @@ def many_campaigns(project: Project, samples: Sequence[SampleRun], n: int) -> Te
     return tests[-1]
 
 
-def wide_history(project: Project, n_tests: int, n_changed: int, seed: int = 1) -> Campaign:
+def wide_history(project: Project, n_tests: int, n_changed: int) -> Campaign:
     """The newest of 40 nightly campaigns with so many tests, on ten endpoints; some have changed.
     Only what histories read of them is there."""
     ends = [make_endpoint(make_target(project)) for _ in range(10)]
     plans = [make_plan(project) for _ in range(n_tests)]
     levels = [
-        _levels_ms(40, 1000 * seed + n, change=1.15 if n < n_changed else 1.0)
-        for n in range(n_tests)
+        _levels_ms(40, 1000 + n, change=1.15 if n < n_changed else 1.0) for n in range(n_tests)
     ]
     for night in range(40):
         campaign = _finished(project, len(SPREAD), 41 - night)

@@ -1,7 +1,7 @@
-"""The peers that no Linux distribution brings: k6 and Locust.
+"""The peer that no Linux distribution brings: k6.
 
-`make benchmark-peers` (`python -m benchmarks.peers`) gets them by their own package managers into
-a folder of their own below var/, which may be deleted at any time. Those on the PATH will do too.
+`make benchmark-peers` (`python -m benchmarks.peers`) gets it by Go into a folder of its own below
+var/, which may be deleted at any time. One on the PATH will do too.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from local.base import var_dir
 
-K6, LOCUST = "go.k6.io/k6@v1.8.1", "locust==2.47.0"
+K6 = "go.k6.io/k6@v1.8.1"
 HOW = "not here; `make benchmark-peers` gets it"
 
 
@@ -26,21 +26,12 @@ def find(name: str) -> str | None:
 
 
 def main() -> int:
-    """Get what is missing; 1 if something still is."""
-    missing = 0
-    for name, get in (("locust", _get_locust), ("k6", _get_k6)):
-        if find(name) is None:
-            print(f"Getting {name} …", flush=True)
-            get(folder())
-        there = find(name)
-        print(f"{name}: {there}" if there else f"{name}: could not be got, see above.")
-        missing += there is None
-    return int(missing > 0)
-
-
-def _get_locust(where: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", str(where)], check=False)
-    subprocess.run([str(where / "bin" / "pip"), "install", "--quiet", LOCUST], check=False)
+    """Get it if it is missing; 1 if it still is."""
+    if find("k6") is None:
+        _get_k6(folder())
+    there = find("k6")
+    print(f"k6: {there}" if there else "k6: could not be got, see above.")
+    return int(there is None)
 
 
 def _get_k6(where: Path) -> None:
@@ -48,7 +39,7 @@ def _get_k6(where: Path) -> None:
     if go is None:
         print("k6 is built by Go, which is not installed (Debian: golang).")
         return
-    # A few minutes: it is compiled.
+    print("Getting k6, which takes minutes: it is compiled …", flush=True)
     environment = {**os.environ, "GOBIN": str(where / "bin")}
     subprocess.run([go, "install", K6], env=environment, check=False)
 

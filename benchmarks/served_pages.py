@@ -57,8 +57,6 @@ def _addresses(
 
     wide = scenes.wide_history(project(), *((2, 1) if is_small else (200, 13)))
     yield "overview", reverse("history", args=[wide.project_id])
-    test = scenes.long_history(project(), 2 if is_small else 500)
-    yield "test", reverse("history-test", args=[test.pk])
     newest = scenes.many_campaigns(project(), short, 30 if is_small else 10_000)
     yield "long", reverse("history-test", args=[newest.pk])
     yield "list", reverse("campaign-list", args=[newest.campaign.project_id])
@@ -67,8 +65,6 @@ def _addresses(
     yield "campaign", reverse("campaign-detail", args=[large.pk])
     a, b = scenes.compared_campaigns(project(), long, 1 if is_small else 10)
     yield "comparison", f"{reverse('comparison')}?a=campaign-{a.pk}&b=campaign-{b.pk}"
-    sweep = scenes.sweep(project(), short, *((2, 2) if is_small else (12, 4)))
-    yield "sweep", reverse("campaign-detail", args=[sweep.pk])
     matrix = scenes.matrix(project(), short, *((2, 2, 3) if is_small else (8, 12, 10)))
     yield "matrix", reverse("campaign-detail", args=[matrix.pk])
 
@@ -81,10 +77,7 @@ def load_as_the_server() -> None:
 
 
 def page_cost(client, address: str) -> dict[str, Any]:
-    """Making it, the first call in a process that finds it made, median and best later, ms; kB."""
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
+    """Making it, the first call in a process that finds it made, the median later, ms; kB."""
     from campaigns.models import KeptPage
 
     def get() -> bytes:
@@ -98,16 +91,11 @@ def page_cost(client, address: str) -> dict[str, Any]:
     for _ in range(WARM):
         get()
     costs = [cost_ms(get)[0] for _ in range(CALLS)]
-    with CaptureQueriesContext(connection) as captured:
-        get()
-    n_statements = len(captured)
     return {
         "made_ms": made_ms,
         "first_ms": first_ms,
         "warm_ms": median(costs),
-        "best_ms": min(costs),
         "kb": len(page) / 1e3,
-        "statements": n_statements,
     }
 
 

@@ -68,7 +68,7 @@ def serving(core: int | None = None, ports: tuple[int, ...] = ()) -> Iterator[Se
     with tempfile.TemporaryDirectory() as folder:
         ports = ports or tuple(free_ports(2))
         name, command = _command(Path(folder), *ports)
-        with _running(command, core, *ports):
+        with running(command, core, *ports):
             yield Server(name, *ports)
 
 
@@ -82,27 +82,29 @@ def serving_http2(core: int) -> Iterator[Server | None]:
         ports = tuple(free_ports(4))
         more = _HTTP_2.format(http=ports[2], https=ports[3])
         name, command = _command(Path(folder), *ports[:2], more)
-        with _running(command, core, *ports):
+        with running(command, core, *ports):
             yield Server(name, *ports[2:])
 
 
 @contextlib.contextmanager
-def program(module: str, *arguments: str, port: int, core: int | None = None) -> Iterator[None]:
+def program(
+    module: str, *arguments: str, port: int, core: int | None = None
+) -> Iterator[subprocess.Popen]:
     """A server of ours, by its Python module, that listens on that port for the length of a `with`
     block: on that core, or on any.
     """
-    with _running([sys.executable, "-m", module, *arguments], core, port):
-        yield
+    with running([sys.executable, "-m", module, *arguments], core, port) as process:
+        yield process
 
 
 @contextlib.contextmanager
-def _running(command: list[str], core: int | None, *ports: int) -> Iterator[None]:
+def running(command: list[str], core: int | None, *ports: int) -> Iterator[subprocess.Popen]:
     pinned = None if core is None else partial(pin, core)
     process = subprocess.Popen(command, preexec_fn=pinned, stdout=subprocess.DEVNULL)
     try:
         for port in ports:
             wait_for(port)
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait()
@@ -134,15 +136,8 @@ def _command(folder: Path, http: int, https: int, more: str = "") -> tuple[str, 
     (folder / "nginx.conf").write_text(text)
     # Its workers give up root where it is started as root, and then cannot read this folder.
     folder.chmod(0o755)
-    return "nginx", [
-        nginx,
-        "-p",
-        str(folder),
-        "-e",
-        f"{folder}/errors",
-        "-c",
-        f"{folder}/nginx.conf",
-    ]
+    places = ["-p", str(folder), "-e", f"{folder}/errors", "-c", f"{folder}/nginx.conf"]
+    return "nginx", [nginx, *places]
 
 
 def free_ports(count: int) -> list[int]:

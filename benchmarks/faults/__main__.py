@@ -12,6 +12,7 @@ from benchmarks.faults.kinds import KINDS, FaultKind
 from benchmarks.faults.report import markdown
 from benchmarks.faults.rounds import rounds
 from benchmarks.faults.world import World, start_world
+from benchmarks.figures import load_average
 from local.base import LocalError, fail
 
 FAULTS = 1000
@@ -34,12 +35,11 @@ def _play_all(world: World, options: argparse.Namespace) -> list[str]:
 
     lab, struck, broken = Lab(world), [], []
     until = time.monotonic() + 60 * options.minutes
-    print(f"seed {options.seed}, {os.cpu_count()} cores, load average {_load()}", flush=True)
+    print(f"seed {options.seed}, {os.cpu_count()} cores, load average {load_average()}", flush=True)
     try:
         for round_ in rounds(options.seed, options.kinds, options.round):
             print(f"round {round_.number}: {'; '.join(map(str, round_.faults))}", flush=True)
             played = lab.play(round_)
-            print(f"  {', '.join(played.took)}", flush=True)
             for sentence in played.broken:
                 print(f"  BROKEN {sentence}", flush=True)
             if options.verbose or played.broken:
@@ -50,7 +50,7 @@ def _play_all(world: World, options: argparse.Namespace) -> list[str]:
                 break
     except (KeyboardInterrupt, LocalError) as error:
         print(f"Stopped. {error}")
-    print(f"load average {_load()} at the end\n")
+    print(f"load average {load_average()} at the end\n")
     print("\n".join(markdown(struck)))
     for sentence in broken:
         print(f"BROKEN seed {options.seed}, {sentence}")
@@ -81,10 +81,6 @@ def _kinds(text: str) -> list[FaultKind]:
     if not found:
         raise argparse.ArgumentTypeError(f"choose from: {', '.join(KINDS)}")
     return found
-
-
-def _load() -> str:
-    return " ".join(f"{each:.1f}" for each in os.getloadavg())
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from functools import partial
 
 import psycopg
 
-from benchmarks.faults import disks, network
+from benchmarks.faults import network
 from benchmarks.faults.world import World, send
+from local.base import LocalError
 from tests.process_tree import children, command_of
 
 Heal = Callable[[], None]
@@ -205,7 +206,15 @@ def _fill_disk(world: World, victim: Victim) -> Heal:
 
 
 def _forbid_writing(world: World, victim: Victim) -> Heal:
-    return disks.forbid_writing(world.spool(victim.host))
+    """While a file is open for writing, Linux makes no disk read-only. Then each file and the
+    folder are made immutable, which on ext4 refuses the same: writes, new files and deletions."""
+    folder = world.spool(victim.host)
+    try:
+        network.run(f"mount -o remount,ro {folder}")
+    except LocalError:
+        network.run(f"chattr -R +i {folder}")
+        return partial(network.run, f"chattr -R -i {folder}")
+    return partial(network.run, f"mount -o remount,rw {folder}")
 
 
 def _take_files(world: World, victim: Victim) -> Heal | None:

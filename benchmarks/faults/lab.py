@@ -37,7 +37,6 @@ class Injection:
     run_id: int
     host: str = ""
     planted_ns: int | None = None
-    healed_ns: int = 0
     error: str = ""
 
     def reaches(self, run_id: int, seen: Seen) -> bool:
@@ -49,25 +48,11 @@ class Injection:
 
 @dataclass(slots=True)
 class Played:
-    """What came of a round; `broken` in sentences, `took`: each part of it, in words."""
+    """What came of a round; `broken` in sentences."""
 
-    round: FaultRound
     struck: list[Struck] = field(default_factory=list)
     broken: list[str] = field(default_factory=list)
     outcomes: list[str] = field(default_factory=list)
-    took: list[str] = field(default_factory=list)
-
-
-class _Lap:
-    """Tells how long each part of something took."""
-
-    def __init__(self):
-        self._began = time.monotonic()
-
-    def said(self, part: str) -> str:
-        """`part`, and the time since the part before it."""
-        began, self._began = self._began, time.monotonic()
-        return f"{part} {self._began - began:.1f} s"
 
 
 class Lab:
@@ -82,19 +67,15 @@ class Lab:
 
     def play(self, round_: FaultRound) -> Played:
         """Raises LocalError where the world itself does not come back."""
-        played, lap = Played(round_), _Lap()
+        played = Played()
         self.settle()
-        played.took.append(lap.said("settled"))
         run_ids = runs.start(round_)
         injections = self._inject(round_, run_ids)
-        played.took.append(lap.said("healed"))
         played.broken += [each.error for each in injections if each.error]
         planted = [each for each in injections if each.planted_ns is not None]
         ended_ns = self._await_end(round_, run_ids, played)
-        played.took.append(lap.said("ended"))
         self.settle()
         seen = self._judge(round_, run_ids, planted, ended_ns, played)
-        played.took.append(lap.said("judged"))
         for each in planted:
             silent_s = _silences(each, planted, seen)
             played.struck.append(Struck(each.fault, not played.broken, silent_s))
@@ -123,7 +104,6 @@ class Lab:
         finally:
             if heal is not None:
                 heal()
-            injection.healed_ns = time.monotonic_ns()
             connection.close()
 
     def _plant(self, injection: Injection) -> Heal | None:

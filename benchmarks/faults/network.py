@@ -29,15 +29,15 @@ def is_inside() -> bool:
     return _INSIDE in os.environ
 
 
-def enter(arguments: Sequence[str], program: str = "benchmarks.faults") -> None:
+def enter(arguments: Sequence[str]) -> None:
     """Start this program again as the first process of its namespaces. Raises LocalError."""
     if os.geteuid() != 0:
         raise LocalError(
             "The fault lab breaks links, disks and clocks in namespaces of its own, and only root "
-            f"may make them: sudo .venv/bin/python -m {program}"
+            "may make them: sudo .venv/bin/python -m benchmarks.faults"
         )
     os.environ[_INSIDE] = "1"
-    own = [sys.executable, "-m", program, *arguments]
+    own = [sys.executable, "-m", "benchmarks.faults", *arguments]
     try:
         os.execvp("unshare", ["unshare", *_OWN, *own])  # noqa: S606  nothing of it is typed
     except FileNotFoundError:
@@ -90,6 +90,9 @@ def at_target(command: Sequence[str]) -> tuple[str, ...]:
 
 def run(command: str) -> None:
     """Raises LocalError with what it said, if it failed."""
-    done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+    try:
+        done = subprocess.run(command.split(), capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise LocalError(f"`{command}` needs e2fsprogs, iproute2 and util-linux.") from None
     if done.returncode:
         raise LocalError(f"`{command}` failed: {done.stderr.strip()}")

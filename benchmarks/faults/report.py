@@ -48,11 +48,6 @@ def markdown(struck: Iterable[Struck]) -> Iterator[str]:
     yield _line((f"all {n_tried:,}", *("" for _ in RunPhase), str(n_broken), "", ""))
 
 
-def quantile(values: list[float], share: float) -> float:
-    """The smallest value that this share of all does not exceed."""
-    return sorted(values)[max(0, ceil(share * len(values)) - 1)]
-
-
 def _broken(row: _KindRow) -> int:
     return sum(row.tried.values()) - sum(row.held.values())
 
@@ -64,8 +59,9 @@ def _share_text(held: int, tried: int) -> str:
 def _silence(silent_s: list[float]) -> str:
     if not silent_s:
         return ""
-    p50, p99 = quantile(silent_s, 0.5), quantile(silent_s, 0.99)
-    return f"{p50:.1f}, {p99:.1f}, {max(silent_s):.1f} s ({len(silent_s)})"
+    ordered, n = sorted(silent_s), len(silent_s)
+    p50, p99 = (ordered[ceil(share * n) - 1] for share in (0.5, 0.99))
+    return f"{p50:.1f}, {p99:.1f}, {ordered[-1]:.1f} s ({n})"
 
 
 def _goal(row: _KindRow) -> str:

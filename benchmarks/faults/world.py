@@ -15,7 +15,7 @@ from pathlib import Path
 import django
 import psycopg
 
-from benchmarks.faults import disks, network
+from benchmarks.faults import network
 from local.base import LocalError, closed, tail
 from local.servers import prepare_postgres, prepare_redis
 from local.site import manage, plain_environment
@@ -33,6 +33,8 @@ LEASES = {
 }
 NO_CAPS = {f"BENCHSITE_CAP_{name}": "0" for name in ("RUNS", "LOAD_HOURS", "PLANS", "CAMPAIGNS")}
 READY_S = 60.0
+# Of a spool's disk. A run needs 64 MiB free; without a journal this much leaves a few MiB more.
+DISK_SIZE = "80M"
 # By what a program of the supervisor is known from the others.
 WORDS = {
     "web": "gunicorn",
@@ -74,7 +76,7 @@ class World:
     def start(self) -> None:
         """Also sets the environment of this process, for Django."""
         for host in network.HOSTS:
-            disks.make(self.spool(host))
+            _make_disk(self.spool(host))
         self._prepare_servers()
         os.environ.update(self._environment())
         self._manage("migrate", "--no-input", "-v", "0")
@@ -187,6 +189,15 @@ def send(pids: Iterable[int], number: signal.Signals) -> None:
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
+
+
+def _make_disk(folder: Path) -> None:
+    """A small file system of its own, quickly full, mounted on the folder."""
+    image = folder.with_suffix(".ext4")
+    folder.mkdir()
+    network.run(f"truncate -s {DISK_SIZE} {image}")
+    network.run(f"mkfs.ext4 -q -m 0 -O ^has_journal {image}")
+    network.run(f"mount -o loop {image} {folder}")
 
 
 def _with_options(program: Program, *options: str) -> Program:

@@ -91,6 +91,23 @@ def test_the_order_of_turns_follows_from_the_seed_and_not_from_the_trial(monkeyp
     assert [some[:2] for some in orders] == [[(0, 1), (1, 0)]] * 2 + [[(1, 0), (0, 1)]]
 
 
+def test_the_answer_is_that_of_the_look_that_settled_it(short_trial, monkeypatch):
+    looks = []
+    is_settled = Rounds._is_settled
+
+    def noted(self):
+        looks.append(len(self._told))
+        return is_settled(self)
+
+    monkeypatch.setattr(Rounds, "_is_settled", noted)
+    with scripted(after(0.002)) as one, scripted(after(0.02)) as other:
+        run = measured(one.port, other.port, until_settled=True, limit_s=20, slice_s=0.1)
+    *_, settled_at, at_the_end = looks
+    assert run.end.settled
+    assert run.end.rounds == len(run._rounds) == settled_at == at_the_end
+    assert sum(each.arms[0].n for each in run._rounds) < run.end.arms[0].totals["ok"]
+
+
 def test_a_stop_ends_it_and_what_was_seen_is_told(program):
     with scripted(after(0.002)) as server:
         injector = program(arms_order(server.port, server.port, limit_s=60), FORKED)

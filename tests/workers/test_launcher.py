@@ -138,8 +138,8 @@ def note_looks(monkeypatch) -> list[tuple[float, bool]]:
 
 
 def test_a_stop_is_felt_at_the_next_look_and_looks_are_close(run, dispatcher, monkeypatch):
-    """How long that takes, `python -m benchmarks.faults.stops` measures; here a busy machine may be
-    late with all of it."""
+    """`python -m benchmarks.faults --kinds stops` measures how long that takes; here a busy machine
+    may be late with all of it."""
     looks = note_looks(monkeypatch)
     thread = sending(run, "--seconds", "150")
     Run.objects.filter(pk=run.pk).update(stop_requested="user")

@@ -37,7 +37,7 @@ from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, in_flight_of
 from workers.injector.trial import Pace, next_pace
 from workers.injector.turns import ArmTurn
-from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
+from workers.injector.vitals import HubLag, RestingCollector, VitalsReader, cpu_s
 
 _STAGE_S = 1.5
 _FEWEST_OF_STAGE, _ENOUGH_TO_SEE_A_QUEUE = 4, 10
@@ -63,6 +63,8 @@ class Rounds:
         self._loop = gevent.get_hub().loop
         self._rng = self._order_rng()
         self._reads = ReadSample(is_on=True)
+        self._hub_lag = HubLag(int(TICK_S * NS))
+        self._n_sweeps = 0
         self._arms: list[ArmInTurns] = []
         self._over = Event()
         self._has_conducted = False
@@ -115,6 +117,7 @@ class Rounds:
             conductor.kill()
             for timer in timers:
                 timer.stop()
+            self._tell_lags()
             for arm in self._arms:
                 arm.crew.close()
                 arm.seconds.end(arm.load.n_dropped)
@@ -230,7 +233,11 @@ class Rounds:
                 self._gather()
                 if len(self._told) >= look:
                     look = next_look(len(self._told))
-                    if look is None or self._is_settled():
+                    if self._is_settled():
+                        # What is under way was no part of this look, and might open it again.
+                        self._untold.clear()
+                        break
+                    if look is None:
                         break
         self._wait_until(free_ns)
         self._gather()
@@ -322,11 +329,13 @@ class Rounds:
         return timers
 
     def _tick(self) -> None:
-        first, *others = self._arms
-        lags_us = first.seconds.hub_lag.tick(now())
-        for arm in others:
-            arm.seconds.hub_lag.add(lags_us)
+        self._hub_lag.tick(now())
         self._reads.tick()
+
+    def _tell_lags(self) -> None:
+        lags_us = self._hub_lag.take()
+        for arm in self._arms:
+            arm.seconds.hub_lag.add(lags_us)
 
     def _sweep(self) -> None:
         instant = now()
@@ -340,8 +349,10 @@ class Rounds:
         if is_done or (is_stopping and not self._n_in_flight):
             self._over.set()
             return
-        for arm in self._arms:
-            arm.seconds.sweep(instant)
+        self._tell_lags()
+        # One of them at a time, so that many arms cost no more than one.
+        self._arms[self._n_sweeps % len(self._arms)].seconds.sweep(instant)
+        self._n_sweeps += 1
 
     @property
     def _n_in_flight(self) -> int:

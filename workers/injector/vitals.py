@@ -4,7 +4,7 @@ import gc
 import os
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from workers.injector import machine
 from workers.injector.links import Links, read_traffic
@@ -31,17 +31,13 @@ class HubLag:
         self._due_ns = 0
         self._lags_us: list[int] = []
 
-    def tick(self, instant_ns: int) -> range:
-        """The delays since the last tick, µs."""
-        lags_us = range(0)
+    def tick(self, instant_ns: int) -> None:
         if self._due_ns:
             lag_us = max(0, instant_ns - self._due_ns) // 1000
-            lags_us = range(lag_us, -1, -self._every_us)
-            self.add(lags_us)
+            self.add(range(lag_us, -1, -self._every_us))
         self._due_ns = instant_ns + self._every_ns
-        return lags_us
 
-    def add(self, lags_us: range) -> None:
+    def add(self, lags_us: Iterable[int]) -> None:
         self._lags_us.extend(lags_us)
 
     def take(self) -> list[int]:

@@ -123,17 +123,22 @@ def keeps_behind(rounds: Sequence[ArmsRound], arm: int) -> bool:
 
 
 def spilled_share(turns: Sequence[ArmRound]) -> float:
-    """In the median turn: of its requests those that ended only after it and its pause."""
-    shares = [each.spilled / max(1, each.n + each.failed, each.spilled) for each in turns]
+    """In the median calm turn: of its requests those that ended only after it and its pause."""
+    shares = [each.spilled / max(1, each.n + each.failed, each.spilled) for each in _calm(turns)]
     return median(shares) if shares else 0.0
 
 
 def needs_pauses(turns: Sequence[ArmRound]) -> bool:
     """Whether much of the work ends in the pauses: replies are slow, or there is a queue."""
-    return (
-        bool(turns)
-        and median(each.in_pause / max(1, each.n + each.failed) for each in turns) > MOST_SPILLED
-    )
+    shares = [each.in_pause / max(1, each.n + each.failed) for each in _calm(turns)]
+    return bool(shares) and median(shares) > MOST_SPILLED
+
+
+def _calm(turns: Sequence[ArmRound]) -> Sequence[ArmRound]:
+    """The half in which the injector added least: where the machine stands still, all is late."""
+    doses = [each.own_us or 0.0 for each in turns]
+    middle = median(doses) if doses else 0.0
+    return [each for each, dose in zip(turns, doses, strict=True) if dose <= middle]
 
 
 def builds_up(turns: Sequence[ArmRound]) -> bool:

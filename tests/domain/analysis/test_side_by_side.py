@@ -1,5 +1,6 @@
 """Arms that took turns: the interval is exact by the draw, and every interval has its word."""
 
+from dataclasses import replace
 from itertools import product
 from math import exp, inf, log
 
@@ -17,6 +18,7 @@ from campaigns.domain.analysis.side_by_side import (
     keeps_behind,
     next_look,
     percentile_ratio,
+    spilled_share,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_sums, signed_rank
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
@@ -218,6 +220,15 @@ def test_an_arm_that_does_not_keep_up_has_a_direction_and_no_size():
     arms = arm_round(1000), arm_round(9000, spilled=6)
     found = compare([ArmsRound(n, 0, (0, 1), arms) for n in range(20)], 1)
     assert (found.word, found.behind, found.at_least) == (Word.SLOWER, [1], False)
+
+
+def test_an_arm_keeps_up_though_the_machine_stood_still_in_most_turns():
+    calm = [arm_round(1000, 100.0 + n) for n in range(12)]
+    frozen = [arm_round(2000, 90_000.0 + n, spilled=20) for n in range(18)]
+    turns = [*frozen, *calm]
+    assert spilled_share(turns) == 0
+    behind = [replace(each, spilled=20) for each in turns]
+    assert spilled_share(behind) == 1
 
 
 def test_work_that_grows_within_turns_is_a_queue():
