@@ -219,7 +219,7 @@ def test_the_machines_panels_share_the_crosshair_of_the_run(served_tab, alice, r
     enter(served_tab, "alice")
     served_tab.goto(f"/runs/{run.pk}/")
     said = read(served_tab, "[data-panel=response]", 200)
-    told = served_tab.evaluate("JSON.parse(document.getElementById('machine').textContent)")
+    told = served_tab.evaluate("JSON.parse(document.getElementById('machine-points').textContent)")
     nth = told["second"].index(int(said.split()[1]))
     injector = f"; injector {20 + told['second'][nth]}.0 % of a core"
     told["cpu_text"][nth] += injector

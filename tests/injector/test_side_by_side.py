@@ -16,6 +16,7 @@ from tests.injector.test_cli import run
 from tests.injector.test_contract import fault, whole_order
 from workers.injector import rounds
 from workers.injector.arms_run import run_arms
+from workers.injector.rounds import Rounds
 
 OPEN = {"model": "open", "rate_per_s": 100, "duration_s": 60}
 

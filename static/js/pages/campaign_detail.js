@@ -60,7 +60,7 @@ function takeRun() {
   runs.took(plan.run, block("points"));
   current.chart ??= overTime(section.find("[data-over-time]").get(0), plan);
   current.run = plan.run;
-  current.chart.show(runs.of(plan.run).points, isUnderWay(), plan, pointsOf(block("machine")));
+  current.chart.show(runs.of(plan.run).points, isUnderWay(), plan, pointsOf(block("machine-points")));
   tellNow();
 }
 

@@ -24,7 +24,7 @@ function show() {
   panels.find("[data-panels]").prop("hidden", points.length === 0);
   if (!points.length) return;
   chart ??= overTime(panels.get(0), plan);
-  chart.show(points, $("[data-progress]").length > 0, plan, pointsOf(block("machine")));
+  chart.show(points, $("[data-progress]").length > 0, plan, pointsOf(block("machine-points")));
 }
 
 function showCurve() {
