@@ -24,7 +24,6 @@ _WHERE_MODE = {
     "resumed": "with resumed TLS sessions",
 }
 _MOST = 4  # pairs that the sentence tells one by one
-_BUSY = ("on this busy machine", "On this busy machine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +47,12 @@ def overhead_sentence(
     to 4.0 ×) and makes no practical difference with keep-alive (−2 to +4 %)."; "so far" while runs
     are pending. `is_crowded`: others used most of the CPU, so the slower arm waited longer for it
     and its factor is no least one."""
-    begins = " ".join(["So far"] * (not is_final) + [_BUSY[is_final]] * is_crowded)
-    sentence: Sentence = [(f"{begins} ", False)] if begins else []
+    begins = " ".join(
+        words
+        for words, is_so in (("so far", not is_final), ("on this busy machine", is_crowded))
+        if is_so
+    )
+    sentence: Sentence = [(f"{begins[:1].upper()}{begins[1:]} ", False)] if begins else []
     after: list[str] = []
     for names, group in groupby(pairs[:_MOST], key=lambda pair: pair.names):
         clauses = []
@@ -60,7 +63,7 @@ def overhead_sentence(
                 after.append(_beside(pair, is_final=is_final))
         if clauses:
             sentence += [*_joined(names[1], clauses), (" ", False)]
-    if len(sentence) == 1:
+    if len(sentence) == 1:  # only how it begins
         sentence = []
     if len(pairs) > _MOST:
         after.append(f"{len(pairs) - _MOST} more comparisons are below.")
