@@ -60,7 +60,8 @@ def overhead_sentence(
             if clause := _clause(pair, is_first=not clauses, is_crowded=is_crowded):
                 clauses.append(clause)
             if not clause or is_final or not pair.has_word:
-                after.append(_beside(pair, is_final=is_final))
+                beside = _beside(pair, is_final=is_final)
+                after.append(_told_where(pair, beside) if len(pairs) > 1 else beside)
         if clauses:
             sentence += [*_joined(names[1], clauses), (" ", False)]
     if len(sentence) == 1:  # only how it begins
@@ -124,15 +125,20 @@ def _joined(who: str, clauses: Sequence[_Clause]) -> Sentence:
     return [*said, (".", False)]
 
 
+def _told_where(pair: Pair, text: str) -> str:
+    """Of several pairs: "With keep-alive: About 12 s more would settle it."."""
+    where = _where_words(pair).strip()
+    return f"{where[:1].upper()}{where[1:]}: {text}" if where and text else text
+
+
 def _beside(pair: Pair, *, is_final: bool) -> str:
     """What would settle it, or why nothing more is known."""
     verdict = pair.verdict
     if pair.row.ratio is None and verdict.reason is Reason.ERRORS:
         return verdict.text
     if pair.row.ratio is None:
-        why = f"nothing is known: {pair.why_not}" if pair.why_not else "nothing can be compared yet"
-        where = _where_words(pair).strip()
-        return f"{where[:1].upper()}{where[1:]} {why}." if where else f"{why[:1].upper()}{why[1:]}."
+        why = f"Nothing is known: {pair.why_not}" if pair.why_not else "Nothing can be compared yet"
+        return f"{why}."
     if verdict.word is None:
         # Without its details, which are listed below the sentence.
         reason = verdict.text.split(". ")[0].removesuffix(".")
