@@ -74,7 +74,9 @@ def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(proje
         assert run.frozen.pace["rate_per_s"] == 100
     rounds = [ArmsRound.from_json(row.line) for row in Round.objects.filter(run=leader)]
     assert [each.number for each in rounds] == list(range(len(rounds)))
-    assert sum(each.arms[1].n for each in rounds) == follower.n
+    # The rounds under way at the look that settled it are in the seconds only.
+    of_rounds, of_a_round = sum(each.arms[1].n for each in rounds), rounds[0].arms[1].n
+    assert 0 <= follower.n - of_rounds <= 3 * of_a_round
     assert leader.seconds.filter(second__gte=0).count() < 6, "an arm's time stands still"
     said = plain_text(campaign_answer(campaign).sentence)
     assert re.search(r"[0-9.]+\u202f[%×] slower", said), said
@@ -106,7 +108,7 @@ def test_streams_websockets_and_stages_are_told_apart(project, dispatcher, quick
     assert campaign.order == "side_by_side"
     assert set(campaign.runs.values_list("outcome", flat=True)) == {"complete"}
     said = plain_text(campaign_answer(campaign).sentence)
-    assert re.search(r"slower than .*: (\+[0-9]+\u202f%|[0-9.]+ times as long)", said), said
+    assert re.search(r"[0-9.]+\u202f[%×] slower than ", said), said
 
 
 def test_who_stops_one_of_them_stops_all_that_take_turns(project, dispatcher):
