@@ -221,6 +221,8 @@ class Rounds:
                     look = next_look(len(self._told))
                     if look is None or self._is_settled():
                         break
+        for arm in self._arms:
+            arm.end_measuring()
         self._wait_until(free_ns)
         self._gather()
         self._measured_us = (min(now(), free_ns) - begin_ns) // 1000

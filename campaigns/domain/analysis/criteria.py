@@ -487,6 +487,11 @@ CRITERIA: dict[str, Criterion] = {
         less_is_worse=True,
         meaning="fewer response times: there are not ten beyond the p99",
     ),
+    "tail": _note(
+        0.05,
+        "{measure} after the end of the load, which no rate counts.",
+        meaning="how long after the measured time the last request ended, of that time",
+    ),
     "co_located": _note(
         0.0,
         "The target runs on the injector host. They share its CPU, and no network is between them.",
