@@ -75,6 +75,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         if _attempts(total)
         else None,
         **_target_errors(seen),
+        "extract_missed": Observed(total.count("extract_missed"), measure=_missed(seen)),
         "only_redirects": Observed(
             float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
         ),
@@ -289,6 +290,16 @@ def _target_errors(seen: Measurement) -> dict[str, Observed]:
         "errors_at_limit": Observed(at_limit / _attempts(total), second, measure=_cause(seen)),
         "errors": Observed(others / _attempts(total), measure="of other kinds"),
     }
+
+
+def _missed(seen: Measurement) -> str:
+    """Which extractions found nothing: "20 of 20 for ${id} at GET /a"."""
+    return ", ".join(
+        f"{n_missed:,} of {sum(total.statuses.values()) * len(step.extract):,} for "
+        f"{' and '.join(f'${{{each.name}}}' for each in step.extract)} at {step.label}"
+        for step, total in zip(seen.plan.steps, seen.steps, strict=False)
+        if (n_missed := total.count("extract_missed"))
+    )
 
 
 def _cause(seen: Measurement) -> str:
