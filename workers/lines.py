@@ -158,6 +158,8 @@ _END = (
             "sessions_in_flight",
             "duration_us",
             "sending_us",
+            "measured_us",
+            "tail_us",
             "cpu_us",
             "cpu_user_us",
             "connect_burst",

@@ -44,6 +44,7 @@ from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.tables import Table
 from campaigns.models import Campaign, MachineSecond, Run, ToolOutput
 from campaigns.queries.measurements import (
+    OK_LATE,
     machines_of_run,
     of_latest_summaries,
     of_latest_summary,
@@ -229,7 +230,8 @@ def _tables(
     """Who was the limit, the tables of the machines, and those of their perf stat."""
     # Ok requests/s of a run that has ended.
     duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
-    rate = run.n / duration_s if duration_s and run.n else None
+    n_in_time = (run.n or 0) - (of_latest_summary(run, OK_LATE) or 0) if duration_s else 0
+    rate = n_in_time / duration_s if n_in_time else None
     uses, seconds = uses_of(run, points), whole_seconds(run)
     nouns = run.frozen.plan.nouns
     machines = [machine_table(use, rate, seconds, nouns) for use in uses]

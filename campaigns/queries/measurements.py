@@ -59,6 +59,9 @@ def of_latest_summaries(field: str) -> Subquery:
     return Subquery(newest.values(field)[:1])
 
 
+OK_LATE = "brief__counters__late_ok"  # of a summary: ok requests that are in no rate
+
+
 def measurement_of(run: Run) -> Measurement:
     """The measurement so far; a finished run's is in its summary."""
     summary = latest_summary(run) if run.is_done else None

@@ -131,7 +131,11 @@ def parts_to_keep(run: Run) -> list[Part]:
 
 def _spans(run: Run, plan: Plan) -> list[Span]:
     """[] if an injector did not report when it ended."""
-    ends = [(shard.number, shard.injector_end.duration_us) for shard in run.shards.all()]
+    told = [(shard.number, shard.injector_end) for shard in run.shards.all()]
+    ends = [
+        (number, end.duration_us if end.measured_us is None else end.measured_us)
+        for number, end in told
+    ]
     if any(end is None for _, end in ends):
         return []
     return [
@@ -224,6 +228,7 @@ def _load(seen: Measurement) -> list[list[str]]:
         ["Planned", plan_load_words(plan)],
         *_rate_asked(mean_rate_per_s(plan.load), plan.calls_per_arrival),
         ["Rate sent", f"{rate(seen.sent_per_s)}/s"],
+        *([["After the end", seen.tail_words]] if seen.tail_words else []),
         ["In flight, mean", figure(seen.mean_in_flight)],
         *([["In flight, maximum at the end of a second", count(most)]] if most is not None else []),
     ]

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from django.db.models import QuerySet
+
 from campaigns.domain.analysis.comparison import TICK_S, RunCost, cost_difference
 from campaigns.domain.analysis.ratio import ratio_interval
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
@@ -46,7 +48,7 @@ from campaigns.domain.presentation.target_cost_tables import (
 )
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.queries.checks import Check
-from campaigns.queries.measurements import of_latest_summaries
+from campaigns.queries.measurements import OK_LATE, of_latest_summaries
 from campaigns.queries.probes import live_agents
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
@@ -97,12 +99,18 @@ class _RunSize:
     """A run with the machines that told something of it."""
 
     n: int
+    late: int
     duration_s: float
     machines: dict[str, _Told] = field(default_factory=lambda: defaultdict(_Told))
 
     @property
     def whole_seconds(self) -> int:
         return n_whole_seconds(self.duration_s)
+
+    @property
+    def rate_per_s(self) -> float:
+        """At least of one request: of those that all came late the cost is not zero."""
+        return max(1, self.n - self.late) / self.duration_s
 
     def per_s(self, of: str) -> float | None:
         """CPU seconds (`busy_s`, `watched_s`) or bytes (`moved_bytes`) per second of all machines
@@ -116,13 +124,13 @@ class _RunSize:
         cores = self.per_s(of)
         if cores is None:
             return None
-        per_1000_s = cpu_s_per_1000(cores, 1.0, self.n / self.duration_s)
+        per_1000_s = cpu_s_per_1000(cores, 1.0, self.rate_per_s)
         return RunCost(per_1000_s, 1000 * TICK_S * len(self.machines) / self.n)
 
     def byte_cost(self) -> RunCost | None:
         """None also where nothing was moved: then the load went past what was counted."""
         bytes_per_s = self.per_s(_MOVED)
-        return RunCost(bytes_per_s * self.duration_s / self.n, 1 / self.n) if bytes_per_s else None
+        return RunCost(bytes_per_s / self.rate_per_s, 1 / self.n) if bytes_per_s else None
 
 
 def target_costs(campaign: Campaign, answer: Answer) -> TargetCosts:
@@ -196,9 +204,7 @@ def _compared(
 def _runs_with_seconds(campaign: Campaign) -> dict[int, _RunSize]:
     """The runs with ok requests and a summary, by number."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE, n__gt=0)
-    runs = runs.annotate(duration_s=of_latest_summaries("duration_s"))
-    rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "duration_s")
-    told = {pk: _RunSize(n, duration_s) for pk, n, duration_s in rows}
+    told = _sizes(runs)
     seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
     of_moved = [f"did__{name}" for name in MOVED]
     fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *of_moved)
@@ -288,31 +294,38 @@ def _perf_by_run(campaign: Campaign, counted: Collection[int], nouns: str) -> By
     if not campaign.perf:
         return {}
     runs = Run.objects.filter(pk__in=counted, n__gt=0)
-    runs = runs.annotate(duration_s=of_latest_summaries("duration_s"))
-    rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "duration_s")
-    durations_s = {pk: (n, duration_s) for pk, n, duration_s in rows}
+    sizes = _sizes(runs)
     return {
-        pk: figures_of_perf(perf_together(uses), durations_s[pk][0] / durations_s[pk][1], nouns)
-        for pk, uses in _uses(durations_s).items()
+        pk: figures_of_perf(perf_together(uses), sizes[pk].rate_per_s, nouns)
+        for pk, uses in _uses(sizes).items()
     }
 
 
-def _uses(durations_s: dict[int, tuple[int, float]]) -> dict[int, list[PerfUse]]:
+def _sizes(runs: QuerySet[Run]) -> dict[int, _RunSize]:
+    """Those that have a summary, by number."""
+    runs = runs.annotate(
+        duration_s=of_latest_summaries("duration_s"), late=of_latest_summaries(OK_LATE)
+    )
+    rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "late", "duration_s")
+    return {pk: _RunSize(n, late or 0, duration_s) for pk, n, late, duration_s in rows}
+
+
+def _uses(sizes: dict[int, _RunSize]) -> dict[int, list[PerfUse]]:
     """By run, of each machine that counted something; from what is kept, if its seconds are
     gone."""
     told = defaultdict(list)
-    seconds = MachineSecond.objects.filter(run__in=durations_s, second__gte=0, did__has_key="perf")
+    seconds = MachineSecond.objects.filter(run__in=sizes, second__gte=0, did__has_key="perf")
     rows = seconds.order_by("run_id", "source", "second").values_list(
         "run", "source", "second", "did__perf"
     )
     for pk, source, second, perf in rows.iterator(chunk_size=2000):
-        n_seconds = n_whole_seconds(durations_s[pk][1])
+        n_seconds = sizes[pk].whole_seconds
         if second < n_seconds and is_inner(second, n_seconds):
             told[pk, source].append(perf)
     uses = defaultdict(list)
     for (pk, _), perfs in told.items():
         uses[pk].append(perf_use(perfs))
-    kept = RunUse.objects.filter(run__in=durations_s, kept__has_key="machines")
+    kept = RunUse.objects.filter(run__in=sizes, kept__has_key="machines")
     for pk, machines in kept.values_list("run", "kept__machines"):
         uses[pk] += [use.perf for use in map(MachineUse.from_json, machines) if use.perf]
     with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}

@@ -186,9 +186,6 @@ STRAYS = {
         {"load": {"model": "open", "rate_per_s": 10, "requests": 4}},
         4,
     ),
-    "408 on an idle connection": Case(
-        _reply_then(b"HTTP/1.1 408 Idle\r\nConnection: close\r\n\r\n", 0.02), ("http_parse",), {}, 1
-    ),
 }
 FLOODS = merged(
     {

@@ -208,6 +208,33 @@ def order(*options: str):
 
 
 @pytest.mark.parametrize(
+    ("options", "field", "value"),
+    [
+        ("--duration 2s", "duration_s", 2.0),
+        ("--duration 500ms", "duration_s", 0.5),
+        ("--duration 2h", "duration_s", 7200.0),
+        ("--duration 1.5min", "duration_s", 90.0),
+        ("--rate 30/min --requests 9", "rate_per_s", 0.5),
+        ("--rate 9/s --requests 9", "rate_per_s", 9.0),
+    ],
+)
+def test_times_and_rates_may_have_units(options, field, value):
+    assert order(*options.split())["plan"]["load"][field] == value
+
+
+@pytest.mark.parametrize("options", ["--duration 2x", "--rate 5s", "--warm-up 500ms"])
+def test_a_unit_that_does_not_fit_is_refused_with_those_that_do(options, capsys):
+    with pytest.raises(SystemExit):
+        order(*options.split())
+    assert ": write " in capsys.readouterr().err
+
+
+def test_a_question_mark_without_a_query_is_sent():
+    made = cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/?"]))
+    assert made["plan"]["steps"][0]["path"] == "/?"
+
+
+@pytest.mark.parametrize(
     ("text", "think"),
     [
         ("0.5", {"kind": "constant", "mean_s": 0.5}),

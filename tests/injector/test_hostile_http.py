@@ -1,6 +1,7 @@
 """Whatever a server sends: one kind for each attempt, in time, in little memory, and no lies."""
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -161,6 +162,27 @@ def test_a_stray_after_the_first_reply_of_a_connection_puts_nothing_else_in_doub
 
     total, _ = measured(script, method="POST", body=body)
     assert (total.errors, total.count("in_doubt")) == ({"http_parse": 1}, 0)
+
+
+def test_a_408_on_an_idle_connection_spoils_no_reply():
+    """RFC 9110, 15.5.9: the server only says that it closes what nobody used."""
+    farewell = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            sock.sendall(OK)
+            sock.settimeout(0.05)
+            try:
+                if not sock.recv(1, socket.MSG_PEEK):
+                    return
+            except TimeoutError:
+                sock.sendall(farewell)
+                return
+
+    pause = {"session": {"think_time": {"kind": "constant", "mean_s": 0.2}}}
+    total, server = measured(script, load=closed(6, 2), plan=pause)
+    assert (total.count("ok"), total.errors) == (6, {})
+    assert server.n_requests == 6
 
 
 def test_a_stray_that_came_while_the_hub_stood_still_is_no_reply_to_the_next_request():

@@ -79,6 +79,32 @@ def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program, l
     assert compare(told, 1).p50.value > 1, "each figure is of its own arm"
 
 
+def test_a_reply_that_comes_after_the_last_turn_is_the_tail_of_its_arm(program):
+    slow = threading.Event()
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            if slow.is_set():
+                slow.clear()
+                time.sleep(4)
+            sock.sendall(OK_REPLY)
+
+    with scripted(script) as one, scripted(always(OK_REPLY)) as other:
+        order = arms_order(one.port, other.port, slice_s=0.1, may_lower_rate=False, limit_s=2)
+        injector = program(order, FORKED)
+        injector.start()
+        # It is the first of the measurement: two seconds are over before its reply.
+        while injector.hear()["type"] != "pace":
+            pass
+        slow.set()
+        lines, _ = injector.rest()
+    late, prompt = ArmsEnd.from_json(lines[-1]).arms
+    assert late.totals["late_ok"] == 1
+    assert late.tail_us > 1_000_000
+    assert late.measured_us <= 2_000_000
+    assert prompt.tail_us < 500_000
+
+
 def test_the_order_of_turns_follows_from_the_seed_and_not_from_the_trial(monkeypatch):
     orders = []
     with scripted(always(OK_REPLY)) as server:

@@ -2,9 +2,19 @@
 
 import pytest
 
+from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
-from tests.injector.servers import OK_REPLY, always, closed, measure, measured, scripted
+from tests.injector.servers import (
+    OK_REPLY,
+    against,
+    always,
+    closed,
+    measure,
+    measured,
+    scripted,
+    target_reasons,
+)
 
 TABLE = "user,page\nann,a b\nbob,c/d?e=1\n"
 
@@ -71,11 +81,18 @@ def test_a_value_of_one_reply_is_used_in_the_next_request():
     assert sent[3].endswith(b"csrf=t3")
 
 
-def test_a_value_that_is_not_found_is_counted_and_empty():
+def test_a_value_that_is_not_found_is_empty_and_a_finding_of_the_target_that_names_it():
     steps = [LOGIN | {"path": "/elsewhere"}, {"path": "/a?${token}"}]
-    total, server = measured(login, steps=steps, load=closed(2))
-    assert total.count("extract_missed") == 1
+    result, server = against(login, steps=steps, load=closed(2))
     assert server.requests[1].split()[1] == b"/a?"
+    finding = target_reasons(result)["extract_missed"]
+    assert (finding.state, finding.value) == (TargetState.FAILING, 1)
+    assert "1 of 2 for ${token} and ${place} at GET /elsewhere" in finding.text
+
+
+def test_values_that_are_found_are_no_finding():
+    result, _ = against(login, steps=[LOGIN, {"path": "/a?${token}"}], load=closed(2))
+    assert target_reasons(result) == {}
 
 
 def test_a_session_keeps_its_row_and_forgets_it_with_the_session():

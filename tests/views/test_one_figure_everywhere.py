@@ -18,6 +18,7 @@ from campaigns.live.events import BEFORE_ALL
 from campaigns.live.feed import FEED
 from campaigns.live.memory import report_of
 from campaigns.models import Run
+from campaigns.queries.measurements import measurement_of
 from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.queries.measured import end_shards
 from tests.values import make_second, plan_spec
@@ -156,6 +157,47 @@ def _as_text(cell, value) -> str:
     shown, unit = re.fullmatch(r"([\d,.]+)(.*)", cell.value_text).groups()
     decimals = len(shown.partition(".")[2])
     return f"{value:,.{decimals}f}{unit}"
+
+
+def late_run(project) -> Run:
+    """Three seconds at 100/s as planned, and a reply that comes 5.5 s after their end."""
+    rules = [{"metric": "rate", "limit": 99, "unit": "/s"}]
+    spec = plan_spec(model="closed", connections=4, duration_s=3)
+    version = make_plan(project, spec=spec | {"thresholds": rules})
+    run = make_run(make_test(make_campaign(project), version))
+    begin_run(run)
+    for second in range(3):
+        store_second(run, make_second(second, [10_000] * 100))
+    for second in range(3, 8):
+        store_second(run, make_second(second))
+    return run
+
+
+@pytest.mark.parametrize("is_over", [False, True], ids=["under way", "finished"])
+def test_a_late_reply_divides_no_rate_anywhere(viewer, project, is_over):
+    run = late_run(project)
+    if is_over:
+        late = {"late_ok": 1, "late_us": 5_500_000}
+        store_second(run, make_second(8, [5_500_000], counters=late))
+        spans = {"duration_us": 8_500_000, "measured_us": 3_000_000, "tail_us": 5_500_000}
+        end_shards(run, last_second=8, end=spans | {"outcome": "complete"})
+        Run.objects.filter(pk=run.pk).update(state="finalizing")
+        end_of(run)
+    FEED.signal.notify()
+    run = Run.objects.get(pk=run.pk)
+    page = page_of(viewer, run)
+    rest = viewer.get(f"/api/v1/runs/{run.pk}/tables/").json()["tables"]
+    [steps] = [table for table in rest if table["key"] == "steps"]
+    assert {row["values"]["rate"] for row in steps["rows"]} == {100.0}
+    tile = next(each for each in report_of(run).tiles if each["key"] == "rate")
+    assert float(tile["value"]) == 100
+    text = viewer.get(reverse("run-csv", args=[run.pk])).content.decode()
+    heads, values, *_ = list(csv.reader(StringIO(text)))[1:]
+    assert dict(zip(heads, values, strict=False))["ok requests/s"] == "100"
+    assert "FAILED" not in page
+    assert ("1 reply came up to 5.5 s" in page) is is_over
+    if is_over:
+        assert [each.passed for each in measurement_of(run).thresholds] == [True]
 
 
 def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched):

@@ -15,7 +15,7 @@ from campaigns.domain.plan.load import Load, peak_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
 from workers.injector import drivers
-from workers.injector.connection import NS
+from workers.injector.connection import NS, now
 from workers.injector.crew import Crew
 from workers.injector.engine import connections_end, in_order, make_dialler, reads_one_by_one
 from workers.injector.guard import Guard, resolve
@@ -194,6 +194,11 @@ class ArmInTurns:
         for recorder in self.crew.recorders:
             recorder.compact()
 
+    def end_measuring(self) -> None:
+        """No other turn follows the last one."""
+        last = self.turns.all[-1]
+        self.seconds.end_measuring(max(last.end_ns + last.gap_ns, now()))
+
     def end(self) -> InjectorEnd:
         recorders = self.crew.recorders
         last_end_ns = max(recorder.last_end_ns for recorder in recorders)
@@ -206,6 +211,8 @@ class ArmInTurns:
             sessions_in_flight=None if self.visits is None else self.visits.n_under_way,
             duration_us=self.turns.own_us(last_end_ns),
             sending_us=self.turns.own_us(last_start_ns),
+            measured_us=self.turns.own_us(last_end_ns),
+            tail_us=self.seconds.times_us()["tail_us"],
         )
 
     def p95_s(self, since: int) -> float:

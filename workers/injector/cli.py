@@ -251,7 +251,8 @@ def _read_url(text: str) -> tuple[dict[str, Any], str]:
         "host": parts.hostname,
         "port": DEFAULT_PORTS[parts.scheme] if port is None else port,
     }
-    return endpoint, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    has_query = "?" in text.partition("#")[0]
+    return endpoint, (parts.path or "/") + (f"?{parts.query}" if has_query else "")
 
 
 class ProgressLine:

@@ -88,6 +88,8 @@ class Crew:
         if self.exchange is not None and self._order.plan.load.model in _CLOSED:
             # What arrived, or a window opened, says all that the plan has.
             self.exchange.zero_ns, self.exchange.end_ns = zero_ns, end_ns
+            if end_ns is not None:
+                self.exchange.recorder.grace_ns = self.exchange.close_ns
         if self.sessions is not None:
             self.sessions.begin(zero_ns, end_ns)
 

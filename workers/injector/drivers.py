@@ -28,11 +28,12 @@ def protocol_of(plan: Plan) -> str:
 
 def requests_of(plan: Plan, shard: LoadSlice) -> int | None:
     """How many requests this process will send; None if only time ends the load."""
-    count = _arrivals_of(plan, shard)
+    count = arrivals_of(plan, shard)
     return None if count is None else count * plan.calls_per_arrival
 
 
-def _arrivals_of(plan: Plan, shard: LoadSlice) -> int | None:
+def arrivals_of(plan: Plan, shard: LoadSlice) -> int | None:
+    """How many arrivals, connections of a window or requests it has; None: only time ends it."""
     load = plan.load
     if arrivals.is_scheduled(load):
         return len(shard.own(0, planned_arrivals(load)))
@@ -55,7 +56,7 @@ def connections_of(plan: Plan, shard: LoadSlice) -> tuple[int, int | None]:
         wanted = arrivals.connections_of(load, shard)
         return wanted, wanted
     is_kept = load.hold == Hold.KEEP_UNTIL_ALL
-    return max(load.high, _arrivals_of(plan, shard) or 0 if is_kept else 0), None
+    return max(load.high, arrivals_of(plan, shard) or 0 if is_kept else 0), None
 
 
 def make_driver(

@@ -4,6 +4,7 @@ import base64
 import gc
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 
 import gevent
@@ -15,8 +16,10 @@ from campaigns.domain.metrics.injector_end import (
     STOPPED,
     InjectorEnd,
 )
+from campaigns.domain.metrics.measured_time import is_tail
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.addresses import is_address
+from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from workers.injector import drivers
@@ -31,6 +34,7 @@ from workers.injector.modes import streams_of
 from workers.injector.order import Order
 from workers.injector.preflight import find_capacity
 from workers.injector.read_delay import ReadSample
+from workers.injector.recorder import NEVER
 from workers.injector.request import Request
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
@@ -89,6 +93,9 @@ class Engine:
         )
         for recorder in crew.recorders:
             recorder.queued_at = load.queued_at
+        n_all = drivers.arrivals_of(order.plan, order.shard)
+        if n_all is not None and not isinstance(load, OpenLoad):
+            load.note_left = partial(self._note_left, n_all)
         self._seconds = Seconds(
             crew, self._dialler, load.workers, self._output.second, load.is_calm
         )
@@ -108,7 +115,9 @@ class Engine:
         plan = self._order.plan
         self._zero_ns = start_ns + plan.warm_up_s * NS
         self._dialler.reads.begin()
-        self._seconds.begin(self._zero_ns, plan.warm_up_s)
+        planned_s = planned_duration_s(plan.load)
+        until_ns = NEVER if planned_s is None else self._zero_ns + round(planned_s * NS)
+        self._seconds.begin(self._zero_ns, plan.warm_up_s, until_ns)
         with RestingCollector() as collector:
             self._wait_until(start_ns, _EARLY_S)
             timers = self._start_timers()
@@ -150,6 +159,11 @@ class Engine:
             timers.append(timer)
         return timers
 
+    def _note_left(self, n_all: int, instant: int, n_left: int) -> None:
+        """Nothing is left to send, and of `n_all` so many have not ended."""
+        if is_tail(n_left, n_all):
+            self._seconds.end_measuring(instant)
+
     def stop(self, reason: StopReason, drain_s: float = DRAIN_ON_STOP_S) -> None:
         """Send nothing new; requests in flight get `drain_s` to finish."""
         if self._stop_reason is None:
@@ -173,10 +187,7 @@ class Engine:
             self._seconds.sweep(instant)
 
     def _end(self, user_s: float, system_s: float) -> InjectorEnd:
-        recorders = self._crew.recorders
         visits = self._crew.sessions and self._crew.sessions.visits
-        last_end_ns = max(recorder.last_end_ns for recorder in recorders)
-        last_start_ns = max(recorder.last_start_ns for recorder in recorders)
         return replace(
             connections_end(self._crew, self._dialler),
             outcome=COMPLETE if self._stop_reason is None else STOPPED,
@@ -185,8 +196,7 @@ class Engine:
             errors=self._seconds.total.errors,
             in_flight=len(in_flight_of(self._load.workers)),
             sessions_in_flight=visits.n_under_way if visits is not None else None,
-            duration_us=max(0, last_end_ns - self._zero_ns) // 1000,
-            sending_us=max(0, last_start_ns - self._zero_ns) // 1000,
+            **self._seconds.times_us(),
             cpu_us=round((user_s + system_s) * 1e6),
             cpu_user_us=round(user_s * 1e6),
             warnings=self._warnings,

@@ -4,6 +4,7 @@ The last ok attempt is held back: it is recorded when the next one begins, when 
 or when the worker ends. If unexpected bytes arrive on its connection before that, it was not ok.
 """
 
+import re
 from typing import Any, Protocol
 
 import gevent
@@ -19,6 +20,7 @@ from workers.injector.wire import has_unread, sent_with_data
 
 EXPIRED, STOPPED = "expired", "stopped"
 _WIND_DOWN_S = 0.05
+_IDLE_TIMEOUT_BYTES, _IDLE_TIMEOUT = 4096, re.compile(rb"HTTP/1\.[01] 408[ \r]")
 _END = FIELDS.index("end")
 # What a client sends of a handshake: its hello, and its end.
 _TLS_FLIGHTS = 2
@@ -85,10 +87,12 @@ class Holder:
     def check_idle(self) -> bool:
         """An idle connection became readable: the server closed it, or sent unexpected bytes.
 
-        True if the connection is gone; a session ticket or part of a TLS record is neither.
+        A 408 only says that the server closes it (RFC 9110 15.5.9). True if the connection is
+        gone; a session ticket or part of a TLS record is neither.
         """
         try:
-            if self.connection.recv(1):
+            data = self.connection.recv(_IDLE_TIMEOUT_BYTES)
+            if data and not _IDLE_TIMEOUT.match(data):
                 self._fail_held()
         except BlockingIOError:
             return False

@@ -42,6 +42,13 @@ class ClosedStage:
     take: Callable[[], int]
 
 
+NoteLeft = Callable[[int, int], None]
+
+
+def note_nothing(instant: int, n_left: int) -> None:
+    """Where only time ends a load."""
+
+
 class ClosedLoad:
     """Each connection sends its next request when the reply to the previous one is complete."""
 
@@ -58,6 +65,8 @@ class ClosedLoad:
         self._shard = shard
         self._limit = _NEVER if limit is None else shard.nth(limit)
         self._n_running = 0
+        # Unlike those that run, without those that only wait for their connection to end.
+        self._n_sending = 0
         self._stages: list[ClosedStage] = []
         # Made in starting order, because the order is the number of the user they simulate.
         self.workers = [make_worker() for _ in offsets_ns]
@@ -66,6 +75,7 @@ class ClosedLoad:
         self._pacer = make_pacer(self._start_due_workers)
         self.n_dropped = 0
         self.queued_at: dict[int, int] = {}
+        self.note_left: NoteLeft = note_nothing
 
     def start(self, zero_ns: int, end_ns: int | None) -> None:
         """Send from now on, as warm-up until `zero_ns`."""
@@ -85,6 +95,7 @@ class ClosedLoad:
                 return
             _, worker = self._idle.pop()
             self._n_running += 1
+            self._n_sending += 1
             worker.switch = gevent.spawn(self._run, worker).switch
 
     def _run(self, worker: Worker) -> None:
@@ -103,7 +114,7 @@ class ClosedLoad:
         while start < stage.until:
             number = take()
             if number >= limit:
-                self._idle.clear()
+                self._leave_rest(start)
                 return
             pause_s = attempt(requests[number % n_steps], start, start)
             if follow is not None and pause_s is None:
@@ -111,6 +122,12 @@ class ClosedLoad:
             if pause_s is not None:
                 gevent.sleep(pause_s)
             start = now()
+
+    def _leave_rest(self, instant: int) -> None:
+        """A connection has nothing left to send: it and all that are yet to begin end."""
+        self._idle.clear()
+        self._n_sending -= 1
+        self.note_left(instant, self._n_sending)
 
     def _follow_in(self, stage: ClosedStage) -> Follow:
         """Which request follows in a stage; None where it is over."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from campaigns.domain.metrics.measured_time import LATE, late
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Second, Timing
 from workers.injector.attempt_row import (
@@ -65,6 +66,7 @@ class Unfinished:
 
 
 NS = 1_000_000_000
+NEVER = 1 << 62
 _WIDTH = len(FIELDS)
 _COMPACT_AT = 500 * _WIDTH
 EVENTS = (
@@ -105,6 +107,8 @@ class StepRecorder:
         self.step = step
         self.zero_ns = 0
         self.last_end_ns = self.last_start_ns = 0
+        # When the measured time ends: what ends later is the tail.
+        self.until_ns = NEVER
         self._request_size_bytes = request_size_bytes
         self._is_scheduled = is_scheduled
         self._has_calls_between = has_calls_between
@@ -151,13 +155,18 @@ class StepRecorder:
         for name, instants in self.events.items():
             if not instants:
                 continue
-            seconds = self.seconds_of(np.array(instants, dtype=np.int64))
+            ends = np.array(instants, dtype=np.int64)
             instants.clear()
-            first = int(seconds.min())
-            for second, count in enumerate(np.bincount(seconds - first).tolist(), first):
-                if count:
-                    self._at(second).count(name, count)
+            self._count_events(name, ends)
+            if name in LATE:
+                self._count_events(late(name), ends[ends > self.until_ns])
         self._add_sent()
+
+    def _count_events(self, name: str, instants: np.ndarray) -> None:
+        for second, count in zip(
+            *np.unique(self.seconds_of(instants), return_counts=True), strict=True
+        ):
+            self._at(int(second)).count(name, int(count))
 
     def make_timings(self, up_to: int | None = None) -> None:
         """The timings of what was gathered, as far as it ended in the second `up_to` or before."""
@@ -205,6 +214,7 @@ class StepRecorder:
             second.count("ok", len(rows))
             second.count("bytes_sent", len(rows) * self._request_size_bytes)
             second.count("bytes_received", int(rows[:, RECEIVED].sum()))
+            self._count_late(second, rows[self.is_late(rows)])
             _add_sizes(second, rows)
             by_status = np.bincount(rows[:, STATUS])
             for status in np.flatnonzero(by_status).tolist():
@@ -212,8 +222,21 @@ class StepRecorder:
                 second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
             second.ok_rows.append(rows)
 
+    def is_late(self, rows: np.ndarray) -> np.ndarray:
+        """Which rows are of the tail."""
+        return rows[:, END] > self.until_ns
+
+    def _count_late(self, second: Unfinished, rows: np.ndarray) -> None:
+        if len(rows):
+            second.count("late_ok", len(rows))
+            second.count("late_replies", len(rows))
+            second.count("late_bytes_sent", len(rows) * self._request_size_bytes)
+            second.count("late_bytes_received", int(rows[:, RECEIVED].sum()))
+
     def _time_ok(self, second: Unfinished, rows: np.ndarray) -> None:
         durations = self.durations_us(rows)
+        late_us = (rows[:, END] - self.until_ns) // 1000
+        second.count("late_us", int(np.clip(late_us, 0, durations["service"]).sum()))
         if self.lookups_us:
             self._split_lookups(rows, durations)
         lateness = durations.pop("lateness")
@@ -302,6 +325,12 @@ class StepRecorder:
             key = str(failure.status)
             second.statuses[key] = second.statuses.get(key, 0) + 1
         took_us = failure.end // 1000 - failure.intended // 1000
+        if failure.end > self.until_ns:
+            second.count("late_failed", 1)
+            second.count("late_replies", int(failure.status > 0))
+            second.count("late_bytes_sent", failure.sent_bytes)
+            second.count("late_bytes_received", failure.received_bytes)
+            second.count("late_us", min(took_us, (failure.end - self.until_ns) // 1000))
         second.note("failed", np.array([took_us]))
         if failure.status:
             second.note("failed_reply", np.array([took_us]))
@@ -313,7 +342,10 @@ class StepRecorder:
         self._sent.clear()
         seconds = self.seconds_of(pairs[:, 0])
         for second in np.unique(seconds).tolist():
-            self._at(second).count("bytes_sent", int(pairs[seconds == second, 1].sum()))
+            part = pairs[seconds == second]
+            self._at(second).count("bytes_sent", int(part[:, 1].sum()))
+            is_late = part[:, 0] > self.until_ns
+            self._at(second).count("late_bytes_sent", int(part[is_late, 1].sum()))
 
     def note_doubt(self, instant: int, count: int) -> None:
         """So many replies may have been those to other requests, as was seen now."""

@@ -239,6 +239,8 @@ class Rounds:
                         break
                     if look is None:
                         break
+        for arm in self._arms:
+            arm.end_measuring()
         self._wait_until(free_ns)
         self._gather()
         self._measured_us = (min(now(), free_ns) - begin_ns) // 1000

@@ -8,6 +8,7 @@ from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew
+from workers.injector.recorder import NEVER
 from workers.injector.vitals import HubLag, VitalsReader
 
 TICK_S = 0.01
@@ -48,17 +49,39 @@ class Seconds:
         self._vitals: VitalsReader | None = None
         self._note_vitals: Callable[[VitalsReader], None] = lambda _: None
         self._next_second = 0
+        self._zero_ns, self._until_ns = 0, NEVER
         self._steps: Iterator[None] = iter(())
         self._is_calm = is_calm
         self._n_put_off = 0
         self._timer = gevent.get_hub().loop.timer(_STEP_S, _STEP_S, priority=AFTER_REPLIES)
         self.total = Total()
 
-    def begin(self, zero_ns: int, warm_up_s: int) -> None:
-        """`zero_ns`: when second 0 begins."""
+    def begin(self, zero_ns: int, warm_up_s: int, until_ns: int = NEVER) -> None:
+        """`zero_ns`: when second 0 begins; `until_ns`: when the measured time ends, if known."""
         self._next_second = -warm_up_s
+        self._zero_ns = zero_ns
         for recorder in self._recorders:
             recorder.zero_ns = zero_ns
+        self.end_measuring(until_ns)
+
+    def end_measuring(self, instant: int) -> None:
+        """Nothing that ended later was counted yet: from now on it is the tail."""
+        self._until_ns = min(instant, self._until_ns)
+        for recorder in (*self._recorders, *([self._visits] if self._visits else [])):
+            recorder.until_ns = self._until_ns
+
+    def times_us(self) -> dict[str, int]:
+        """What an end line says of them, on the machine's clock."""
+        last_end_ns = max(recorder.last_end_ns for recorder in self._recorders)
+        last_start_ns = max(recorder.last_start_ns for recorder in self._recorders)
+        until_ns = max(self._zero_ns, self._until_ns)
+        spans_ns = {
+            "duration_us": last_end_ns - self._zero_ns,
+            "sending_us": last_start_ns - self._zero_ns,
+            "measured_us": min(until_ns, last_end_ns) - self._zero_ns,
+            "tail_us": last_end_ns - until_ns,
+        }
+        return {name: max(0, span_ns) // 1000 for name, span_ns in spans_ns.items()}
 
     def watch(self, note: Callable[[VitalsReader], None] = lambda _: None) -> None:
         """Start measuring the vitals; `note` may look at each second's."""

@@ -127,6 +127,7 @@ class LocalRun:
             "counters": total.counters,
             "errors": total.errors,
             "statuses": total.statuses,
+            "tail_s": round(seen.tail_s, 6),
             "failures": [_failure(each) for each in seen.failures],
             "warm_up": seen.warm_up.counters,
             "tls": [asdict(each) for end in self.ends for each in end.tls],

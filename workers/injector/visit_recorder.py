@@ -6,17 +6,19 @@ counted; for both, the calls that were not made because a visit ended early are.
 
 from collections import Counter
 
+from campaigns.domain.metrics.measured_time import late
 from campaigns.domain.metrics.sessions import length_counter
 from campaigns.domain.metrics.snapshot import SESSIONS, Timing
 
 NS = 1_000_000_000
+NEVER = 1 << 62
 
 
 class VisitRecorder:
     """Times are CLOCK_MONOTONIC ns; `n_calls` is how many calls a complete visit makes."""
 
     def __init__(self, n_calls: int, has_sessions: bool):
-        self.zero_ns = 0
+        self.zero_ns, self.until_ns = 0, NEVER
         self.n_calls = n_calls
         self._n_under_way = 0
         self.has_sessions = has_sessions
@@ -36,7 +38,10 @@ class VisitRecorder:
         if due < self.zero_ns <= instant:
             self._count_sessions(instant, "sessions_carried")
             return
-        self._count_sessions(instant, "sessions_failed" if has_failed else "sessions_ok")
+        ending = "sessions_failed" if has_failed else "sessions_ok"
+        self._count_sessions(instant, ending)
+        if instant > self.until_ns:
+            self._count_sessions(instant, late(ending))
         self._count_sessions(instant, length_counter(n_ok))
         if self.has_sessions:
             key = self._second_of(instant), "session_failed" if has_failed else "session"

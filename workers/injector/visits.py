@@ -256,6 +256,7 @@ class VisitWindow(_AddsWorkers, WindowLoad):
             self._keep_or_close(held, is_warm_up)
         self._idle.append(worker)
         self._n_calling -= 1
+        self._note_left()
         self._refill()
         self._close_if_all_open()
 
@@ -266,6 +267,10 @@ class VisitWindow(_AddsWorkers, WindowLoad):
     @property
     def _n_open(self) -> int:
         return super()._n_open + self._n_calling
+
+    @property
+    def _n_left(self) -> int:
+        return super()._n_left + self._n_calling
 
     def _close_if_all_open(self) -> None:
         if not self._n_calling:

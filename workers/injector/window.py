@@ -15,6 +15,7 @@ from campaigns.domain.plan.load import Hold
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
 from workers.injector.holding import Held
+from workers.injector.loads import NoteLeft, note_nothing
 from workers.injector.pacer import make_pacer
 from workers.injector.request import Request
 
@@ -69,6 +70,7 @@ class WindowLoad:
         self._held: deque[tuple[int, Held]] = deque()
         self.workers: list[Worker] = []
         self.n_dropped = 0
+        self.note_left: NoteLeft = note_nothing
         self.queued_at: dict[int, int] = {}
 
     def start(self, zero_ns: int, end_ns: int | None) -> None:
@@ -159,8 +161,18 @@ class WindowLoad:
     def _note_opened(self) -> None:
         """An opening succeeded or failed; below the low mark the next burst begins."""
         self._n_opening -= 1
+        self._note_left()
         self._refill()
         self._close_if_all_open()
+
+    def _note_left(self) -> None:
+        if self._next is None:
+            self.note_left(now(), self._n_left)
+
+    @property
+    def _n_left(self) -> int:
+        """Connections that have yet to do what is measured."""
+        return self._n_opening
 
     def _close_if_all_open(self) -> None:
         if self._hold == Hold.KEEP_UNTIL_ALL and not self._n_opening and self._is_over(now()):

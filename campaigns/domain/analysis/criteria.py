@@ -332,6 +332,15 @@ CRITERIA: dict[str, Criterion] = {
         cause="{value} of the requests failed",
         meaning="failed at the target, with the most frequent cause",
     ),
+    "extract_missed": _target(
+        TargetState.FAILING,
+        Limits(0),
+        "{value} found nothing ({measure}). Later requests had no new value.",
+        unit="extractions",
+        cause="{value} found nothing",
+        meaning="whole replies without a match for a step's extraction, from the first one. Check "
+        "the pattern, and whether an `Accept-Encoding` asks for a compressed body",
+    ),
     # The plan counts redirects as right, so nothing failed; that nothing else came is told first.
     ONLY_REDIRECTS: _target(
         TargetState.HEALTHY,
@@ -487,6 +496,11 @@ CRITERIA: dict[str, Criterion] = {
         less_is_worse=True,
         meaning="fewer response times: there are not ten beyond the p99",
     ),
+    "tail": _note(
+        0.05,
+        "{measure} after the end of the load, which no rate counts.",
+        meaning="how long after the measured time the last request ended, of that time",
+    ),
     "co_located": _note(
         0.0,
         "The target runs on the injector host. They share its CPU, and no network is between them.",
@@ -512,7 +526,9 @@ CRITERIA: dict[str, Criterion] = {
 # Of the target, unless the measurement is in doubt: then the injectors may be the cause.
 UNSENT = frozenset({"sent_share", "dropped", "slot_wait"})
 # What lateness cannot falsify: told however busy the machine was.
-CERTAIN = frozenset({"no_success", "errors", "errors_at_limit", ONLY_REDIRECTS, "body_changed"})
+CERTAIN = frozenset(
+    {"no_success", "errors", "errors_at_limit", "extract_missed", ONLY_REDIRECTS, "body_changed"}
+)
 BUSY = UNSENT | {
     code for code, each in CRITERIA.items()
     if each.aspect == Aspect.MEASUREMENT and each.state == Trust.BUSY

@@ -75,10 +75,12 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         if _attempts(total)
         else None,
         **_target_errors(seen),
+        "extract_missed": Observed(total.count("extract_missed"), measure=_missed(seen)),
         "only_redirects": Observed(
             float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
         ),
         "body_changed": _body_changed(seen.series),
+        **_tail(seen),
         "co_located": Observed(float(is_co_located)),
         CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(seen.vitals),
         **vitals,
@@ -160,16 +162,27 @@ def _sent_share(seen: Measurement) -> Observed | None:
     return Observed(looked_after / intended) if intended else None
 
 
+def _tail(seen: Measurement) -> dict[str, Observed]:
+    words = seen.tail_words
+    if not words or not seen.duration_s:
+        return {}
+    return {"tail": Observed(seen.tail_s / seen.duration_s, measure=words)}
+
+
 def _little(seen: Measurement) -> Observed | None:
     """|L − X·R| / L of a closed load: mean requests in flight against rate × service time."""
     if seen.plan.load.model != Model.CLOSED:
         return None
-    inside = [point["in_flight"] for point in seen.series if point["second"] >= 0][:-1]
+    inside = [point["in_flight"] for point in _in_time(seen)][:-1]
     if len(inside) < _LITTLE_MIN_SECONDS or sum(inside) < _LITTLE_MIN_IN_FLIGHT * len(inside):
         return None
-    busy_s = (seen.total.timing("service").sum_us + seen.total.timing("failed").sum_us) / 1e6
     in_flight = sum(inside) / len(inside)
-    return Observed(abs(in_flight - busy_s / seen.duration_s) / in_flight)
+    return Observed(abs(in_flight - seen.mean_in_flight) / in_flight)
+
+
+def _in_time(seen: Measurement) -> list[Point]:
+    """Without the warm-up and the seconds of the tail."""
+    return [point for point in seen.series if 0 <= point["second"] < seen.duration_s]
 
 
 def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int, int]:
@@ -183,9 +196,7 @@ def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int, int]:
         load.stages or load.ramp_up_s or load.start_offset_s
     )
     levels = [
-        (point["second"], point["p50_ms"])
-        for point in seen.series[:-1]
-        if point["second"] >= 0 and point["p50_ms"]
+        (point["second"], point["p50_ms"]) for point in _in_time(seen)[:-1] if point["p50_ms"]
     ]
     found = steadiness([level for _, level in levels]) if is_even else None
     return (
@@ -279,6 +290,16 @@ def _target_errors(seen: Measurement) -> dict[str, Observed]:
         "errors_at_limit": Observed(at_limit / _attempts(total), second, measure=_cause(seen)),
         "errors": Observed(others / _attempts(total), measure="of other kinds"),
     }
+
+
+def _missed(seen: Measurement) -> str:
+    """Which extractions found nothing: "20 of 20 for ${id} at GET /a"."""
+    return ", ".join(
+        f"{n_missed:,} of {sum(total.statuses.values()) * len(step.extract):,} for "
+        f"{' and '.join(f'${{{each.name}}}' for each in step.extract)} at {step.label}"
+        for step, total in zip(seen.plan.steps, seen.steps, strict=False)
+        if (n_missed := total.count("extract_missed"))
+    )
 
 
 def _cause(seen: Measurement) -> str:

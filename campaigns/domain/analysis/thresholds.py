@@ -33,7 +33,7 @@ _ENDED = {
 def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
     """The rule's figure in its unit, or None."""
     if rule.metric in RATES:
-        return total.count(_COUNTED[rule.metric]) / duration_s if duration_s > 0 else None
+        return total.per_s(_COUNTED[rule.metric], duration_s)
     if rule.metric in SHARES:
         counters = _ENDED[rule.metric]
         in_percent = rule.unit == "%"
@@ -144,10 +144,11 @@ class ThresholdJudge:
         # The second since which each is broken; None where it is kept.
         self.broken_since: list[int | None] = [None] * len(thresholds)
 
-    def look(self, second: int, total: Total) -> None:
-        """`total` is everything measured up to the end of `second`."""
+    def look(self, second: int, total: Total, duration_s: float) -> None:
+        """`total` is everything measured up to the end of `second`, `duration_s` its measured
+        time."""
         for index, each in enumerate(self._thresholds):
-            if each.is_of_machine or each.is_kept(measure(each, total, second + 1)):
+            if each.is_of_machine or each.is_kept(measure(each, total, duration_s)):
                 self.broken_since[index] = None
             elif self.broken_since[index] is None:
                 self.broken_since[index] = second

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from campaigns.domain.metrics.measured_time import late
 from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import (
@@ -35,13 +36,15 @@ class Figures:
 
     `n` counts ok requests, which have a response time; `attempts` all that ended. `undelayed`:
     response times of some requests, without what the injector added; `quieter`: those in the
-    quieter half of the seconds.
+    quieter half of the seconds. `duration_s` is the measured time, and `late` of the ok requests
+    came after it (measured_time.py).
     """
 
     n: int
     failed: int
     dropped: int
     duration_s: float
+    late: int = 0
     mean_us: float | None = None
     min_us: int | None = None
     max_us: int | None = None
@@ -85,8 +88,8 @@ class Figures:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Ok requests per measured second."""
-        return self.n / self.duration_s if self.duration_s > 0 else None
+        """Ok requests of the measured time per second of it."""
+        return (self.n - self.late) / self.duration_s if self.duration_s > 0 else None
 
     def to_row(self) -> dict[str, float | None]:
         """What a run's row has of them; percentiles that too few requests support are None."""
@@ -139,6 +142,7 @@ def figures_of(total: Total, duration_s: float) -> Figures:
         failed=total.count("failed"),
         dropped=total.count("dropped"),
         duration_s=duration_s,
+        late=total.count(late("ok")),
         mean_us=response.mean_us,
         min_us=response.min_us,
         max_us=response.max_us,

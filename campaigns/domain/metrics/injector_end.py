@@ -51,6 +51,9 @@ class InjectorEnd:
     """One injector's end line. Missing fields are None or empty: from an older injector, another
     program, or one that has not ended (`NO_END`).
 
+    `measured_us`: the measured time (measured_time.py); `tail_us`: how long after it the last
+    request ended, 0 for none.
+
     `start_error_us` comes from the launcher: the maximum error of the common start.
     """
 
@@ -62,6 +65,8 @@ class InjectorEnd:
     sessions_in_flight: int | None = None
     duration_us: int | None = None
     sending_us: int | None = None
+    measured_us: int | None = None
+    tail_us: int | None = None
     cpu_us: int | None = None
     cpu_user_us: int | None = None
     connect_burst: int | None = None

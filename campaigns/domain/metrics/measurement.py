@@ -15,7 +15,8 @@ from typing import Any, Protocol, Self
 from campaigns.domain.metrics.brief import read_total
 from campaigns.domain.metrics.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.metrics.figures import Figures, figures_of
-from campaigns.domain.metrics.injector_end import NO_END, InjectorEnd, sending_s_of
+from campaigns.domain.metrics.injector_end import NO_END, InjectorEnd, most_of, sending_s_of
+from campaigns.domain.metrics.measured_time import late
 from campaigns.domain.metrics.quieter import QUIETER, QuieterSeconds
 from campaigns.domain.metrics.reply_sizes import BodyWatch
 from campaigns.domain.metrics.series import Point, most_in_flight, point_of
@@ -23,7 +24,7 @@ from campaigns.domain.metrics.snapshot import Second, Total
 from campaigns.domain.plan.load import Model, planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind
-from campaigns.domain.units import figure, percent
+from campaigns.domain.units import counted, duration, figure, percent
 
 VITALS = (
     "cpu_share", "other_cpu_share", "other_cores", "steal_share", "run_delay_share",
@@ -75,7 +76,7 @@ class Judge(Protocol):
 
     broken_since: list[int | None]
 
-    def look(self, second: int, total: Total) -> None: ...
+    def look(self, second: int, total: Total, duration_s: float) -> None: ...
 
     def verdicts(self, total: Total, duration_s: float) -> list[Any]: ...
 
@@ -164,7 +165,7 @@ class Measurement:
             raise ValueError(f"Second {number} comes after second {self._present}.")
         self._make_point()
         if self.judge and self._present is not None and self._present >= 0:
-            self.judge.look(self._present, self.total)
+            self.judge.look(self._present, self.total, self._passed_s())
         self._present = number
 
     def _make_point(self) -> None:
@@ -193,16 +194,18 @@ class Measurement:
         return len(self._ends) >= len(self.hosts)
 
     def _duration_s(self) -> float:
-        """From the start of the measurement to the end of its last request.
+        """The measured time (measured_time.py), as far as it has come.
 
-        Exact if all injectors reported it. Otherwise estimated from seconds: the plan's duration if
-        the last request ended in that second, else the end of the last second in which one ended.
+        Exact if all injectors reported it; older ones reported when their last request ended.
+        Otherwise estimated from seconds: the plan's duration if the last request ended in that
+        second or in the tail, else the end of the last second in which one ended.
         """
         if not self.is_over:
-            return float(max(0, self.series[-1]["second"] + 1)) if self.series else 0.0
-        exact = [end.duration_us for end in self.ends]
-        if exact and None not in exact:
-            return max(exact) / 1e6
+            return self._passed_s()
+        for name in ("measured_us", "duration_us"):
+            exact = [getattr(end, name) for end in self.ends]
+            if exact and None not in exact:
+                return max(exact) / 1e6
         ended = [
             point["second"]
             for point in self.series
@@ -211,9 +214,23 @@ class Measurement:
         if not ended:
             return 0.0
         planned = planned_duration_s(self.plan.load)
+        if planned is not None and self.total.count("late_us"):
+            return planned
         if planned is not None and self.is_whole:
             return float(min(max(planned, ended[-1]), ended[-1] + 1))
         return float(ended[-1] + 1)
+
+    def _passed_s(self) -> float:
+        """Of a run under way: to its last whole second, or to where its load has ended."""
+        if not self.series:
+            return 0.0
+        passed_s = max(0.0, self.series[-1]["second"] + 1.0)
+        if (planned_s := planned_duration_s(self.plan.load)) is not None:
+            return min(passed_s, planned_s)
+        if not (n_all := self.plan.planned_requests) or self.total.count("started") < n_all:
+            return passed_s
+        last = next(point["second"] for point in reversed(self.series) if point["started"])
+        return min(passed_s, last + 1.0)
 
     @property
     def figures(self) -> Figures:
@@ -224,12 +241,27 @@ class Measurement:
         return sending_s_of(self.ends)
 
     @property
+    def tail_words(self) -> str:
+        """What came after the measured time; "" for nothing."""
+        n_ok, n_failed = (self.total.count(late(name)) for name in ("ok", "failed"))
+        if not n_ok + n_failed:
+            return ""
+        after = f"{figure(self.tail_s)} s" if self.tail_s < 1 else duration(self.tail_s)
+        came = f"{n_ok:,} {'reply' if n_ok == 1 else 'replies'} came" if n_ok else ""
+        failed = f"{counted(n_failed, self.plan.nouns)} failed" if n_failed else ""
+        return f"{' and '.join(filter(None, (came, failed)))} up to {after}"
+
+    @property
+    def tail_s(self) -> float:
+        """How long after its measured time the last request of an injector ended, s."""
+        return (most_of(self.ends, "tail_us") or 0) / 1e6
+
+    @property
     def sent_per_s(self) -> float | None:
         """A whole run's rate over its planned time, any other's until its end."""
         if self.is_whole and self.is_over:
             return sent_per_s(self.plan, self.total, self.duration_s, self.sending_s)
-        sent = self.total.count("started") - self.total.count("dropped")
-        return sent / self.duration_s if self.duration_s else None
+        return _sent_per_s(self.total, max(self.duration_s, self.sending_s or 0.0))
 
     @property
     def mean_in_flight(self) -> float | None:
@@ -331,22 +363,29 @@ def sent_per_s(
     """Requests/s of a run that ended as planned. `sending_s`: from the start of measuring to the
     last request's start, if known.
 
-    A schedule's rate is what was sent over its planned time, or over the actual time if longer,
-    without waiting for the last replies or the last sessions' remaining calls.
+    It is what was sent over the planned time of a schedule, or the measured time of another load,
+    or over the actual time of sending if longer, without the last sessions' remaining calls.
     """
     if plan.calls_per_arrival > 1:
         sending_s = None
-    sent = total.count("started") - total.count("dropped")
     planned_s = planned_duration_s(plan.load) if plan.load.model in _SCHEDULED else None
-    over_s = max(planned_s, sending_s or 0.0) if planned_s else duration_s
+    return _sent_per_s(total, max(planned_s or duration_s, sending_s or 0.0))
+
+
+def _sent_per_s(total: Total, over_s: float) -> float | None:
+    sent = total.count("started") - total.count("dropped")
     return sent / over_s if over_s else None
 
 
 def mean_in_flight(total: Total, duration_s: float) -> float | None:
-    """The exact mean over time: total time in attempts over the run's duration."""
-    if not duration_s:
-        return None
-    return (total.timing("service").sum_us + total.timing("failed").sum_us) / 1e6 / duration_s
+    """The exact mean over the measured time: all time in attempts, without that in the tail."""
+    return busy_s(total) / duration_s if duration_s else None
+
+
+def busy_s(total: Total) -> float:
+    """The time in attempts within the measured time, of all together."""
+    in_attempts_us = total.timing("service").sum_us + total.timing("failed").sum_us
+    return max(0, in_attempts_us - total.count("late_us")) / 1e6
 
 
 def unlike(plan: Plan, first: Sequence[Measurement], second: Sequence[Measurement]) -> str:

@@ -12,7 +12,7 @@ _LEAST_S = 0.001
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """When an injector was active, s from the start of the measurement."""
+    """The measured time of an injector, s from the start of the measurement."""
 
     injector: int
     start_s: float
@@ -48,7 +48,8 @@ class Phase:
 
 
 def find_phases(spans: Sequence[Span], parts: Iterable[Part]) -> list[Phase]:
-    """The phases in order with their measurements; the numbers add up to the whole run's."""
+    """The phases in order with their measurements; the numbers add up to the whole run's, without
+    whole seconds of its tail."""
     phases = _windows(spans)
     by_injector = {span.injector: span for span in spans}
     for part in parts:
@@ -86,7 +87,7 @@ def _give(part: Part, span: Span, phases: Sequence[Phase]) -> None:
         touched[0][0].whole.append(part)
     elif touched:
         _share_out(part.n, touched)
-    else:  # after its injector's end, due to rounding
+    elif start - end < _LEAST_S:  # after its injector's end, due to rounding
         nearest = min(phases, key=lambda phase: abs(phase.end_s - start))
         nearest.n += part.n
 

@@ -75,7 +75,7 @@ def session_figures(total: Total, duration_s: float) -> SessionFigures | None:
         dropped=count("sessions_dropped"),
         calls_skipped=count("calls_skipped"),
         calls_retried=count("calls_retried"),
-        rate_per_s=count("sessions_ok") / duration_s if duration_s else None,
+        rate_per_s=total.per_s("sessions_ok", duration_s),
         connections_each=count("connections_opened") / begun if begun > 0 else None,
         lengths=lengths_of(total.counters),
     )

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from campaigns.domain.metrics.histogram import Histogram, SummedHistogram
+from campaigns.domain.metrics.measured_time import LATE, late
 
 # Counted per second and step. `started` lies in the second of the start, the others in the second
 # of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
@@ -28,6 +29,7 @@ from campaigns.domain.metrics.histogram import Histogram, SummedHistogram
 # it, or had not taken them over HTTP/2; each is one attempt.
 # `socket_timeouts` are failures of kind connect_timeout that TCP ended, not a limit of the plan.
 # `calls_retried` were made again after a failure; they are in other counts as well.
+# `late_…`: the part of a counter that came after the measured time (measured_time.py).
 COUNTERS = (
     "started", "ok", "failed", "dropped", "queued", "carried", "bytes_sent", "bytes_received",
     "head_received", "body_received", "framing_received", "body_squares", "wire_sent",
@@ -35,7 +37,7 @@ COUNTERS = (
     "tls_resumed", "tls_ragged_eof", "replayed", "socket_timeouts", "messages_sent",
     "messages_received", "window_throttled", "extract_missed", "window_resumed", "in_doubt",
     "calls_skipped", "calls_retried", "sessions_started", "sessions_ok", "sessions_failed",
-    "sessions_dropped", "sessions_carried",
+    "sessions_dropped", "sessions_carried", *map(late, LATE), "late_us",
 )  # fmt: skip
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
@@ -248,6 +250,14 @@ class Total:
 
     def count(self, name: str) -> int:
         return self.counters.get(name, 0)
+
+    def in_time(self, name: str) -> int:
+        """Of a counter of `LATE`, without the tail."""
+        return self.count(name) - self.count(late(name))
+
+    def per_s(self, name: str, duration_s: float) -> float | None:
+        """The rate of a counter of `LATE` over the measured time; None if there was none."""
+        return self.in_time(name) / duration_s if duration_s > 0 else None
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -36,7 +36,9 @@ def ab(result: Measurement, head: ReportHead) -> str:
     # Replies on a connection that an earlier request had opened, whatever their status.
     kept = max(0, sum(total.statuses.values()) - total.count("connections_opened"))
     received = total.count("bytes_received")
-    rate = f"{received / 1024 / duration_s:.2f}" if duration_s else DASH
+    rate = per_s(result, "ok", "failed")
+    received_in_time = total.in_time("bytes_received")
+    speed = f"{received_in_time / 1024 / duration_s:.2f}" if duration_s else DASH
     lines = [
         *_server_lines(result, head),
         "",
@@ -49,9 +51,9 @@ def ab(result: Measurement, head: ReportHead) -> str:
         f"Keep-Alive requests:    {kept} (ab: also the first of each)",
         f"Total transferred:      {received} bytes",
         *_body_lines(total),
-        f"Requests per second:    {per_s(done, duration_s)} [#/sec] (mean, failed ones included)",
-        *_time_per_request(result, done),
-        f"Transfer rate:          {rate} [KiB/sec] received",
+        f"Requests per second:    {rate} [#/sec] (mean, failed ones included)",
+        *_time_per_request(result),
+        f"Transfer rate:          {speed} [KiB/sec] received",
         "",
         *_time_lines(total),
     ]
@@ -125,8 +127,9 @@ def _failure_lines(total: Total) -> list[str]:
     return [*lines, *([f"Non-2xx responses:      {non_2xx}"] if non_2xx else [])]
 
 
-def _time_per_request(result: Measurement, done: int) -> list[str]:
+def _time_per_request(result: Measurement) -> list[str]:
     """Both are computed, not measured: concurrency · time / requests, and time / requests."""
+    done = result.total.in_time("ok") + result.total.in_time("failed")
     if not done or not result.duration_s:
         return []
     between_ms = result.duration_s * 1000 / done

@@ -32,11 +32,11 @@ _MOST_LENGTHS = 99
 
 
 def httperf(result: Measurement, head: ReportHead) -> str:
-    total, duration_s = result.total, result.duration_s
+    total = result.total
     groups = [
         _total(result),
         _connections(result, head),
-        _requests(total, duration_s),
+        _requests(result),
         _replies(result),
         _miscellaneous(result),
         _errors(total),
@@ -55,8 +55,8 @@ def _replies_of(total: Total) -> int:
     return sum(total.statuses.values())
 
 
-def _per(duration_s: float, count: int) -> str:
-    return f"{duration_s * 1000 / count:.1f}" if count else DASH
+def _between_ms(per_s: float | None) -> str:
+    return f"{1000 / per_s:.1f}" if per_s else DASH
 
 
 def _total(result: Measurement) -> list[str]:
@@ -71,8 +71,9 @@ def _total(result: Measurement) -> list[str]:
 
 
 def _connections(result: Measurement, head: ReportHead) -> list[str]:
-    total, duration_s = result.total, result.duration_s
+    total = result.total
     opened = total.count("connections_opened")
+    between = _between_ms(total.per_s("connections_opened", result.duration_s))
     mean = tenths(result.mean_in_flight)
     most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
@@ -81,7 +82,7 @@ def _connections(result: Measurement, head: ReportHead) -> list[str]:
     # httperf's connect ends after the TLS handshake.
     connect_us = None if tcp_us is None else tcp_us + (tls_us or 0)
     return [
-        f"Connection rate: {per_s(opened, duration_s)} conn/s ({_per(duration_s, opened)} ms/conn"
+        f"Connection rate: {per_s(result, 'connections_opened')} conn/s ({between} ms/conn"
         f"{at_once}), {mean} requests in flight on average",
         _lifetimes(result, head),
         f"Connection time [ms]: connect {ms(connect_us)} (TCP {ms(tcp_us)} + TLS {ms(tls_us)})",
@@ -108,11 +109,12 @@ def _lifetimes(result: Measurement, head: ReportHead) -> str:
     )
 
 
-def _requests(total: Total, duration_s: float) -> list[str]:
-    sent, ended = _sent(total), total.count("ok") + total.count("failed")
+def _requests(result: Measurement) -> list[str]:
+    total, sent_per_s = result.total, result.sent_per_s
+    ended = total.count("ok") + total.count("failed")
     size = f"{total.count('bytes_sent') / ended:.1f}" if ended else DASH
     return [
-        f"Request rate: {per_s(sent, duration_s)} req/s ({_per(duration_s, sent)} ms/req)",
+        f"Request rate: {tenths(sent_per_s)} req/s ({_between_ms(sent_per_s)} ms/req)",
         f"Request size [B]: {size}",
     ]
 
@@ -127,9 +129,10 @@ def _replies(result: Measurement) -> list[str]:
     # From the first byte sent to the first byte received.
     response_us = None if send is None or wait is None else send + wait
     samples = rate_samples(result, result.by_second("replies"))
+    in_time = _replies_of(total) - total.count("late_replies")
     return [
         f"Reply rate [replies/s]: {_sampled(samples, 1)} ({len(samples)} samples of {SAMPLE_S} s), "
-        f"whole run {per_s(_replies_of(total), result.duration_s)}",
+        f"whole run {tenths(in_time / result.duration_s if result.duration_s else None)}",
         f"Reply time [ms]: response {ms(response_us)} transfer {ms(receive)}",
         _reply_size(total),
         "Reply status: " + " ".join(f"{n + 1}xx={count}" for n, count in enumerate(classes)),
@@ -200,7 +203,7 @@ def _mean_s(total: Total, name: str) -> str:
 
 def _miscellaneous(result: Measurement) -> list[str]:
     total, duration_s = result.total, result.duration_s
-    size = total.count("bytes_sent") + total.count("bytes_received")
+    size = total.in_time("bytes_sent") + total.in_time("bytes_received")
     speed = f"{size / 1024 / duration_s:.1f}" if duration_s else DASH
     bits = f"{size * 8e-6 / duration_s:.3f}" if duration_s else DASH
     return [_cpu_time(result), f"Net I/O: {speed} KiB/s ({bits}*10^6 bps), without TLS and TCP"]

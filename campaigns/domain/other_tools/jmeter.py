@@ -55,9 +55,9 @@ def _row(label: str, total: Total, duration_s: float) -> str:
         ms(elapsed.sd_us),
     ]
     cells = [str(ended), *times, percent_of(total.count("failed"), ended)]
-    cells += [_per_s(ended, duration_s)]
+    cells += [_per_s(total.in_time("ok") + total.in_time("failed"), duration_s)]
     cells += [
-        _per_s(total.count(name) / 1024, duration_s) for name in ("bytes_received", "bytes_sent")
+        _per_s(total.in_time(name) / 1024, duration_s) for name in ("bytes_received", "bytes_sent")
     ]
     cells.append(f"{total.count('bytes_received') / ended:.1f}" if ended else DASH)
     name = label if len(label) < _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 2]}…"

@@ -41,8 +41,10 @@ def percent_of(part: int, whole: int) -> str:
     return str(rounded(value, decimals_to_see(value, 2)))
 
 
-def per_s(count: float, duration_s: float) -> str:
-    return tenths(count / duration_s if duration_s else None)
+def per_s(result: Measurement, *names: str) -> str:
+    """The rate of these counters together."""
+    amount = sum(result.total.in_time(name) for name in names)
+    return tenths(amount / result.duration_s if result.duration_s else None)
 
 
 def ms(us: float | None) -> str:

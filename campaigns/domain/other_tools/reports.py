@@ -49,7 +49,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
     n_replayed = total.count("replayed")
     replayed = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
     sent, received = total.count("messages_sent"), total.count("messages_received")
-    rates = f"{per_s(sent, duration_s)} and {per_s(received, duration_s)} messages/s"
+    rates = f"{per_s(result, 'messages_sent')} and {per_s(result, 'messages_received')} messages/s"
     messages = f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"
     undelayed = "; undelayed is response without what the injector added"
     # Most frequent first, those of all steps together.
@@ -65,9 +65,9 @@ def plain(result: Measurement, head: ReportHead) -> str:
         *_first_words(result, head),
         f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed{dropped}{replayed}",
-        f"{per_s(n_ok, duration_s)} ok/s",
+        f"{per_s(result, 'ok')} ok/s",
         *([messages] if sent + received else []),
-        *_session_lines(total, duration_s),
+        *_session_lines(result),
         *load_lines(result),
         *handshake_lines(result.ends),
         f"Clocks: response counts from {intended_start(result.plan)},"
@@ -93,9 +93,9 @@ def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     return [f"{said}." for said in (broken, failed) if said]
 
 
-def _session_lines(total: Total, duration_s: float) -> list[str]:
+def _session_lines(result: Measurement) -> list[str]:
     """How the arrived sessions ended; nothing if none arrived."""
-    seen = session_figures(total, duration_s)
+    seen = session_figures(result.total, result.duration_s)
     if seen is None:
         return []
     skipped = f"; {counted(seen.calls_skipped, 'calls')} not made" if seen.calls_skipped else ""
@@ -104,7 +104,7 @@ def _session_lines(total: Total, duration_s: float) -> list[str]:
     return [
         f"{counted(seen.started, 'sessions')}: {seen.ok:,} ok, {seen.failed:,} failed, "
         f"{seen.dropped:,} dropped{skipped}",
-        f"{per_s(seen.ok, duration_s)} ok sessions/s, {each} connections each",
+        f"{per_s(result, 'sessions_ok')} ok sessions/s, {each} connections each",
         f"Sessions by ok calls: {length_words(seen.lengths) or DASH}",
     ]
 

@@ -67,7 +67,7 @@ def _counts(result: Measurement) -> list[str]:
     total, duration_s = result.total, result.duration_s
     success, fail = total.count("ok"), total.count("failed")
     ended = success + fail
-    per_s = f"{success / duration_s:.0f}" if duration_s else DASH
+    per_s = f"{total.in_time('ok') / duration_s:.0f}" if duration_s else DASH
     share = percent_of(fail, ended)
     title = "Aggregate results"
     if result.plan.exchange is not None:

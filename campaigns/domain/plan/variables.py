@@ -18,6 +18,7 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, read_scalars, text
 from campaigns.domain.plan.step import VARIABLE_NAME, Step
 
+_BYTE_ORDER_MARK = "\ufeff"  # spreadsheets write one
 MAX_CSV_BYTES = 256 * 1024
 MAX_ROWS = 10_000
 MAX_COLUMNS = 50
@@ -51,7 +52,8 @@ class Variables:
     @cached_property
     def table(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """(names, rows); ValueError and csv.Error where it is no table."""
-        rows = [tuple(row) for row in csv.reader(io.StringIO(self.csv), strict=True) if row]
+        lines = io.StringIO(self.csv.removeprefix(_BYTE_ORDER_MARK))
+        rows = [tuple(row) for row in csv.reader(lines, strict=True) if row]
         return (rows[0], tuple(rows[1:])) if rows else ((), ())
 
     def values(self, row: int) -> dict[str, str]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.metrics.figures import percentiles_us
+from campaigns.domain.metrics.measured_time import late
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, Shown, name, shown, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
@@ -49,12 +50,12 @@ def exchange_table(total: Total, duration_s: float) -> Table:
 def exchanges_table(key: str, measured: Sequence[tuple[str, Total, float]]) -> Table:
     """A row for each timing of each (label, total, seconds); those without handshakes have none."""
     parts = [
-        (label, part, total.timing(part), duration_s)
+        (label, part, total, duration_s)
         for label, total, duration_s in measured
         for part in EXCHANGE_TIMINGS
         if total.timing("handshake").n and total.timing(part).n
     ]
-    timed = [(timing, duration_s) for _, _, timing, duration_s in parts]
+    timed = [(total, part, duration_s) for _, part, total, duration_s in parts]
     columns = timed_columns(timed, EXCHANGE_PERCENTILES)
     rows = (
         Row(f"{label}: {METRICS[part].title}" if label else METRICS[part].title, cells, part)
@@ -78,18 +79,30 @@ def exchanges_table(key: str, measured: Sequence[tuple[str, Total, float]]) -> T
 
 
 def timed_columns(
-    timed: Sequence[tuple[Timing, float]], percentiles: Sequence[int]
+    timed: Sequence[tuple[Total, str, float]], percentiles: Sequence[int]
 ) -> list[list[Cell]]:
-    """Of each (timing, seconds): how many a second, the mean, these percentiles and the maximum in
-    ms, and how many there are."""
-    timings = [timing for timing, _ in timed]
+    """Of each (total, timing, seconds): how many a second, the mean, these percentiles and the
+    maximum in ms, and how many there are."""
+    timings = [total.timing(part) for total, part, _ in timed]
     figures = [
-        [Figure(timing.n / seconds if seconds else None) for timing, seconds in timed],
+        [Figure(_timed_per_s(*each)) for each in timed],
         [Figure(timing.mean_us / 1000) for timing in timings],
         *([percentile_figure(timing, q) for timing in timings] for q in percentiles),
         [Figure(timing.max_us / 1000) for timing in timings],
     ]
     return [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
+
+
+def _timed_per_s(total: Total, part: str, duration_s: float) -> float | None:
+    """How many ended in the measured time, per second of it."""
+    n = total.timing(part).n - total.count(late(_COUNTED.get(part, "ok")))
+    return n / duration_s if duration_s else None
+
+
+# What counts the ends of a timing, where it is not of ok requests.
+_COUNTED = {
+    "message": "messages_received", "session": "sessions_ok", "session_failed": "sessions_failed",
+}  # fmt: skip
 
 
 def percentile_figure(timing: Timing, q: int) -> Figure:
@@ -177,7 +190,7 @@ def _connections_table(tests: Sequence[Exchanged]) -> Table:
 
 
 def _messages_per_s(each: Exchanged) -> Figure:
-    number = max(each.total.count(name) for name in ("messages_sent", "messages_received"))
+    number = max(each.total.in_time(name) for name in ("messages_sent", "messages_received"))
     return Figure(number / each.duration_s if each.duration_s else None, "Nothing was measured.")
 
 

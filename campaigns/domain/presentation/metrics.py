@@ -76,14 +76,15 @@ _ALL = (
         "rate",
         "ok requests/s",
         "",
-        "Ok requests / measured seconds; in a line over time those that ended in that second.",
+        "Ok requests that ended in the measured time / its seconds; in a line over time those that "
+        "ended in that second.",
         {"ab": "Requests per second (counts failed ones too)", "httperf": "Request rate"},
     ),
     Metric(
         "duration",
         "time",
         "s",
-        "From the start of the measurement to the end of its last request.",
+        "The measured time: to the planned end, or to the last request's end if that is earlier.",
         {"ab": "Time taken for tests", "httperf": "test-duration"},
     ),
     Metric(

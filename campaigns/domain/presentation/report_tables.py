@@ -192,7 +192,7 @@ def session_tables(total: Total, duration_s: float) -> tuple[Table, ...]:
 
 def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
     parts = [part for part in SESSIONS if total.timing(part).n]
-    timed = [(total.timing(part), duration_s) for part in parts]
+    timed = [(total, part, duration_s) for part in parts]
     columns = timed_columns(timed, _SESSION_PERCENTILES)
     keys = ("per_second", "mean", *(name(q) for q in _SESSION_PERCENTILES), "max", "n")
     return Table(

@@ -73,6 +73,7 @@ TARGET = {
     "no_success": (0, 1, FAILING),
     "errors": (0.01, 0.011, FAILING),
     "errors_at_limit": (0.01, 0.011, OVERLOADED),
+    "extract_missed": (0, 1, FAILING),
     "only_redirects": (0.0, 1.0, HEALTHY),
     "sent_share": (0.999, 0.9989, OVERLOADED),
     "dropped": (0.001, 0.002, OVERLOADED),

@@ -146,6 +146,9 @@ def stretches(*levels_us: int, spec):
         for each in range(40)
     ]
     seconds.append(make_second(len(seconds), [900_000]))
+    load = spec["load"]
+    if load.get("duration_s"):
+        spec = spec | {"load": load | {"duration_s": len(seconds)}}
     return measured(seconds, spec)
 
 

@@ -19,6 +19,10 @@ def plan(csv: str = "", path: str = "/", **step):
     )
 
 
+def test_a_byte_order_mark_is_no_part_of_a_name():
+    assert plan("\ufeffuser\nann\n", "/${user}").variables.values(0) == {"user": "ann"}
+
+
 def test_variables_survive_being_stored():
     made = plan("a,b\n1,\n", "/${a}/${token}", extract=[TAKEN])
     assert Plan.from_json(made.to_json()) == made

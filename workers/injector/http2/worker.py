@@ -290,7 +290,7 @@ class ClosedStreams(ClosedLoad):
                 return
             number = stage.take()
             if number >= stage.limit:
-                self._idle.clear()
+                self._leave_rest(start)
                 return
             pause_s = worker.attempt(requests[number % n_steps], start, start)
             if pause_s is not None:

@@ -23,6 +23,8 @@ class ExchangeRecorder(StepRecorder):
     def __init__(self, *, is_scheduled: bool):
         super().__init__(0, 0, is_scheduled)
         self.events |= {MESSAGES_SENT: [], MESSAGES_RECEIVED: []}
+        # How long after the end conversations that it cuts off may take to close.
+        self.grace_ns = 0
         self._round_trips: list[int] = []
         self.note_round_trip = self._round_trips.extend
         # For connections that were held open: end → start of the closing handshake.
@@ -59,6 +61,10 @@ class ExchangeRecorder(StepRecorder):
         for second in np.unique(seconds).tolist():
             part = rows[seconds == second] // 1000
             self._untimed_at(second).note("message", part[:, 1] - part[:, 0])
+
+    def is_late(self, rows: np.ndarray) -> np.ndarray:
+        """By their messages: when a connection is closed says nothing of the server."""
+        return rows[:, _EXCHANGED] > self.until_ns + self.grace_ns
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The timings of ok attempts; response = lateness + the parts, row by row.

@@ -35,6 +35,10 @@ class WebSocketWindow(WindowLoad):
         """Connections past their opening: they exchange messages, are held, or close."""
         return self._n_past_opening
 
+    @property
+    def _n_left(self) -> int:
+        return super()._n_left + self._n_past_opening
+
     def _work(self, worker: WebSocketWorker, number: int, is_warm_up: bool) -> None:
         """One connection from start to end; it leaves the window when it is open or has failed."""
         is_held = self._hold != Hold.CLOSE and not is_warm_up
@@ -44,6 +48,7 @@ class WebSocketWindow(WindowLoad):
         self._idle.append(worker)
         if worker.is_open:
             self._n_past_opening -= 1
+            self._note_left()
             self._refill()
         else:
             self._note_opened()
