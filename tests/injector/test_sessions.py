@@ -35,6 +35,15 @@ def session(**fields):
     return {"session": fields}
 
 
+def test_a_cookie_that_is_too_large_to_keep_has_a_note():
+    cookie = b"HTTP/1.1 200 OK\r\nSet-Cookie: id=%s; Path=/\r\n" % (b"x" * 4096)
+    reply = OK_REPLY.replace(b"HTTP/1.1 200 OK\r\n", cookie)
+    result, server = against(always(reply), load=closed(2), plan=session(cookies=True))
+    assert not any(b"Cookie" in request for request in server.requests)
+    notes = [note.text for note in result.judgement.notes]
+    assert "2 cookies over 4,096 bytes were not sent back." in notes
+
+
 def test_a_connection_ends_after_its_calls_and_says_so_in_the_last():
     total, server = measured(always(OK_REPLY), load=closed(7), plan=session(calls_per_connection=3))
     assert (total.count("ok"), server.n_connections) == (7, 3)

@@ -36,13 +36,15 @@ class CookieJar:
     def clear(self) -> None:
         self._cookies.clear()
 
-    def take(self, headers: tuple[tuple[str, str], ...], request_path: str) -> None:
+    def take(self, headers: tuple[tuple[str, str], ...], request_path: str) -> int:
         """Store what a reply sets; beyond MAX_COOKIES that have not expired, what was set first is
-        dropped.
+        dropped. Returns how many were too large.
         """
-        for name, value in headers:
-            if name.lower() == "set-cookie" and len(value) <= MAX_COOKIE_BYTES:
-                self._set(value, request_path)
+        given = [value for name, value in headers if name.lower() == "set-cookie"]
+        fitting = [value for value in given if len(value) <= MAX_COOKIE_BYTES]
+        for value in fitting:
+            self._set(value, request_path)
+        return len(given) - len(fitting)
 
     def _set(self, text: str, request_path: str) -> None:
         pair, *rest = text.split(";")

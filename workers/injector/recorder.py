@@ -72,6 +72,7 @@ _COMPACT_AT = 500 * _WIDTH
 EVENTS = (
     "connections_opened", "tls_full", "tls_resumed", "tls_ragged_eof", "replayed",
     "queued", "dropped", "window_throttled", "window_resumed", "extract_missed",
+    "cookies_too_large",
 )  # fmt: skip
 
 

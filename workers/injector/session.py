@@ -224,7 +224,8 @@ class SessionWorker(Worker):
     def _note(self, call: Call, is_last: bool) -> None:
         jar = self.user.jar
         if jar is not None and call.reader is not None and call.reader.head is not None:
-            jar.take(call.reader.head.headers, self._path)
+            n_too_large = jar.take(call.reader.head.headers, self._path)
+            call.events["cookies_too_large"] += [now()] * n_too_large
         if call.patterns and call.reader is not None and call.reader.is_complete:
             reader = call.reader
             body = reader.kept.decode("utf-8", "replace")

@@ -496,6 +496,12 @@ CRITERIA: dict[str, Criterion] = {
         less_is_worse=True,
         meaning="fewer response times: there are not ten beyond the p99",
     ),
+    "cookies_too_large": _note(
+        0,
+        "{value} over 4,096 bytes {were} not sent back.",
+        unit="cookies",
+        meaning="Set-Cookie headers over 4,096 bytes with their attributes, as sessions leave out",
+    ),
     "tail": _note(
         0.05,
         "{measure} after the end of the load, which no rate counts.",

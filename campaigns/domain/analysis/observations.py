@@ -80,6 +80,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
             float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
         ),
         "body_changed": _body_changed(seen.series),
+        "cookies_too_large": Observed(total.count("cookies_too_large")),
         **_tail(seen),
         "co_located": Observed(float(is_co_located)),
         CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(seen.vitals),

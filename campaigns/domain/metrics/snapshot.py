@@ -36,8 +36,8 @@ COUNTERS = (
     "wire_received", "segments_sent", "segments_resent", "connections_opened", "tls_full",
     "tls_resumed", "tls_ragged_eof", "replayed", "socket_timeouts", "messages_sent",
     "messages_received", "window_throttled", "extract_missed", "window_resumed", "in_doubt",
-    "calls_skipped", "calls_retried", "sessions_started", "sessions_ok", "sessions_failed",
-    "sessions_dropped", "sessions_carried", *map(late, LATE), "late_us",
+    "cookies_too_large", "calls_skipped", "calls_retried", "sessions_started", "sessions_ok",
+    "sessions_failed", "sessions_dropped", "sessions_carried", *map(late, LATE), "late_us",
 )  # fmt: skip
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
