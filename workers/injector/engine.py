@@ -16,8 +16,7 @@ from campaigns.domain.metrics.injector_end import (
     STOPPED,
     InjectorEnd,
 )
-from campaigns.domain.metrics.measured_time import is_tail
-from campaigns.domain.metrics.snapshot import Second
+from campaigns.domain.metrics.snapshot import Second, is_tail
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.plan import Plan, Resolve

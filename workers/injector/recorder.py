@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.domain.metrics.measured_time import LATE, late
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.snapshot import Second, Timing
+from campaigns.domain.metrics.snapshot import LATE, Second, Timing, late
 from workers.injector.attempt_row import (
     BODY,
     CONNECTED,

@@ -6,12 +6,11 @@ counted; for both, the calls that were not made because a visit ended early are.
 
 from collections import Counter
 
-from campaigns.domain.metrics.measured_time import late
 from campaigns.domain.metrics.sessions import length_counter
-from campaigns.domain.metrics.snapshot import SESSIONS, Timing
+from campaigns.domain.metrics.snapshot import SESSIONS, Timing, late
+from workers.injector.recorder import NEVER
 
 NS = 1_000_000_000
-NEVER = 1 << 62
 
 
 class VisitRecorder:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from campaigns.domain.metrics.measured_time import late
 from campaigns.domain.metrics.quieter import QUIETER
-from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.metrics.snapshot import Timing, Total, late
 from campaigns.domain.percentiles import (
     P50,
     P90,
@@ -37,7 +36,7 @@ class Figures:
     `n` counts ok requests, which have a response time; `attempts` all that ended. `undelayed`:
     response times of some requests, without what the injector added; `quieter`: those in the
     quieter half of the seconds. `duration_s` is the measured time, and `late` of the ok requests
-    came after it (measured_time.py).
+    came after it (snapshot.py).
     """
 
     n: int

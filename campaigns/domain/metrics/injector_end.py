@@ -51,7 +51,7 @@ class InjectorEnd:
     """One injector's end line. Missing fields are None or empty: from an older injector, another
     program, or one that has not ended (`NO_END`).
 
-    `measured_us`: the measured time (measured_time.py); `tail_us`: how long after it the last
+    `measured_us`: the measured time (snapshot.py); `tail_us`: how long after it the last
     request ended, 0 for none.
 
     `start_error_us` comes from the launcher: the maximum error of the common start.

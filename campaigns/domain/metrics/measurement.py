@@ -16,11 +16,10 @@ from campaigns.domain.metrics.brief import read_total
 from campaigns.domain.metrics.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.injector_end import NO_END, InjectorEnd, most_of, sending_s_of
-from campaigns.domain.metrics.measured_time import late
 from campaigns.domain.metrics.quieter import QUIETER, QuieterSeconds
 from campaigns.domain.metrics.reply_sizes import BodyWatch
 from campaigns.domain.metrics.series import Point, most_in_flight, point_of
-from campaigns.domain.metrics.snapshot import Second, Total
+from campaigns.domain.metrics.snapshot import Second, Total, late
 from campaigns.domain.plan.load import Model, planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind
@@ -194,7 +193,7 @@ class Measurement:
         return len(self._ends) >= len(self.hosts)
 
     def _duration_s(self) -> float:
-        """The measured time (measured_time.py), as far as it has come.
+        """The measured time (snapshot.py), as far as it has come.
 
         Exact if all injectors reported it; older ones reported when their last request ended.
         Otherwise estimated from seconds: the plan's duration if the last request ended in that

@@ -12,7 +12,34 @@ from typing import Any, Self
 import numpy as np
 
 from campaigns.domain.metrics.histogram import Histogram, SummedHistogram
-from campaigns.domain.metrics.measured_time import LATE, late
+
+# The measured time of a run, over which all its rates are, and the tail that comes after it.
+#
+# It ends at the planned end of the load. Where the plan has a fixed number of requests instead, it
+# ends once nothing is left to send and nine of ten requests have ended. It is never longer than
+# until the last request has ended.
+#
+# A rate is what ended in this time, divided by it. What ends later is the tail: it counts as ok or
+# failed, and has its response time, but is in no rate. Counters of `LATE` have a twin `late_…` that
+# counts the part of the tail. A run of an older injector has none: its time lasts to its last end.
+#
+# `late_us`, beside these: how long attempts of the tail were in flight after the measured time.
+LATE = (
+    "ok", "failed", "replies", "bytes_sent", "bytes_received", "connections_opened",
+    "messages_sent", "messages_received", "sessions_ok", "sessions_failed",
+)  # fmt: skip
+_MOST_LEFT = 10
+
+
+def late(name: str) -> str:
+    """The counter of what of a counter came in the tail."""
+    return f"late_{name}"
+
+
+def is_tail(n_left: int, n_all: int) -> bool:
+    """Whether what is left of a fixed number of requests, all sent, is only the tail."""
+    return n_left * _MOST_LEFT <= n_all
+
 
 # Counted per second and step. `started` lies in the second of the start, the others in the second
 # of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
@@ -29,7 +56,7 @@ from campaigns.domain.metrics.measured_time import LATE, late
 # it, or had not taken them over HTTP/2; each is one attempt.
 # `socket_timeouts` are failures of kind connect_timeout that TCP ended, not a limit of the plan.
 # `calls_retried` were made again after a failure; they are in other counts as well.
-# `late_…`: the part of a counter that came after the measured time (measured_time.py).
+# `late_…`: the part of a counter that came after the measured time, see above.
 COUNTERS = (
     "started", "ok", "failed", "dropped", "queued", "carried", "bytes_sent", "bytes_received",
     "head_received", "body_received", "framing_received", "body_squares", "wire_sent",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from campaigns.domain.analysis.ratio import BOUNDED, Against, RatioInterval, Word
+from campaigns.domain.analysis.ratio import BOUNDED, Against, Word
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.presentation.compared import (
     ENVIRONMENT,
@@ -113,7 +113,7 @@ def reference_sentence(
     shown = [each for each in references if each.interval]
     figures = "; ".join(
         f"{percent(each.increase, decimals=_PERCENT_DECIMALS, signed=True)}, "
-        f"{_interval(each.interval)}"
+        f"{interval_words(each.interval, _PERCENT_DECIMALS)}"
         for each in shown
     )
     return [(f" {REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
@@ -182,10 +182,6 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
         ("without a verdict", True),
         (f". {test.why}", False),
     ]
-
-
-def _interval(found: RatioInterval) -> str:
-    return interval_words(found, _PERCENT_DECIMALS)
 
 
 def comparison_table(

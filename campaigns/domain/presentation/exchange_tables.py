@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.metrics.figures import percentiles_us
-from campaigns.domain.metrics.measured_time import late
-from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.metrics.snapshot import Timing, Total, late
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, Shown, name, shown, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (

@@ -60,8 +60,9 @@ def overhead_sentence(
             if clause := _clause(pair, is_first=not clauses, is_crowded=is_crowded):
                 clauses.append(clause)
             if not clause or is_final or not pair.has_word:
-                beside = _beside(pair, is_final=is_final)
-                after.append(_told_where(pair, beside) if len(pairs) > 1 else beside)
+                where, beside = _where_words(pair).strip(), _beside(pair, is_final=is_final)
+                is_named = where and beside and len(pairs) > 1
+                after.append(f"{where[:1].upper()}{where[1:]}: {beside}" if is_named else beside)
         if clauses:
             sentence += [*_joined(names[1], clauses), (" ", False)]
     if len(sentence) == 1:  # only how it begins
@@ -123,12 +124,6 @@ def _joined(who: str, clauses: Sequence[_Clause]) -> Sentence:
         verb = "" if index and clauses[index - 1].verb == clause.verb else f"{clause.verb} "
         said += [(verb, False), (clause.bold, True), (clause.ends, False)]
     return [*said, (".", False)]
-
-
-def _told_where(pair: Pair, text: str) -> str:
-    """Of several pairs: "With keep-alive: About 12 s more would settle it."."""
-    where = _where_words(pair).strip()
-    return f"{where[:1].upper()}{where[1:]}: {text}" if where and text else text
 
 
 def _beside(pair: Pair, *, is_final: bool) -> str:
