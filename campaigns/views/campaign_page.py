@@ -110,7 +110,9 @@ def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     if campaign.state == "draft" or campaign.is_before_first_run:
         return []
     n_errors = 0 if errors.is_everything else sum(row.count for row in errors.rows)
-    has_machine = any(context.get(key) for key in ("target_costs", "machine_runs", "counters"))
+    costs = context.get("target_costs")
+    has_costs = costs and (costs.network or (costs.cpu and not context["ladder_cpu"]))
+    has_machine = has_costs or context.get("machine_runs") or context.get("counters")
     has_setup = context["like"] or context["first_responses"].rows or context["may_be_baseline"]
     tabs = [
         ("result", "Result", "", True),

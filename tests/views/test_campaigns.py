@@ -241,6 +241,9 @@ def test_tests_with_one_run_each_share_a_table(as_editor, project):
     campaign, tests = https_campaign(project, repeats=1, started_at=now, finished_at=now)
     run_in_blocks(tests, [[18_900], [29_100]])
     page = as_editor.get(f"/campaigns/{campaign.pk}/")
+    titles = [title for _, title, _ in page.context["tabs"]]
+    assert titles[:2] == ["Result", "Runs"]
+    assert not {"Errors", "Machine"} & {*titles}, "nothing is behind them"
     table = page.context["repeats"]["table"]
     assert [(row.kind, row.label) for row in table.rows] == [
         ("run", "HTTP new connection"),
