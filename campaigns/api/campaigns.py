@@ -393,15 +393,14 @@ class CampaignEstimate(APIView):
             raise Refused(why)
         cells = cells_of(actor, project, asked["cells"])
         points = cells_of_sweep(cells, asked["injectors"], asked.get("sweep"))
-        in_turns = asked["order"] in {"", Campaign.Order.SIDE_BY_SIDE} and not why_in_blocks(
-            points, asked["limit_s"], asked["perf"]
-        )
+        may_take_turns = asked["order"] in {"", Campaign.Order.SIDE_BY_SIDE}
+        in_turns = may_take_turns and not why_in_blocks(points, asked["limit_s"])
         estimate = estimate_cells(
             points,
             in_turns=in_turns,
             repeats=asked["repeats"] or (1 if in_turns else USUAL_BLOCKS),
             has_reference=asked["reference"],
-            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled")},
+            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled", "perf")},
         )
         checks = checks_of_campaign(
             project,

@@ -153,7 +153,7 @@ class _Climb:
 
     def _step(self, section: Section, found: Overhead) -> RungStep:
         first, second = (
-            {each.run.repeat: each.run.pk for each in arm.counted} for arm in found.pair
+            {each.run.repeat: each.run.pk for each in arm.of_machine} for arm in found.pair
         )
         values = (_value_of(arm, self.metric)[0] for arm in found.pair)
         return RungStep(

@@ -173,7 +173,7 @@ def _create(
 ) -> Campaign:
     counts = [cell.injectors for cell in cells] or [1]
     limit_s, perf = values["limit_s"], values["perf"]
-    why = why_in_blocks(cells, limit_s, perf) if order in {"", Campaign.Order.SIDE_BY_SIDE} else ""
+    why = why_in_blocks(cells, limit_s) if order in {"", Campaign.Order.SIDE_BY_SIDE} else ""
     if why and order:
         raise Refused(f"{why} Choose counterbalanced blocks.")
     order = order or (Campaign.Order.BLOCKS if why else Campaign.Order.SIDE_BY_SIDE)

@@ -346,7 +346,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     cells = [form.grid.cells[key] for key in known["cells"]]
     has_reference = bool(known.get("reference"))
     tests = form.known_cells()
-    why_blocks = why_in_blocks(tests, known["limit_s"], known["perf"])
+    why_blocks = why_in_blocks(tests, known["limit_s"])
     in_turns = bool(tests) and not (known["order"] or why_blocks)
     repeats = known["repeats"] or (1 if in_turns else USUAL_BLOCKS)
     preview = order_preview(
@@ -364,6 +364,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         in_turns=in_turns,
         limit_s=known["limit_s"],
         until_settled=known["until_settled"],
+        perf=known["perf"],
         has_reference=has_reference,
         **values,
     )
