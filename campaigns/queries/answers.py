@@ -8,7 +8,6 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
-from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
 from campaigns.domain.presentation.results import Answer, Lazy, Sentence, TestAnswer, trimmed
@@ -48,7 +47,7 @@ def campaign_answer(
     campaign: Campaign,
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
-    metric: str = MEAN,
+    metric: str = "",
     *,
     shows_machines: bool = True,
 ) -> Answer:
@@ -65,7 +64,7 @@ def campaign_answers(
     campaigns: Sequence[Campaign],
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
-    metric: str = MEAN,
+    metric: str = "",
     *,
     shows_machines: bool = True,
 ) -> dict[int, Answer]:

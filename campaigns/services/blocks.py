@@ -20,6 +20,7 @@ from campaigns.domain.plan.estimates import (
     estimate_test,
 )
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
@@ -51,6 +52,7 @@ from campaigns.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.queries.campaigns import archived_part, why_archived
 from campaigns.queries.caps import why_never
 from campaigns.queries.injector_hosts import total_slots
+from campaigns.queries.ladders import ladder_pairs
 from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
 from campaigns.services.caps import plan_use, require_room_for_runs
@@ -169,7 +171,7 @@ def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
     """(candidate, baseline), by place, of the pairs that the campaign's page will show."""
     places = {test.pk: place for place, test in enumerate(tests)}
     arms = measured_tests(tests, [])
-    pairs = pairs_of(arms, None) or pairs_in_turns(arms)
+    pairs = ladder_pairs(arms) or pairs_of(arms, None) or pairs_in_turns(arms)
     return [tuple(places[arm.test.pk] for arm in reversed(list(pair))) for pair in pairs]
 
 
@@ -300,11 +302,19 @@ def cells_of_sweep(
     ]
 
 
+# What rungs of a ladder differ in.
+_SPOKEN = {"http_version": HttpVersion.HTTP_1_1, "streams": 1}
+
+
 def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
-    """The arms that send the same plan, in their order."""
+    """The arms that send the same at the same load, in their order: the rungs of a ladder differ in
+    what they speak."""
+    cells = list(cells)
+    versions = {cell.plan_version.pk: cell.plan_version for cell in cells}
+    sent = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
     groups: dict[Any, list[Any]] = {}
     for cell in cells:
-        same = (cell.plan_version.pk, cell.injectors, cell.swept, cell.swept_value)
+        same = (sent[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
         groups.setdefault(same, []).append(cell)
     return groups
 
@@ -313,8 +323,9 @@ def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None) -> str:
     """Why these are not measured side by side; "" where they are."""
     counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
     groups = [
-        ArmsOfPlan(each[0].plan_version.plan.name, each[0].plan(), len(each), each[0].injectors)
+        ArmsOfPlan(cell.plan_version.plan.name, cell.plan(), len(each), cell.injectors)
         for each in arms_by_plan(counted).values()
+        for cell in {cell.plan_version.pk: cell for cell in each}.values()
     ]
     return why_not_side_by_side(groups, limit_s)
 

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.plan.blocks import USUAL_BLOCKS
 from campaigns.domain.plan.estimates import reference_s
 from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
@@ -45,7 +46,6 @@ from campaigns.queries.references import (
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import CampaignCell, estimate_cells, why_in_blocks
 from campaigns.services.campaigns import (
-    USUAL_BLOCKS,
     create_file_set_study,
     create_machine_study,
 )

@@ -102,7 +102,7 @@ def end_turns(lease, times_us=(1000, 1000)) -> None:
             row = make_second(second, times).to_json()
             record_seconds(lease=lease, seconds=[{**row, "type": "second", "arm": arm}])
     done = InjectorEnd(outcome="complete", duration_us=1_000_000)
-    mark_done(lease=lease, end=done, others=[done])
+    mark_done(lease=lease, end=done, others=[done] * (len(times_us) - 1))
     dispatch.move_runs()
     endings.finalise_runs()
 
@@ -242,6 +242,39 @@ def test_stages_are_measured_side_by_side_to_their_end(project):
     for run in campaign.runs.all():
         assert run.frozen.turns.limit_s == 2 * 2 * 24, "with pauses as long as the turns"
         assert [each.from_per_s for each in run.frozen.plan.load.stages] == [50, 100, 50]
+
+
+def test_the_rungs_of_a_ladder_take_turns(sending, project):
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    http2 = make_plan(
+        project, "the same over HTTP/2", spec=plan_spec(**RATE) | {"http_version": "2"}
+    )
+    target = make_target(project)
+    plain, https = make_endpoint(target), make_endpoint(target, scheme="https")
+    tls12 = make_endpoint(target, scheme="https", port=8445, tls={"profile": "tls12"})
+    arms = (
+        (plan, plain, "new"),
+        (plan, tls12, "new"),
+        (plan, https, "new"),
+        (http2, https, "resumed"),
+    )
+    times_us = 1000, 4000, 3000, 3000
+    cells = [CampaignCell(*arm) for arm in arms]
+    campaign, lease = sending(40, times_us, failed=(0,) * 4, cells=cells)
+    assert said(campaign).startswith(
+        "So far on a new connection HTTPS/1.1, TLS 1.2 is 4.0\u202f× sl"
+    )
+    end(campaign, lease, times_us)
+    found = campaign_answer(campaign).ladder
+    assert (found.metric, found.in_turns) == ("typical", True)
+    steps = [rung.before for rung in found.rungs[1:]]
+    assert [step.word for step in steps] == [Word.SLOWER, Word.FASTER, Word.SAME]
+    for step in [*steps, *(rung.plain for rung in found.rungs[1:])]:
+        low, high = step.row.ends
+        assert low <= step.ratio <= high, "percentages follow from the times beside them"
+    assert "TLS 1.2 is 4.0\u202f× slower than HTTP (" in said(campaign)
+    by_mean = campaign_answer(campaign, metric="mean").ladder
+    assert [rung.plain.word for rung in by_mean.rungs[1:]] == [Word.SLOWER] * 3
 
 
 @pytest.fixture
