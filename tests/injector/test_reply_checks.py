@@ -16,7 +16,14 @@ from campaigns.domain.plan.reply_rules import parse_check, parse_extract
 from tests.injector.http2.h2_server import h2_server
 from tests.injector.servers import Scripted, against, always, closed, measure
 
-DOCUMENT = {"status": "ok", "n": 5, "items": [{"id": 12345}, {"id": 7}], "flag": True, "no": None}
+DOCUMENT = {
+    "status": "ok",
+    "n": 5,
+    "items": [{"id": 12345}, {"id": 7}],
+    "flag": True,
+    "no": None,
+    'a"b': 1,
+}
 
 
 def reply(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
@@ -136,6 +143,9 @@ def test_a_value_comes_from_the_body_a_json_path_a_header_or_a_cookie(line, valu
         ("pattern: ^id", "the body begins: {"),
         ("no pattern: \\d+", "there is 5"),
         ("json: $.items[1].id", ""),
+        ("json: $.items[-1].id = 7", ""),
+        ("json: $['a\"b'] = 1", ""),
+        ("json: $.items.id", "nothing is at this path"),
         ("json: $.items[2].id", "nothing is at this path"),
         ("no json: $.error", ""),
         ("no json: $.n", "there is 5"),
@@ -268,7 +278,7 @@ def test_what_a_plan_does_not_use_is_not_loaded():
     code = (
         "import sys; from tests.injector.servers import *\n"
         "with scripted(always(OK_REPLY)) as server: measure(server.port, steps=[{'path': '/'}])\n"
-        "unused = {'jsonpath_rfc9535', 'orjson', 'brotli', 'zstandard'}\n"
+        "unused = {'jsonpath_rfc9535', 'msgspec', 'brotli', 'zstandard'}\n"
         "print(sorted(unused & sys.modules.keys()))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

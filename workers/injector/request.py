@@ -112,16 +112,28 @@ class Checked:
     rules: ReplyRules
 
     def recall(self, data: bytes) -> Known | None:
-        """The reply that was recalled last passes again, without a look, if it comes again."""
+        """The reply that was recalled last passes again, without a look, if it comes again. One
+        that fails is left to the slow path, which makes an example of it."""
         size = data.find(_BLANK_LINE) + 4
-        head_bytes = data[:size]
-        known, head = self.simple.get(head_bytes), self.memo.known.get(head_bytes)
-        if known is None or head is None or known[3] != len(data):
+        known = self.simple.get(data[:size])
+        if known is None or known[3] != len(data):
             return None
-        if self.rules.fault(Reply(head, data[size:], is_whole=True)):
-            return None  # the slow path fails it, with an example
+        texts = self.rules.texts
+        if texts is None:
+            head = self.memo.known.get(data[:size])
+            if head is None or self.rules.fault(Reply(head, data[size:], is_whole=True)):
+                return None
+        else:
+            for text, is_absent in texts:
+                if (data.find(text, size) < 0) != is_absent:
+                    return None
         self.latest, self.latest_known = data, known
         return known
+
+    def remember(self, first: bytes, head: Head) -> None:
+        """A coded body is left to the slow path as well."""
+        if not head.coding:
+            super().remember(first, head)
 
     def fault_in(self, reader: Any) -> ReplyFault | None:
         if fault := super().fault_in(reader):

@@ -2,9 +2,9 @@
 everything that is wrong at once, each sentence under the path of its field.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
@@ -244,7 +244,8 @@ class Plan:
         return status_fits(status, self.expected_status)
 
 
-def status_fits(status: int, rules: Iterable[str]) -> bool:
+@lru_cache(maxsize=1024)
+def status_fits(status: int, rules: tuple[str, ...]) -> bool:
     """Whether a status is one of these, or in one of these classes, such as 404 and 2xx."""
     text = str(status)
     return any(rule == text or (rule.endswith("xx") and rule[0] == text[0]) for rule in rules)

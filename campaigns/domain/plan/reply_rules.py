@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Self
 
 from campaigns.domain.json_reader import JsonReader, is_number
-from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH, PatternFault, bounded, values_at
+from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH, PatternFault, bounded, json_path
 
 MAX_EXTRACTS = MAX_CHECKS = 20
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -235,6 +235,6 @@ def _compile(
     reader: JsonReader, name: str, pattern: str, *, is_path: bool, has_group: bool = True
 ) -> None:
     try:
-        values_at(pattern) if is_path else bounded(pattern, has_group=has_group)
+        json_path(pattern) if is_path else bounded(pattern, has_group=has_group)
     except PatternFault as fault:
         reader.fail(name, str(fault))
