@@ -12,7 +12,7 @@ from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.shards import MAX_WEIGHT
-from campaigns.domain.plan.step import METHODS, Source
+from campaigns.domain.plan.step import MAX_METHOD, Source
 from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
 from campaigns.domain.plan.threshold import MAX_LIMIT, UNITS
@@ -79,7 +79,9 @@ class VariablesSerializer(_serializer_of(Variables)):
 
 class StepSerializer(fields.InputSerializer):
     label = serializers.CharField(required=False, allow_blank=True, max_length=100)
-    method = serializers.ChoiceField(choices=METHODS, default="GET")
+    method = serializers.CharField(
+        default="GET", max_length=MAX_METHOD, help_text="Any token, such as PURGE; not CONNECT."
+    )
     path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
     headers = serializers.ListField(
         child=PairField(), required=False, help_text="[name, value] pairs."

@@ -14,7 +14,6 @@ from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.step import (
-    BODYLESS_METHODS,
     MAX_STEPS,
     METHODS,
     Source,
@@ -30,6 +29,7 @@ from campaigns.forms.requests import (
     RequestFields,
     area,
     number,
+    other_method,
     read_headers,
     text_widget,
     write_headers,
@@ -81,7 +81,10 @@ ORDER_WORDS = {
 _EXAMPLE = 'token = body: name="csrf" value="([^"]+)"'
 _BLANK = "step0_"
 _KIND_OF_BODY = re.compile(r"^content-type:.*\b(json|xml|html)\b", re.IGNORECASE | re.MULTILINE)
-_STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight")
+_STEP_FIELDS = ("label", "method", "other_method", "path", "headers", "body", "extract", "weight")
+
+# Under the request line.
+_IN_MORE = ("other_method", "label", "headers", "body", "extract")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,7 @@ class StepBlock:
     @property
     def more_has_errors(self) -> bool:
         """Whether a field under the request line has an error to see."""
-        return any(self.fields[name].errors for name in ("label", "headers", "body", "extract"))
+        return any(self.fields[name].errors for name in _IN_MORE)
 
     @property
     def more_words(self) -> str:
@@ -109,6 +112,7 @@ class StepBlock:
         )
         said = (
             f"named {self.texts['label']}" if self.texts["label"] else "",
+            f"method {self.texts['other_method']}" if self.texts["other_method"] else "",
             counted(headers, "headers") if headers else "",
             _body_words(self.n_body_bytes, self.texts["headers"]),
             f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
@@ -119,7 +123,8 @@ class StepBlock:
     def request(self) -> str:
         """POST /orders; "" for a further step that is left out because it has no path."""
         path = self.texts["path"]
-        return f"{self.texts['method'] or METHODS[0]} {path}" if path else ""
+        method = self.texts["other_method"] or self.texts["method"] or METHODS[0]
+        return f"{method} {path}" if path else ""
 
 
 def _body_words(n_bytes: int, headers: str) -> str:
@@ -143,6 +148,7 @@ def step_fields() -> dict[str, forms.Field]:
             initial="GET",
             widget=forms.Select({"aria-label": "Method"}),
         ),
+        "other_method": other_method(),
         "path": forms.CharField(
             label="Path", required=False, max_length=8000, widget=text_widget("input-wide")
         ),
@@ -173,7 +179,6 @@ def prefix_of(index: int) -> str:
 class StepsFields(ORDER.form(), RequestFields):
     """`RequestFields` is the first step; `n_steps` determines how many follow."""
 
-    bodyless_methods = " ".join(BODYLESS_METHODS)
     n_steps = forms.IntegerField(required=False, initial=1, widget=forms.HiddenInput)
     label = forms.CharField(
         label="Step name", required=False, max_length=100, widget=text_widget("input-name")
@@ -263,7 +268,7 @@ class StepsFields(ORDER.form(), RequestFields):
         data = self.cleaned_data
         return {
             "label": data[f"{prefix}label"],
-            "method": data[f"{prefix}method"],
+            "method": data[f"{prefix}other_method"] or data[f"{prefix}method"],
             "path": data[f"{prefix}path"] or "/",
             "headers": read_headers(data[f"{prefix}headers"]),
             "body": data[f"{prefix}body"].replace("\r\n", "\n"),
@@ -329,13 +334,17 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
     method, path = step.get("method", ""), step.get("path", "")
     return {
         "label": "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label,
-        "method": step["method"],
+        **_initial_method(method),
         "path": step["path"],
         "headers": write_headers(step["headers"]),
         "body": step["body"],
         "extract": write_extracts(step["extract"]),
         "weight": f"{weight:g}",
     }
+
+
+def _initial_method(method: str) -> dict[str, str]:
+    return {"method": method} if method in METHODS else {"other_method": method}
 
 
 EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})

@@ -68,6 +68,7 @@ KEPT = {"model": "closed", "connections": "2", "connection_mode": "keep-alive"}
 SECOND = {"n_steps": "2", "step2_method": "GET", "step2_path": "/list", "step2_weight": "3"}
 LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
 TYPED_AND_STORED = [
+    ({"method": "GET", "other_method": "PURGE"}, {"steps.0.method": "PURGE"}),
     (
         {"model": "closed", "connections": "9", "ramp_up_s": "4.5"},
         {"load.connections": 9, "load.ramp_up_s": 4.5},
@@ -160,7 +161,11 @@ def test_what_is_typed_is_stored_and_comes_back(typed, stored, as_editor, projec
     as_editor.post(new(project), {name: value for name, value in data.items() if value is not None})
     version = PlanVersion.objects.get()
     at = {
-        path: reduce(lambda spec, name: spec[name], path.split("."), version.spec)
+        path: reduce(
+            lambda spec, name: spec[int(name) if name.isdecimal() else name],
+            path.split("."),
+            version.spec,
+        )
         for path in stored
     }
     assert at == stored

@@ -4,7 +4,6 @@ import argparse
 from typing import Any
 
 from campaigns.domain.plan.session import Session
-from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.step_order import StepOrder
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 
@@ -15,7 +14,11 @@ _HTTP_ONLY = ("method", "body", "step", "extract", "expect", "think_time")
 def add_step_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("requests", "the first is that of URL")
     add = group.add_argument
-    add("--method", choices=METHODS, help="of the request (GET; POST where there is a body)")
+    add(
+        "--method",
+        metavar="M",
+        help="of the request, such as PURGE (GET; POST where there is a body)",
+    )
     add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file (none)")
     add(
         "--header",
@@ -84,7 +87,7 @@ def _read_step(text: str) -> dict[str, Any]:
 def _leading_method(text: str) -> tuple[str | None, str]:
     """The method, if the text begins with one, and what comes after it."""
     word, rest = [*text.split(maxsplit=1), "", ""][:2]
-    return (word.upper(), rest) if word.upper() in METHODS else (None, text)
+    return (None, text) if word.startswith("/") else (word, rest)
 
 
 def _read_extract(text: str, n_steps: int) -> tuple[int, dict[str, str]]:

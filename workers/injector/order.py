@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.addresses import Allowed, parse_networks
+from campaigns.domain.plan.addresses import Allowed, is_address, parse_networks
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_WEIGHT, LoadSlice
@@ -122,6 +122,7 @@ def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
         verify_tls=bool(data.get("verify_tls", True)),
         tls=_read_tls(data.get("tls") or {}),
         client_key_pem=str(secrets.get("client_key") or ""),
+        address=str(data.get("address") or ""),
     )
     if endpoint.scheme not in DEFAULT_PORTS:
         raise ValueError(f"the scheme {endpoint.scheme!r} is none of {', '.join(DEFAULT_PORTS)}")
@@ -129,6 +130,8 @@ def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
         raise ValueError(f"the port {endpoint.port} is not between 1 and 65535")
     if not endpoint.host or any(ch <= " " or ch in "/@\\?#%" or ch > "~" for ch in endpoint.host):
         raise ValueError(f"{endpoint.host!r} is not a host name or address")
+    if endpoint.address and not is_address(endpoint.address):
+        raise ValueError(f"{endpoint.address!r} is not an address")
     return endpoint
 
 

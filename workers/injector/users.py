@@ -1,11 +1,13 @@
 """The users that session workers simulate: their shared context, and their own state."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind, makes_visits
 from campaigns.domain.plan.shards import LoadSlice
+from campaigns.domain.plan.step import own_host
 from campaigns.domain.plan.step_order import draw
 from campaigns.domain.plan.variables import RowOrder, Variables
 from workers.injector.connection import NS
@@ -131,7 +133,9 @@ class User:
 def _make_jar(context: SessionContext) -> CookieJar | None:
     if not context.session.cookies:
         return None
-    return CookieJar(context.endpoint.host, context.endpoint.is_tls)
+    # The name that cookies are of; where steps name several hosts, that of the first.
+    named = urlsplit(f"//{own_host(context.requests[0].step.headers)}").hostname
+    return CookieJar(named or context.endpoint.host, context.endpoint.is_tls)
 
 
 _STREAM = 0x726F7773

@@ -56,9 +56,10 @@ def _words_of(error: Exception) -> str:
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
 
 
+# The usual ones; any other token of RFC 9110 is sent as well.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+MAX_METHOD = 40
 # Idempotent methods, as HTTP defines them.
-BODYLESS_METHODS = ("GET", "HEAD")
 REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 MAX_STEPS = 50
 MAX_PATH_LENGTH = 8000
@@ -66,9 +67,10 @@ MAX_EXTRACTS, MAX_HEADERS = 20, 1000
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 MAX_BODY_BYTES = 1024 * 1024
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HOST_VALUE = re.compile(r"[!-~]+")
 # The injector writes these itself; a second copy would make the request ambiguous.
 RESERVED_HEADERS = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
+    {"content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
 )
 
 
@@ -115,6 +117,22 @@ class Step:
         }
 
 
+def read_method(text: str) -> str:
+    """As it is sent: the usual methods in capitals, others as they are typed. Raises ValueError."""
+    if text.upper() in METHODS:
+        return text.upper()
+    if not _TOKEN.fullmatch(text) or len(text) > MAX_METHOD:
+        raise ValueError(f"Write a method such as GET or PURGE, at most {MAX_METHOD} characters.")
+    if text.upper() == "CONNECT":
+        raise ValueError("CONNECT asks a proxy for a tunnel; it cannot be measured.")
+    return text
+
+
+def own_host(headers: Iterable[tuple[str, str]]) -> str:
+    """What a request names in place of its endpoint's host; "" without a Host header."""
+    return next((value for name, value in headers if name.lower() == "host"), "")
+
+
 def default_label(method: str, path: str) -> str:
     """The name of a step that has none. Every reader of a result sees it, so it has no query."""
     return f"{method} {path.partition('?')[0]}"[:100]
@@ -145,17 +163,15 @@ def read_steps(reader: JsonReader) -> tuple[Step, ...]:
 
 
 def read_step(reader: JsonReader) -> Step:
-    method = reader.text("method", "GET").upper()
-    if method not in METHODS:
-        reader.fail("method", f"Choose one of: {', '.join(METHODS)}.")
+    method = reader.text("method", "GET")
+    try:
+        method = read_method(method)
+    except ValueError as fault:
+        reader.fail("method", str(fault))
     path = reader.text("path", "/", limit=MAX_PATH_LENGTH)
     if fault := path_fault(path):
         reader.fail("path", fault)
     body = reader.text("body", "", limit=MAX_BODY_BYTES)
-    if body and method in BODYLESS_METHODS:
-        reader.fail(
-            "body", f"{method} requests have no body. Choose POST, or leave the body empty."
-        )
     label = clean_name(reader.text("label", "", limit=100))
     if not label or label == f"{method} {path}"[:100]:
         label = default_label(method, path)  # without the query, which may have a key in it
@@ -218,6 +234,8 @@ def read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
         sentence = header_fault(name, value)
         if sentence:
             reader.fail("headers", sentence)
+    if sum(name.lower() == "host" for name, _ in raw) > 1:
+        reader.fail("headers", "Write Host once.")
     return tuple((name, value.strip()) for name, value in raw)
 
 
@@ -229,4 +247,6 @@ def header_fault(name: str, value: str) -> str | None:
         return f"{name} is set by the injector; leave it out."
     if any((ord(ch) < 32 and ch != "\t") or ord(ch) == 127 or ord(ch) > 255 for ch in value):
         return f"The value of {name} contains a character that is not allowed in headers."
+    if name.lower() == "host" and not _HOST_VALUE.fullmatch(value.strip()):
+        return f"{value!r} is no value of Host; write it as in shop.example or shop.example:8443."
     return None

@@ -1,7 +1,7 @@
 """A step as HTTP/2 sends it: a header block that is encoded once, and the body."""
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.step import Step, own_host
 from workers.injector.http2 import frames
 from workers.injector.http2.header_block import Field, encode
 from workers.injector.http2.reply_heads import BlockMemo
@@ -38,13 +38,14 @@ def request_data(step: Step, scheme: str, authority: str) -> bytes:
 
 def request_text(step: Step, authority: str) -> bytes:
     """The same for people, as HTTP/1.1 would write it, without the body."""
-    lines = [f"{step.method} {step.path} HTTP/2", f"host: {authority}"]
+    lines = [f"{step.method} {step.path} HTTP/2", f"host: {own_host(step.headers) or authority}"]
     lines += [f"{name}: {value}" for name, value in _headers(step, len(step.body.encode()))]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def _fields(step: Step, scheme: str, authority: str, body_bytes: int) -> list[Field]:
-    named = {"method": step.method, "scheme": scheme, "authority": authority, "path": step.path}
+    host = own_host(step.headers).strip(" \t") or authority
+    named = {"method": step.method, "scheme": scheme, "authority": host, "path": step.path}
     pseudo = [(f":{name}", value) for name, value in named.items()]
     return pseudo + _headers(step, body_bytes)
 
@@ -52,7 +53,8 @@ def _fields(step: Step, scheme: str, authority: str, body_bytes: int) -> list[Fi
 def _headers(step: Step, body_bytes: int) -> list[Field]:
     """Those of HTTP/1.1, in lower case; a connection's own have no place here, and around a value,
     which a variable may have filled in, no space."""
-    given = [(name.lower(), value.strip(" \t")) for name, value in step.headers]
+    lower = ((name.lower(), value.strip(" \t")) for name, value in step.headers)
+    given = [field for field in lower if field[0] != "host"]
     names = {name for name, _ in given}
     usual = [("user-agent", "benchsite"), ("accept", "*/*"), ("accept-encoding", "identity")]
     headers = [field for field in usual if field[0] not in names]
