@@ -8,6 +8,7 @@ from rest_framework import serializers
 from campaigns.api import fields
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
+from campaigns.domain.plan.generated import MAX_WORD, MAX_WORDS, Clock, GeneratedKind
 from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
@@ -73,8 +74,33 @@ class ExtractSerializer(fields.InputSerializer):
         return {**super().get_fields(), "from": source}
 
 
+class GeneratedSerializer(fields.InputSerializer):
+    """A value that is made for each request, under its name."""
+
+    name = serializers.CharField(max_length=64)
+    kind = serializers.ChoiceField(choices=list(GeneratedKind))
+    low = serializers.IntegerField(
+        required=False, help_text="A counter starts with it (1); an integer is at least that."
+    )
+    high = serializers.IntegerField(required=False, help_text="An integer is at most that.")
+    words = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_WORD, allow_blank=True),
+        required=False,
+        max_length=MAX_WORDS,
+        help_text="A choice is one of them.",
+    )
+    clock = serializers.ChoiceField(
+        choices=list(Clock), required=False, help_text="A time is s or ms since 1970, or ISO 8601."
+    )
+
+
 class VariablesSerializer(_serializer_of(Variables)):
-    """A table. ${name} in a path, a header's value or a body is replaced by a value of a row."""
+    """${name} in a path, a header's value or a body is replaced by a value of a table's row, or by
+    one that is made."""
+
+    generated = GeneratedSerializer(
+        many=True, required=False, help_text=_help(Variables, "generated")
+    )
 
 
 class StepSerializer(fields.InputSerializer):

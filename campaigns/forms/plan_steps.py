@@ -42,9 +42,21 @@ _LINE = re.compile(r"\s*([^=\s]*)\s*=\s*(body|header\s+([^:\s]+))\s*:\s?(.*)")
 class VariableFields(VARIABLES.form()):
     csv = VARIABLES.field("csv", area(5, placeholder="user,page\nann,/a\nbob,/b"), strip=False)
 
+    generated = VARIABLES.field("generated", area(3, placeholder="id = uuid\nn = counter 1"))
+
     def variables(self) -> dict[str, Any]:
-        values = VARIABLES.values(self.cleaned_data)
+        values = VARIABLES.values(self.cleaned_data, ("csv", "order", "generated"))
         return {**values, "csv": values["csv"].replace("\r\n", "\n")}
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """Attach an error of any line to the one text field."""
+        lines = "variables.generated."
+        super().take_errors(
+            {
+                "variables.generated" if path.startswith(lines) else path: sentence
+                for path, sentence in errors.items()
+            }
+        )
 
 
 def read_extracts(text: str) -> list[dict[str, str]]:

@@ -9,6 +9,7 @@ fails. Otherwise it is on hold (`held_at`), until somebody starts it anyway, tri
 it, or until an hour is over. They wait for their turn as long as it takes (`probe_queue`), so also
 for as long as load is off."""
 
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -94,7 +95,8 @@ def request_first(
     _require_endpoint(by, endpoint)
     if campaign is None:
         _require_room(by, endpoint.target.project)
-    request = first_request(version.value(), together) | _credentials(by, endpoint, version)
+    request = first_request(version.value(), together, epoch_ns=time.time_ns())
+    request |= _credentials(by, endpoint, version)
     return Probe.objects.create(
         plan_version=version,
         campaign=campaign,

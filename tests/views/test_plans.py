@@ -134,7 +134,18 @@ TYPED_AND_STORED = [
     ),
     (
         {"csv": "user\r\nann\r\n", "path": "/${user}", "extract": LINES},
-        {"variables": {"csv": "user\nann\n", "order": "sequential"}},
+        {"variables.csv": "user\nann\n", "variables.order": "sequential"},
+    ),
+    (
+        {"generated": "id = uuid\nn=counter 7\nsize = integer 1-9\nkind = choice a, b"},
+        {
+            "variables.generated": [
+                {"name": "id", "kind": "uuid"},
+                {"name": "n", "kind": "counter", "low": 7},
+                {"name": "size", "kind": "integer", "low": 1, "high": 9},
+                {"name": "kind", "kind": "choice", "words": ["a", "b"]},
+            ]
+        },
     ),
     ({"http_version": "1.0"}, {"http_version": "1.0"}),
     ({"http_version": "2", "streams": "16"}, {"http_version": "2", "streams": 16}),
