@@ -6,9 +6,10 @@ from typing import Any
 from rest_framework import serializers
 
 from campaigns.api import fields
+from campaigns.domain.plan.body import MAX_NAME
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
-from campaigns.domain.plan.generated import MAX_WORD, MAX_WORDS, Clock, GeneratedKind
+from campaigns.domain.plan.generated import MAX_NUMBER, MAX_WORD, MAX_WORDS, Clock, GeneratedKind
 from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
@@ -80,9 +81,17 @@ class GeneratedSerializer(fields.InputSerializer):
     name = serializers.CharField(max_length=64)
     kind = serializers.ChoiceField(choices=list(GeneratedKind))
     low = serializers.IntegerField(
-        required=False, help_text="A counter starts with it (1); an integer is at least that."
+        required=False,
+        min_value=-MAX_NUMBER,
+        max_value=MAX_NUMBER,
+        help_text="A counter starts with it (1); an integer is at least that.",
     )
-    high = serializers.IntegerField(required=False, help_text="An integer is at most that.")
+    high = serializers.IntegerField(
+        required=False,
+        min_value=-MAX_NUMBER,
+        max_value=MAX_NUMBER,
+        help_text="An integer is at most that.",
+    )
     words = serializers.ListField(
         child=serializers.CharField(max_length=MAX_WORD, allow_blank=True),
         required=False,
@@ -103,6 +112,20 @@ class VariablesSerializer(_serializer_of(Variables)):
     )
 
 
+class FileField(serializers.JSONField):
+    """Base64, or {"sha256", "size_bytes"} of a file that the project has already."""
+
+
+class PartSerializer(fields.InputSerializer):
+    """A field of a form: a value, or a file."""
+
+    name = serializers.CharField(max_length=MAX_NAME, allow_blank=True)
+    value = serializers.CharField(required=False, allow_blank=True)
+    file = FileField(required=False, help_text="As `body_file` of a step.")
+    filename = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
+    content_type = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
+
+
 class StepSerializer(fields.InputSerializer):
     label = serializers.CharField(required=False, allow_blank=True, max_length=100)
     method = serializers.CharField(
@@ -113,6 +136,19 @@ class StepSerializer(fields.InputSerializer):
         child=PairField(), required=False, help_text="[name, value] pairs."
     )
     body = serializers.CharField(required=False, allow_blank=True)
+    body_file = FileField(
+        required=False,
+        help_text="A body of any bytes in place of `body`, at most 8 MiB. A file above 4 KiB is "
+        "stored once in the project and read back as its digest, which may be written again.",
+    )
+    form = serializers.ListField(
+        child=PairField(),
+        required=False,
+        help_text="[name, value] pairs, sent as application/x-www-form-urlencoded.",
+    )
+    multipart = PartSerializer(
+        many=True, required=False, help_text="Fields and files, sent as multipart/form-data."
+    )
     extract = ExtractSerializer(many=True, required=False)
 
 

@@ -24,9 +24,9 @@ from campaigns.api.access import (
     find,
     ordering_of,
 )
-from campaigns.api.specs import PairField
+from campaigns.api.specs import FileField, PairField, PartSerializer
 from campaigns.domain.errors import InvalidFields, InvalidPlan
-from campaigns.domain.plan.step import MAX_METHOD
+from campaigns.domain.plan.step import BODIES, MAX_METHOD
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import (
     LONGEST_OFFER,
@@ -416,6 +416,9 @@ class ProbeRequest(fields.StrictSerializer):
         child=PairField(), required=False, help_text="[name, value] pairs."
     )
     body = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    body_file = FileField(required=False, help_text="As in a plan's step.")
+    form = serializers.ListField(child=PairField(), required=False)
+    multipart = PartSerializer(many=True, required=False)
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
     message = serializers.CharField(required=False, allow_null=True, trim_whitespace=False)
 
@@ -462,7 +465,7 @@ def _as_sent(endpoint: Endpoint, asked: dict[str, Any]) -> dict[str, Any]:
     if endpoint.scheme not in WEBSOCKET_SCHEMES:
         _refuse_others(asked, ("subprotocols", "message"), "an HTTP endpoint")
         return {"method": "GET", "path": "/", **asked}
-    _refuse_others(asked, ("method", "body"), "a WebSocket endpoint")
+    _refuse_others(asked, ("method", *BODIES), "a WebSocket endpoint")
     return {"path": "/", "headers": [], "subprotocols": [], "message": None, **asked}
 
 

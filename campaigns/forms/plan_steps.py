@@ -4,12 +4,14 @@ are left out, so that steps can be removed without a script too. Variables in th
 table, and extracts from replies as lines of text. The WebSocket exchange in the plan form, which
 replaces HTTP steps."""
 
+import json
 import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from django import forms
 
+from campaigns.domain.plan.body import Blob
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
@@ -23,6 +25,15 @@ from campaigns.domain.plan.step import (
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from campaigns.domain.plan.variables import Variables
 from campaigns.domain.units import counted
+from campaigns.forms.bodies import (
+    FILE,
+    TEXT,
+    TypedBody,
+    body_fields,
+    body_words,
+    initial_body,
+    read_body,
+)
 from campaigns.forms.plan_fields import FormPart, form_choice
 from campaigns.forms.requests import (
     MOST_CHARACTERS,
@@ -93,7 +104,10 @@ ORDER_WORDS = {
 _EXAMPLE = 'token = body: name="csrf" value="([^"]+)"'
 _BLANK = "step0_"
 _KIND_OF_BODY = re.compile(r"^content-type:.*\b(json|xml|html)\b", re.IGNORECASE | re.MULTILINE)
-_STEP_FIELDS = ("label", "method", "other_method", "path", "headers", "body", "extract", "weight")
+_STEP_FIELDS = (
+    *("label", "method", "other_method", "path", "headers", "body_kind", "body", "kept"),
+    *("extract", "weight"),
+)
 
 # Under the request line.
 _IN_MORE = ("other_method", "label", "headers", "body", "extract")
@@ -126,10 +140,16 @@ class StepBlock:
             f"named {self.texts['label']}" if self.texts["label"] else "",
             f"method {self.texts['other_method']}" if self.texts["other_method"] else "",
             counted(headers, "headers") if headers else "",
-            _body_words(self.n_body_bytes, self.texts["headers"]),
+            self._body_words(),
             f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
         )
         return ", ".join(filter(None, said))
+
+    def _body_words(self) -> str:
+        kind = self.texts["body_kind"] or TEXT
+        if kind == TEXT:
+            return _body_words(self.n_body_bytes, self.texts["headers"])
+        return body_words(kind, self.n_body_bytes, self.texts["kept"])
 
     @property
     def request(self) -> str:
@@ -167,7 +187,7 @@ def step_fields() -> dict[str, forms.Field]:
         "headers": forms.CharField(
             label="Headers", required=False, max_length=MOST_CHARACTERS, widget=area(2)
         ),
-        "body": forms.CharField(label="Body", required=False, strip=False, widget=area(4)),
+        **body_fields(),
         "extract": forms.CharField(
             label="Take from the reply",
             required=False,
@@ -197,12 +217,36 @@ class StepsFields(ORDER.form(), RequestFields):
     )
     extract = step_fields()["extract"]
     weight = step_fields()["weight"]
+    # Where a page sends no files, none can be missing.
+    takes_files = True
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._indices: list[int] = []
+        self._bodies: dict[str, TypedBody] = {}
+        self.fields |= {name: made for name, made in body_fields().items() if name != "body"}
         for index in range(1, self.step_count):
             self._add_step(prefix_of(index))
+
+    @property
+    def uploads(self) -> list[Blob]:
+        """The files that came with the form."""
+        return [blob for typed in self._bodies.values() for blob in typed.blobs]
+
+    def take_bodies(self) -> None:
+        """Read the bodies and their files, so that errors in other fields keep them."""
+        self.data = self.data.copy()
+        for prefix in map(prefix_of, range(self.step_count)):
+            given = {name: self.cleaned_data.get(prefix + name) or "" for name in body_fields()}
+            uploads = self.files.getlist(f"{prefix}files") if self.files else ()
+            typed = read_body(given["body_kind"], given["body"], given["kept"], uploads)
+            self._bodies[prefix] = typed
+            if typed.fault and self.takes_files:
+                self.add_error(f"{prefix}body", typed.fault)
+            self.data[f"{prefix}body"] = typed.text
+            self.data[f"{prefix}kept"] = json.dumps(typed.kept) if typed.kept else ""
+            if "body_file" in typed.json:
+                self.data[f"{prefix}body_kind"] = FILE
 
     @property
     def order_rows(self) -> list[forms.BoundField]:
@@ -283,7 +327,7 @@ class StepsFields(ORDER.form(), RequestFields):
             "method": data[f"{prefix}other_method"] or data[f"{prefix}method"],
             "path": data[f"{prefix}path"] or "/",
             "headers": read_headers(data[f"{prefix}headers"]),
-            "body": data[f"{prefix}body"].replace("\r\n", "\n"),
+            **self._bodies[prefix].json,
             "extract": read_extracts(data[f"{prefix}extract"]),
         }
 
@@ -307,6 +351,10 @@ class StepsFields(ORDER.form(), RequestFields):
                 return "order_kind"
             case ["order", "weights", index]:
                 name = f"{self._prefix(index)}weight"
+            case ["steps", index, "method"] if self._typed(f"{self._prefix(index)}other_method"):
+                name = f"{self._prefix(index)}other_method"
+            case ["steps", index, "body_file" | "form" | "multipart", *_]:
+                name = f"{self._prefix(index)}body"
             case ["steps", index, field, *_]:
                 name = f"{self._prefix(index)}{field}"
             case _:
@@ -349,7 +397,7 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
         **_initial_method(method),
         "path": step["path"],
         "headers": write_headers(step["headers"]),
-        "body": step["body"],
+        **initial_body(step),
         "extract": write_extracts(step["extract"]),
         "weight": f"{weight:g}",
     }

@@ -1,11 +1,16 @@
 """What a request says, to the byte, as servers get it: its method, its host, its body."""
 
+import base64
+from urllib.parse import parse_qsl
+
 import pytest
 
+from campaigns.domain.plan.body import Blob
 from tests.injector.http2.h2_server import h2_server
-from tests.injector.servers import OK_REPLY, against, always, closed, measure, scripted
-from workers.injector import guard
-from workers.injector.order import Refusal
+from tests.injector.servers import OK_REPLY, against, always, closed, make_order, measure, scripted
+from workers.injector import attempt, guard
+from workers.injector.attempt import Worker
+from workers.injector.order import Order, Refusal
 
 
 def test_any_method_is_sent_with_a_body():
@@ -61,3 +66,99 @@ def test_a_name_that_is_pinned_is_looked_up_nowhere(monkeypatch, server_tls, ann
 def test_the_pinned_address_is_vetted_as_any_other():
     with pytest.raises(Refusal, match=r"10\.0\.0\.5 is in none of the networks"):
         measure(80, host="shop.example", address="10.0.0.5")
+
+
+BYTES = bytes(range(256)) * 40
+
+
+def body_of(request: bytes) -> tuple[str, bytes]:
+    """(its Content-Type, its body)"""
+    head, _, body = request.partition(b"\r\n\r\n")
+    kinds = [line for line in head.decode().splitlines() if line.startswith("Content-Type: ")]
+    return "".join(kinds).removeprefix("Content-Type: "), body
+
+
+def test_a_file_is_sent_to_the_byte_whether_it_is_in_the_plan_or_beside_it():
+    encoded = base64.b64encode(BYTES).decode()
+    digest = Blob.of(BYTES).to_json()
+    for file, beside in ((encoded, {}), (digest, {"bodies": {digest["sha256"]: encoded}})):
+        step = {"method": "PUT", "path": "/", "body_file": file}
+        _, server = against(always(OK_REPLY), steps=[step], **beside)
+        assert body_of(server.requests[0]) == ("", BYTES)
+    with pytest.raises(Refusal, match="10,240 bytes is not here"):
+        Order.from_json(make_order(80, steps=[{"path": "/", "body_file": digest}]))
+
+
+def test_form_fields_are_encoded_with_their_variables():
+    step = {"method": "POST", "path": "/", "form": [["who", "${user}"], ["a&b", "c d"]]}
+    plan = {"variables": {"csv": "user\nann & bob\n"}}
+    _, server = against(always(OK_REPLY), steps=[step], plan=plan)
+    kind, body = body_of(server.requests[0])
+    assert kind == "application/x-www-form-urlencoded"
+    assert parse_qsl(body.decode()) == [("who", "ann & bob"), ("a&b", "c d")]
+
+
+def test_fields_with_files_are_parts_that_their_boundary_divides():
+    photo = b"--benchsite-7d3f1c5e9a2b4f60\r\n\x00"
+    step = {
+        "method": "POST",
+        "path": "/",
+        "headers": [["X-A", "1"]],
+        "multipart": [
+            {"name": "user", "value": "${user}"},
+            {
+                "name": "photo",
+                "file": base64.b64encode(photo).decode(),
+                "filename": 'a"b.png',
+                "content_type": "image/png",
+            },
+        ],
+    }
+    plan = {"variables": {"csv": "user\nann\n"}}
+    _, server = against(always(OK_REPLY), steps=[step], plan=plan)
+    kind, body = body_of(server.requests[0])
+    boundary = kind.removeprefix("multipart/form-data; boundary=").encode()
+    before, user, file, after = body.split(b"--" + boundary)
+    assert (before, after) == (b"", b"--\r\n")
+    assert user == b'\r\nContent-Disposition: form-data; name="user"\r\n\r\nann\r\n'
+    head, _, content = file.partition(b"\r\n\r\n")
+    assert b'filename="a%22b.png"\r\nContent-Type: image/png' in head
+    assert content == photo + b"\r\n"
+
+
+def test_a_content_type_of_the_step_is_left_as_it_is():
+    step = {"method": "POST", "path": "/", "form": [["a", "b"]], "headers": [["content-type", "x"]]}
+    _, server = against(always(OK_REPLY), steps=[step])
+    assert server.requests[0].lower().count(b"content-type") == 1
+
+
+def test_eight_mebibytes_go_over_either_version(server_tls):
+    data = bytes(8 * 1024 * 1024)
+    step = {"method": "POST", "path": "/", "body_file": base64.b64encode(data).decode()}
+    total = against(always(OK_REPLY), server_tls, scheme="https", steps=[step])[0].total
+    assert (total.count("ok"), total.errors) == (1, {})
+    with h2_server() as (server, answers):
+        measure(server.port, steps=[step], plan={"http_version": "2"})
+    assert list(map(len, answers.bodies)) == [len(data)]
+
+
+def test_a_large_body_lets_others_have_their_turns(monkeypatch):
+    class Connection:
+        sock = None
+        sizes = []
+
+        def send(self, data):
+            clock[0] += 400_000
+            self.sizes.append(len(data))
+            return len(data)
+
+    clock, turns = [0], []
+    monkeypatch.setattr(attempt, "now", lambda: clock[0])
+    monkeypatch.setattr(Worker, "wait_writable", lambda self, fd, kind: turns.append(clock[0]))
+    Connection.sock = type("Sock", (), {"fileno": lambda self: 0})()
+    Worker._write_all(Worker.__new__(Worker), Connection(), memoryview(bytes(8 * 1024 * 1024)))
+    assert max(Connection.sizes) <= 256 * 1024
+    gaps_ns = [
+        later - earlier for earlier, later in zip([0, *turns], [*turns, clock[0]], strict=True)
+    ]
+    assert max(gaps_ns) <= 1_500_000

@@ -71,7 +71,7 @@ def request_bytes(
 ) -> bytes:
     """The whole request, with a Connection header if the version's default is not the mode. A Host
     header of the step replaces `host_header`."""
-    body = step.body.encode()
+    body, kind = step.content
     given = {name.lower() for name, _ in step.headers}
     lines = [
         f"{step.method} {step.path} HTTP/{version}",
@@ -86,6 +86,8 @@ def request_bytes(
     keeps = mode == ConnectionMode.KEEP_ALIVE
     if keeps != (version == HttpVersion.HTTP_1_1):
         lines.append("Connection: keep-alive" if keeps else "Connection: close")
+    if kind and "content-type" not in given:
+        lines.append(f"Content-Type: {kind}")
     lines += [f"{name}: {value}" for name, value in step.headers if name.lower() != "host"]
     if body or step.method in {"POST", "PUT", "PATCH"}:
         lines.append(f"Content-Length: {len(body)}")

@@ -6,7 +6,7 @@ from typing import Any
 from campaigns.domain.plan.generated import Generator
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.variables import filled_in
 
 # Somebody waits for it, so it has no longer than this, whatever the plan allows.
@@ -57,7 +57,8 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
             "message": None,
         }
     step = _with_values(plan, plan.steps[0], epoch_ns).to_json()
-    sent = {name: step[name] for name in ("label", "method", "path", "headers", "body")}
+    names = ("label", "method", "path", "headers", *BODIES)
+    sent = {name: step[name] for name in names if name in step}
     is_usual = plan.http_version == HttpVersion.HTTP_1_1
     return sent if is_usual else {**sent, "http_version": str(plan.http_version)}
 

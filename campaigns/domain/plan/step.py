@@ -10,6 +10,18 @@ from typing import Any
 import re2
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.body import (
+    FORM_TYPE,
+    MAX_FILES_BYTES,
+    Blob,
+    FormField,
+    file_bytes,
+    form_bytes,
+    multipart_bytes,
+    read_file,
+    read_form,
+    read_multipart,
+)
 from campaigns.domain.typed_text import clean_name
 
 MAX_PATTERN_LENGTH = 500
@@ -97,14 +109,47 @@ class Extract:
         }
 
 
+# What a step may have as its body, one of them.
+BODIES = ("body", "body_file", "form", "multipart")
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
+    """Its body is a text, a file of any bytes, form fields, or fields with files (`multipart`)."""
+
     label: str
     method: str
     path: str
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
     extract: tuple[Extract, ...] = ()
+    body_file: Blob | None = None
+    form: tuple[tuple[str, str], ...] = ()
+    multipart: tuple[FormField, ...] = ()
+
+    @property
+    def has_body(self) -> bool:
+        return bool(self.body or self.has_more_body)
+
+    @property
+    def has_more_body(self) -> bool:
+        """Whether its body is more than a text."""
+        return bool(self.body_file or self.form or self.multipart)
+
+    @property
+    def files(self) -> tuple[Blob, ...]:
+        own = (self.body_file, *(part.file for part in self.multipart))
+        return tuple(blob for blob in own if blob is not None)
+
+    @property
+    def content(self) -> tuple[bytes, str]:
+        """(the body, the Content-Type that it implies or ""). Raises ValueError where a file's
+        bytes are not at hand."""
+        if self.body_file is not None:
+            return file_bytes(self.body_file), ""
+        if self.form:
+            return form_bytes(self.form), FORM_TYPE
+        return multipart_bytes(self.multipart) if self.multipart else (self.body.encode(), "")
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -114,7 +159,16 @@ class Step:
             "headers": [list(pair) for pair in self.headers],
             "body": self.body,
             "extract": [each.to_json() for each in self.extract],
+            **self.more_body_json(),
         }
+
+    def more_body_json(self) -> dict[str, Any]:
+        """A body that is no text; {} without one, as injectors before it know no such field."""
+        if self.body_file is not None:
+            return {"body_file": self.body_file.to_json()}
+        if self.form:
+            return {"form": [list(pair) for pair in self.form]}
+        return {"multipart": [part.to_json() for part in self.multipart]} if self.multipart else {}
 
 
 def read_method(text: str) -> str:
@@ -156,10 +210,13 @@ def read_steps(reader: JsonReader) -> tuple[Step, ...]:
     if len(raw) > MAX_STEPS:
         reader.fail("steps", f"At most {MAX_STEPS} steps.")
         return ()
-    return tuple(
+    steps = tuple(
         read_step(JsonReader(item, f"steps.{index}", reader.errors))
         for index, item in enumerate(raw)
     )
+    if sum(blob.size_bytes for step in steps for blob in step.files) > MAX_FILES_BYTES:
+        reader.fail("steps", f"All files together have at most {MAX_FILES_BYTES:,} bytes.")
+    return steps
 
 
 def read_step(reader: JsonReader) -> Step:
@@ -175,8 +232,12 @@ def read_step(reader: JsonReader) -> Step:
     label = clean_name(reader.text("label", "", limit=100))
     if not label or label == f"{method} {path}"[:100]:
         label = default_label(method, path)  # without the query, which may have a key in it
-    reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")
-    return Step(label, method, path, read_headers(reader), body, _read_extract(reader))
+    reader.refuse_unknown("label", "method", "path", "headers", *BODIES, "extract")
+    if sum(bool(reader.data.get(name)) for name in BODIES) > 1:
+        reader.fail("body", f"Write one of {', '.join(BODIES)}.")
+    more = {"form": read_form(reader), "multipart": read_multipart(reader)}
+    more["body_file"] = read_file(reader, "body_file")
+    return Step(label, method, path, read_headers(reader), body, _read_extract(reader), **more)
 
 
 def _read_extract(reader: JsonReader) -> tuple[Extract, ...]:

@@ -82,7 +82,8 @@ NO_VARIABLES = Variables()
 
 
 def names_used(step: Step) -> set[str]:
-    texts = (step.path, step.body, *(value for _, value in step.headers))
+    texts = [step.path, step.body, *(value for _, value in (*step.headers, *step.form))]
+    texts += [part.value for part in step.multipart]
     return {name for text in texts for name in _USE.findall(text)}
 
 
@@ -105,6 +106,10 @@ def filled_in(step: Step, values: Mapping[str, str]) -> Step:
             for name, value in step.headers
         ),
         body=_filled(step.body, values, str),
+        form=tuple((name, _filled(value, values, str)) for name, value in step.form),
+        multipart=tuple(
+            replace(part, value=_filled(part.value, values, str)) for part in step.multipart
+        ),
     )
 
 
