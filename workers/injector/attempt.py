@@ -149,7 +149,8 @@ class Worker(Holder):
                 self.wait_writable(connection.sock.fileno(), Kind.WRITE_TIMEOUT)
             except OSError as error:
                 # A part of it has left: whatever ended the connection may be its answer.
-                raise AttemptFailed(kind_of(error, 0, 0), str(error)) from error
+                kind = kind_of(error, 0, 0)
+                raise AttemptFailed(kind, str(error), error.errno or 0) from error
 
     def _receive(self, connection: Connection, kind: Kind, most: int = _RECV_BODY_BYTES) -> bytes:
         while True:
@@ -239,7 +240,9 @@ class Worker(Holder):
                 request.recorder.note_sent((instant, request.size_bytes))
             return Worker.attempt(self, request, intended, start)
         sent_bytes = request.size_bytes if sent else 0
-        failure = (kind, 0, sent_bytes, received, faults.is_socket_timeout(error, kind))
+        by_kernel = faults.is_socket_timeout(error, kind)
+        detail = request.recorder.examples.detail(request, error, kind)
+        failure = (kind, 0, sent_bytes, received, by_kernel, detail)
         end = now()
         request.failures.append(Failure(intended, start, end, *failure))
         request.recorder.examples.note(request, kind, 0, end, reader, str(error))

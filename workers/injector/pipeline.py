@@ -183,7 +183,11 @@ class PipelineWorker(SessionWorker):
         for nth, this in enumerate(self._unanswered):
             if nth == 0:
                 by_kernel = faults.is_socket_timeout(error, kind)
-                self._note_failure(this, kind, instant, received=received, by_kernel=by_kernel)
+                # As of an example: of others the values to be hidden are no longer known.
+                examples, is_known = this.call.recorder.examples, not this.call.is_filled_in
+                detail = examples.detail(this.call, error, kind) if is_known else ""
+                what = {"received": received, "by_kernel": by_kernel, "detail": detail}
+                self._note_failure(this, kind, instant, **what)
             elif this.sent == _NOT_SENT and others != Kind.ABORTED_BY_STOP:
                 self._note_failure(this, Kind.WRITE_ERROR, instant)
             else:
@@ -200,9 +204,10 @@ class PipelineWorker(SessionWorker):
         received: int = 0,
         *,
         by_kernel: bool = False,
+        detail: str = "",
     ) -> None:
         sent_bytes = 0 if this.sent == _NOT_SENT else this.size_bytes
-        what = (kind, status, sent_bytes, received, by_kernel)
+        what = (kind, status, sent_bytes, received, by_kernel, detail)
         this.call.failures.append(Failure(this.intended, this.start, instant, *what))
 
     def _forget(self) -> None:

@@ -148,10 +148,8 @@ class LocalRun:
 
 def _failure(row: FailureRow) -> dict[str, Any]:
     """One kind at one step: how many, in which seconds, and in words."""
-    names = ("step", "kind", "status", "count", "first", "last")
-    return {name: getattr(row, name) for name in names} | {
-        "words": cause_words(row.kind, row.status)
-    }
+    names = ("step", "kind", "status", "count", "first", "last", "details")
+    return {name: getattr(row, name) for name in names} | {"words": cause_words(row)}
 
 
 def _sessions(seen: Measurement) -> dict[str, Any]:

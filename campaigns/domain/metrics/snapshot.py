@@ -88,6 +88,8 @@ TIMINGS = (
 )  # fmt: skip
 
 
+# Of one kind in one second, and in one row of failures.
+MOST_DETAILS = 8
 MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 
 
@@ -212,8 +214,10 @@ class Second:
     """What one shard measured in one second at one step.
 
     `second` counts from the start of the measurement; the warm-up has negative seconds.
-    `errors` and `statuses` count by kind and by status code; `in_flight` is read at the second's
-    end. Only the row of step 0 has `vitals`. `examples` of failures travel with it and are stored
+    `errors` and `statuses` count by kind and by status code, `details` of a kind what its failures
+    said beyond it, the first MOST_DETAILS; `in_flight` is read at the second's end.
+
+    Only the row of step 0 has `vitals`. `examples` of failures travel with it and are stored
     apart; docs/injector.md has their fields.
     """
 
@@ -226,6 +230,7 @@ class Second:
     timings: dict[str, Timing] = field(default_factory=dict)
     vitals: dict[str, float] | None = None
     examples: list[dict[str, Any]] = field(default_factory=list)
+    details: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -238,6 +243,7 @@ class Second:
             "timings": _json_of(self.timings),
             "vitals": self.vitals,
             **({"examples": self.examples} if self.examples else {}),
+            **({"details": self.details} if self.details else {}),
         }
 
     @classmethod
