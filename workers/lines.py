@@ -167,6 +167,7 @@ _END = (
             "cpu_user_us",
             "connect_burst",
             "connections_at_once",
+            "streams_limit",
         ),
     ),
 )

@@ -223,7 +223,7 @@ class Worker(Holder):
         self.limit = 0
         kind = kind_of(error, sent, received)
         is_replayed = (
-            request.is_idempotent
+            request.may_replay
             and not (is_new or received)
             and self._was_closed_before(error, kind, sent)
         )
@@ -252,7 +252,8 @@ class Worker(Holder):
     def _was_closed_before(self, error: Exception, kind: Kind, sent: int) -> bool:
         """Whether the server had closed a kept connection before the request reached it.
 
-        A request that reached the server and got no answer is a failure, whatever ended it.
+        A request that reached the server and got no answer is a failure, whatever ended it. One
+        that did not was never applied (RFC 9110, section 9.2.2), so that its method is no matter.
         """
         if self.connection is None:
             return False

@@ -82,6 +82,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         ),
         "body_changed": _body_changed(seen.series),
         "cookies_too_large": Observed(total.count("cookies_too_large")),
+        "streams_limit": _streams_limit(seen),
         **_tail(seen),
         "co_located": Observed(float(is_co_located)),
         CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(seen.vitals),
@@ -302,6 +303,11 @@ def _missed(seen: Measurement) -> str:
         for step, total in zip(seen.plan.steps, seen.steps, strict=False)
         if (n_missed := total.count("extract_missed"))
     )
+
+
+def _streams_limit(seen: Measurement) -> Observed | None:
+    limits = [each.streams_limit for each in seen.ends if each.streams_limit is not None]
+    return Observed(min(limits), measure=f"{seen.plan.streams:,}") if limits else None
 
 
 def _cause(seen: Measurement) -> str:
