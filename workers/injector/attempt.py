@@ -171,6 +171,7 @@ class Worker(Holder):
             request.remember(beginning, head)
         else:
             failure = (Kind.STATUS_UNEXPECTED, head.status, request.size_bytes, received)
+            failure += (False, "", reader.head_bytes, reader.body_bytes)
             request.failures.append(Failure(marks[0], marks[1], end, *failure))
             request.recorder.examples.note(request, *failure[:2], end, reader)
         self._reader = None

@@ -6,6 +6,7 @@ unanswered call is a separate failure: nothing is sent a second time.
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
@@ -156,7 +157,9 @@ class PipelineWorker(SessionWorker):
             if self._unanswered:
                 self.settle()
         else:
-            self._note_failure(this, Kind.STATUS_UNEXPECTED, times[1], head.status, received)
+            sizes = {"head_bytes": reader.head_bytes, "body_bytes": reader.body_bytes}
+            what = (Kind.STATUS_UNEXPECTED, times[1], head.status, received)
+            self._note_failure(this, *what, **sizes)
             if not call.is_filled_in:
                 # Of others the values of this very call, to be hidden, are no longer known.
                 examples = call.recorder.examples
@@ -202,13 +205,11 @@ class PipelineWorker(SessionWorker):
         instant: int,
         status: int = 0,
         received: int = 0,
-        *,
-        by_kernel: bool = False,
-        detail: str = "",
+        **more: Any,
     ) -> None:
         sent_bytes = 0 if this.sent == _NOT_SENT else this.size_bytes
-        what = (kind, status, sent_bytes, received, by_kernel, detail)
-        this.call.failures.append(Failure(this.intended, this.start, instant, *what))
+        what = (kind, status, sent_bytes, received)
+        this.call.failures.append(Failure(this.intended, this.start, instant, *what, **more))
 
     def _forget(self) -> None:
         self._unanswered.clear()

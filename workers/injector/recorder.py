@@ -86,7 +86,7 @@ class Failure:
     """An attempt that ended in an error; times in ns, `status` 0 where there was no reply.
 
     `by_kernel`: TCP gave up (ETIMEDOUT), not one of the plan's limits. `detail`: what went wrong
-    beyond the kind, without secrets.
+    beyond the kind, without secrets. `head_bytes`, `body_bytes`: of a whole reply.
     """
 
     intended: int
@@ -98,6 +98,8 @@ class Failure:
     received_bytes: int
     by_kernel: bool = False
     detail: str = ""
+    head_bytes: int = 0
+    body_bytes: int = 0
 
 
 class StepRecorder:
@@ -324,6 +326,12 @@ class StepRecorder:
             second.count("carried", 1)
             return
         second.count("failed", 1)
+        second.count("unsent", int(not failure.sent_bytes))
+        if failure.head_bytes:
+            head, body = failure.head_bytes, failure.body_bytes
+            second.count("failed_head_received", head)
+            second.count("failed_body_received", body)
+            second.count("failed_framing_received", failure.received_bytes - head - body)
         second.count("bytes_sent", failure.sent_bytes)
         second.count("bytes_received", failure.received_bytes)
         second.errors[failure.kind.value] = second.errors.get(failure.kind.value, 0) + 1

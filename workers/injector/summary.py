@@ -91,6 +91,7 @@ class LocalRun:
             port=order["endpoint"]["port"],
             connection_mode=order["connection_mode"],
             judged=self.judgement,
+            server_name=order["endpoint"].get("tls", {}).get("sni", ""),
         )
         return REPORTS[style](self.measurement, head)
 

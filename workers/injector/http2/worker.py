@@ -129,6 +129,7 @@ class OnStreams(Worker):
         request, status = self.request, stream.head.status
         if not stream.memo.fits[status]:
             failure = (Kind.STATUS_UNEXPECTED, status, stream.sent_bytes, stream.received_bytes)
+            failure += (False, "", stream.head_bytes, stream.body_bytes)
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note(request, *failure[:2], stream.end, stream)
             return
