@@ -107,8 +107,6 @@ class FirstRequest(TriedRequest):
             return ""
         if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
             return self.report.detail
-        if self._result.get("error") == Kind.TLS_NAME:
-            return f"{self.report.detail} {self.report.mend}".lstrip()
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
 
     @property
@@ -228,8 +226,12 @@ class TriedEndpoint(TriedRequest):
 
     @property
     def refusal(self) -> str:
-        """Certificate name mismatch; "" where the certificate was not refused."""
-        words = words_of(self.probe.result["error"]) if self.refuses_certificate else ""
+        """Certificate name mismatch: issued for a.test, not for b.test; "" where the certificate
+        was not refused."""
+        if not self.refuses_certificate:
+            return ""
+        said = words_of(self._result["error"]), self._result.get("detail")
+        words = ": ".join(filter(None, said))
         return f"{words[:1].upper()}{words[1:]}"
 
     @property

@@ -5,7 +5,7 @@ from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import REPEATABLE_METHODS, Step
+from campaigns.domain.plan.step import Step
 from workers.injector.http1 import Head, HeadMemo
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
@@ -39,8 +39,8 @@ class Request:
     """
 
     __slots__ = (
-        "_longest", "data", "events", "failures", "is_idempotent", "latest", "latest_known", "memo",
-        "plan", "record", "recorder", "recv_bytes", "simple", "size_bytes", "step",
+        "_longest", "data", "events", "failures", "latest", "latest_known", "may_replay",
+        "memo", "plan", "record", "recorder", "recv_bytes", "simple", "size_bytes", "step",
     )  # fmt: skip
 
     # How much of each body is kept, whatever its status.
@@ -61,7 +61,8 @@ class Request:
         self.latest_known: Known | None = None
         self._longest = 0
         self.recv_bytes = _MOST_RECV_BYTES
-        self.is_idempotent = step.method in REPEATABLE_METHODS
+        # Whether one that no server can have read may go on a new connection.
+        self.may_replay = True
 
     def make_reader(self) -> ReplyReader:
         return ReplyReader(self.memo, self.keep_bytes)

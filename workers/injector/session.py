@@ -247,7 +247,7 @@ class SessionWorker(Worker):
         if context.visits is not None:
             call.failures = FailureTap(user, shared.failures)
             # If connections arrive, one that the server closes is not replaced.
-            call.is_idempotent &= context.visits.has_sessions
+            call.may_replay = context.visits.has_sessions
         return call
 
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:
