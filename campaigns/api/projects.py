@@ -222,7 +222,7 @@ class PlanViewSet(ItemViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet
-    most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE  # a table, and a body in each step
+    most_body_bytes = settings.MOST_PLAN_BYTES
 
     def get_queryset(self):
         plans = with_latest(super().get_queryset()).select_related("secret")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from campaigns.domain.plan.step import METHODS
+from campaigns.domain.plan.step import MAX_METHOD, METHODS
 
 
 class CheckedForm(forms.Form):
@@ -92,12 +92,23 @@ def area(rows: int, **attrs):
     return _Area(attrs={"rows": rows, "spellcheck": "false"} | attrs)
 
 
+def other_method() -> forms.CharField:
+    return forms.CharField(
+        label="Another method",
+        required=False,
+        max_length=MAX_METHOD,
+        widget=text_widget("input-name", placeholder="PURGE"),
+        help_text="In place of the one above: any name, such as PURGE or PROPFIND.",
+    )
+
+
 class RequestFields(forms.Form):
     method = forms.ChoiceField(
         choices=[(method, method) for method in METHODS],
         initial="GET",
         widget=forms.Select({"aria-label": "Method"}),
     )
+    other_method = other_method()
     path = forms.CharField(
         initial="/", max_length=8000, strip=True, required=False, widget=text_widget("input-wide")
     )
@@ -105,7 +116,8 @@ class RequestFields(forms.Form):
         required=False,
         max_length=MOST_CHARACTERS,
         widget=area(3, placeholder="Content-Type: text/xml; charset=utf-8"),
-        help_text="One per line, “Name: value”. Host and Content-Length are set for you.",
+        help_text="One per line, “Name: value”. Host and Content-Length are set for you; a "
+        "Host of your own is sent in place of the endpoint's.",
     )
     body = forms.CharField(required=False, strip=False, widget=area(6))
 
@@ -113,7 +125,7 @@ class RequestFields(forms.Form):
         """The request as a plan step. Invalid header lines are kept for the domain to reject."""
         data = self.cleaned_data
         return {
-            "method": data["method"],
+            "method": data["other_method"] or data["method"],
             "path": data["path"] or "/",
             "headers": read_headers(data["headers"]),
             "body": data["body"].replace("\r\n", "\n"),

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.plan import status_fits
-from campaigns.domain.plan.step import default_label
+from campaigns.domain.plan.step import BODIES, default_label
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
 from campaigns.domain.presentation.remedies import words_of
 from campaigns.domain.units import counted
@@ -220,7 +220,7 @@ def _responses_of(probes: Sequence[Probe]) -> FirstResponses:
     )
 
 
-_STEP = ("method", "path", "headers", "body")
+_STEP = ("method", "path", "headers", *BODIES)
 _SCHEMES = ("http", "https")
 
 
@@ -366,7 +366,7 @@ def _over(tried: TriedEndpoint) -> str:
 
 def step_of(probe: Probe) -> dict[str, Any]:
     """What was sent, as a plan's step."""
-    return {name: probe.request[name] for name in _STEP}
+    return {name: probe.request[name] for name in _STEP if name in probe.request}
 
 
 def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:

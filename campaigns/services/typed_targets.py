@@ -118,8 +118,8 @@ def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
     if known.exists() or twin is None:
         return [(endpoint, is_only_guessed(endpoint)) for endpoint in known]
     scheme, port = twin
-    values = {"scheme": scheme, "host": typed.host, "port": port, "verify_tls": typed.verify_tls}
-    return [(typed.target.endpoints.create(**values), True)]
+    same = {name: getattr(typed, name) for name in ("host", "address", "verify_tls")}
+    return [(typed.target.endpoints.create(scheme=scheme, port=port, **same), True)]
 
 
 @transaction.atomic

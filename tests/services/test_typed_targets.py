@@ -138,8 +138,8 @@ def test_without_a_project_the_first_use_creates_one(as_charlie):
 
 
 def test_what_a_plan_would_refuse_is_refused_with_its_sentence(try_, project):
-    with pytest.raises(NotUnderstood, match="Host is set by the injector"):
-        try_("curl -H 'Host: other' http://127.0.0.1/")
+    with pytest.raises(NotUnderstood, match="TE is set by the injector"):
+        try_("curl -H 'TE: trailers' http://127.0.0.1/")
     assert not project.targets.exists()
 
 

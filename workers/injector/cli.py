@@ -16,7 +16,7 @@ from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.addresses import parse_networks
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_INJECTORS
-from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
 from workers.injector.arms_run import run_arms
 from workers.injector.cli_against import (
     add_against_options,
@@ -94,6 +94,12 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="P",
         default=1,
         help=f"share the load among P processes, at most {MAX_INJECTORS} (1)",
+    )
+    add(
+        "--address",
+        metavar="A",
+        default="",
+        help="connect to this address, whatever a name server says of the host (none)",
     )
     add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
@@ -216,7 +222,7 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "run": "command line",
         "plan": plan,
-        "endpoint": endpoint | tls_fields(options, endpoint["scheme"]),
+        "endpoint": endpoint | tls_fields(options, endpoint["scheme"]) | _pinned(options),
         "connection_mode": _mode(options, plan, endpoint["scheme"]),
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
         "secrets": read_secrets(options, plan) | read_client_key(options),
@@ -234,6 +240,13 @@ def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> Con
     mode = options.mode or plan.get("connection_mode", ConnectionMode.KEEP_ALIVE)
     is_kept = mode == ConnectionMode.KEEP_ALIVE
     return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else mode
+
+
+def _pinned(options: argparse.Namespace) -> dict[str, str]:
+    """Raises ValueError where it is no address, or one that no load may go to."""
+    if fault := address_fault(options.address):
+        raise ValueError(f"--address: {fault}")
+    return {"address": options.address} if options.address else {}
 
 
 def _read_url(text: str) -> tuple[dict[str, Any], str]:

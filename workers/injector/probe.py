@@ -71,11 +71,11 @@ def run(order: Order) -> dict[str, Any]:
     prober = _make_prober(order, guard)
     began = now()
     try:
-        guard.admit(resolve(order.endpoint.host, order.endpoint.port))
+        guard.admit(resolve(order.endpoint.dialled, order.endpoint.port))
     except Refusal as refusal:
         return _answer(None, began, {}, refusal.kind, str(refusal))
     resolved = now()
-    if is_address(order.endpoint.host):
+    if is_address(order.endpoint.dialled):
         began, instants = resolved, {}
     else:
         instants = {"dns": resolved}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.step import own_host
 from workers.injector.http1 import BadReply, Head, parse_head
 
 _NONCE_BYTES = 16
@@ -38,13 +39,16 @@ class UpgradeRequest:
     @classmethod
     def of(cls, exchange: Exchange, host_header: str) -> "UpgradeRequest":
         given = {name.lower() for name, _ in exchange.headers}
-        lines = [f"GET {exchange.path} HTTP/1.1", f"Host: {host_header}"]
+        lines = [
+            f"GET {exchange.path} HTTP/1.1",
+            f"Host: {own_host(exchange.headers) or host_header}",
+        ]
         if "user-agent" not in given:
             lines.append("User-Agent: benchsite")
         lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
         if exchange.subprotocols:
             lines.append(f"Sec-WebSocket-Protocol: {', '.join(exchange.subprotocols)}")
-        lines += [f"{name}: {value}" for name, value in exchange.headers]
+        lines += [f"{name}: {value}" for name, value in exchange.headers if name.lower() != "host"]
         before = "\r\n".join([*lines, "Sec-WebSocket-Key: "]).encode("latin-1")
         return cls(before, b"\r\n\r\n")
 
