@@ -66,6 +66,7 @@ def request_probe(
     request: dict[str, Any],
     credentials_of: PlanVersion | None = None,
     is_guess: bool = False,
+    http_version: str = "",
 ) -> Probe:
     """Enqueue one attempt. Raises InvalidPlan if the request is invalid. `request` is a plan step;
     on a WebSocket endpoint, an exchange's path, headers and subprotocols, and a message or None.
@@ -84,6 +85,8 @@ def request_probe(
         cleaned |= _credentials(by, endpoint, credentials_of)
     if is_guess:
         cleaned["is_guess"] = True
+    if http_version:
+        cleaned["http_version"] = http_version
     return Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
 
 
