@@ -172,14 +172,15 @@ class Worker(Holder):
         reader = self._reader = request.make_reader()
         end = self.read_to_end(connection, reader, reader.feed, data, marks[-1])
         head, received = reader.head, reader.received_bytes
-        if request.plan.status_is_expected(head.status):
+        fault = request.fault_in(reader)
+        if fault is None:
             sizes = reader.head_bytes, reader.body_bytes, received
             self.held = (*marks, end, head.status, *sizes)
             request.remember(beginning, head)
         else:
-            failure = (Kind.STATUS_UNEXPECTED, head.status, request.size_bytes, received)
+            failure = (fault.kind, head.status, request.size_bytes, received)
             request.failures.append(Failure(marks[0], marks[1], end, *failure))
-            request.recorder.examples.note(request, *failure[:2], end, reader)
+            request.recorder.examples.note_reply(request, fault, end, reader)
         self._reader = None
         if not (head.is_reusable and self.keeps):
             self._retire(connection)

@@ -1,12 +1,14 @@
 """Examples of failures: what was sent, and what came back. Kept on the failing path alone."""
 
 import base64
+import contextlib
 from typing import Any
 from urllib.parse import quote
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.redaction import printable, redacted, redacted_head
 from workers.injector.connection import NS
+from workers.injector.decoding import Undecodable, decoded
 from workers.injector.reply import BODY_BYTES
 
 # Of each kind and status: the first, and the first ones this long after it.
@@ -42,6 +44,11 @@ class Examples:
         if self._characters < _MOST_CHARACTERS:
             self._n_taken[key] = n_taken + 1
             self._keep(request, kind, status, end, reader, detail)
+
+    def note_reply(self, request: Any, fault: Any, end: int, reader: Any) -> None:
+        """A whole reply is a failure; only of an unexpected status does its status say which."""
+        status = reader.head.status if fault.kind == Kind.STATUS_UNEXPECTED else 0
+        self.note(request, fault.kind, status, end, reader, fault.detail)
 
     def _keep(
         self, request: Any, kind: Kind, status: int, end: int, reader: Any, detail: str
@@ -83,8 +90,16 @@ def _reply(reader: Any, secrets: tuple[str, ...]) -> str:
     lines = [f"{head.status} {head.reason}".strip()]
     lines += [f"{name}: {value}" for name, value in head.headers]
     told = redacted_head(printable("\n".join(lines))[:_HEAD_BYTES], secrets)
-    body = redacted(_text(reader.kept[:BODY_BYTES]), secrets)
+    body = redacted(_text(_body(reader)), secrets)
     return f"{told}\n\n{body}" if body else told
+
+
+def _body(reader: Any) -> bytes:
+    """Its beginning, decoded where that can be done."""
+    if coding := reader.head.coding:
+        with contextlib.suppress(Undecodable):
+            return decoded(reader.kept, coding, BODY_BYTES, is_whole=False)
+    return reader.kept[:BODY_BYTES]
 
 
 def _text(data: bytes) -> str:

@@ -124,7 +124,7 @@ class PipelineWorker(SessionWorker):
             raise BadReply(Kind.EOF_BEFORE_REPLY, "the connection is gone")
         if this.fault is not None:
             raise this.fault
-        reader = self._reader = ReplyReader(this.call.memo)
+        reader = self._reader = this.call.make_reader()
         first, end = self._read_reply(reader)
         if first < this.sent:
             raise Surplus("a reply to what was not sent yet")
@@ -148,7 +148,8 @@ class PipelineWorker(SessionWorker):
     def _note_reply(self, this: _Sent, reader: ReplyReader, times: tuple[int, int]) -> None:
         call, head = this.call, reader.head
         received = reader.received_bytes - len(self._unread)
-        if call.plan.status_is_expected(head.status):
+        fault = call.fault_in(reader)
+        if fault is None:
             marks = (this.intended, this.start, this.connected, this.secured, this.sent)
             call.size_bytes = this.size_bytes
             sizes = reader.head_bytes, reader.body_bytes, received
@@ -156,11 +157,10 @@ class PipelineWorker(SessionWorker):
             if self._unanswered:
                 self.settle()
         else:
-            self._note_failure(this, Kind.STATUS_UNEXPECTED, times[1], head.status, received)
+            self._note_failure(this, fault.kind, times[1], head.status, received)
             if not call.is_filled_in:
                 # Of others the values of this very call, to be hidden, are no longer known.
-                examples = call.recorder.examples
-                examples.note(call, Kind.STATUS_UNEXPECTED, head.status, times[1], reader)
+                call.recorder.examples.note_reply(call, fault, times[1], reader)
         if not head.is_reusable:
             self._give_up(self.connection)
 

@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.step import VARIABLE_NAME
+from campaigns.domain.plan.reply_rules import VARIABLE_NAME
 from campaigns.domain.plan.step_order import draw
 
 MAX_GENERATED, MAX_WORDS, MAX_WORD = 50, 1000, 200

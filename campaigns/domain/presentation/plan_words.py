@@ -179,6 +179,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     names, rows = plan.variables.table
     taken = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
     made = [each.line for each in plan.variables.generated]
+    checks = [f"{step.label}: {each.line}" for step in plan.steps for each in step.checks]
     table = (
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
@@ -187,6 +188,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", burst if session.burst_length > 1 else ""),
         ("Variables", "; ".join(filter(None, (table, *made, *taken)))),
+        ("Checks", "; ".join(checks)),
         ("Credentials", _auth_words(plan, has_secret=has_secret)),
     ]
     return [(name, words) for name, words in facts if words]

@@ -127,10 +127,10 @@ class OnStreams(Worker):
 
     def _record(self, stream: Stream) -> None:
         request, status = self.request, stream.head.status
-        if not stream.memo.fits[status]:
-            failure = (Kind.STATUS_UNEXPECTED, status, stream.sent_bytes, stream.received_bytes)
+        if not stream.memo.fits[status] and (fault := request.fault_in(stream)):
+            failure = (fault.kind, status, stream.sent_bytes, stream.received_bytes)
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
-            request.recorder.examples.note(request, *failure[:2], stream.end, stream)
+            request.recorder.examples.note_reply(request, fault, stream.end, stream)
             return
         intended, start, connected, secured = self._marks
         first = stream.first
