@@ -152,7 +152,8 @@ def _options(words: list[str], left_out: LeftOut) -> Iterator[tuple[str, str]]:
             name, equals, given = word[2:].partition("=")
             if name in _TOLD_WITH_VALUE:
                 left_out.option(f"--{name}")
-                next(rest, None)
+                if not equals:
+                    next(rest, None)
             elif equals and name in _WITH_VALUE:
                 yield name, given
             else:

@@ -92,7 +92,7 @@ def _of_bash(text: str) -> ShellCommand:
             at = plain.end()
         elif ch == "\\":
             joined = _LINE_END.match(text, at + 1)
-            if not joined:
+            if after and not joined:
                 words.add(after)
             at = joined.end() if joined else at + 2
         elif ch == "'":

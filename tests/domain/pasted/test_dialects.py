@@ -179,6 +179,8 @@ ROWS = [
      [JSON_TYPE, "Accept: application/json"], '{"a":1}', ""),
     ("curl --url-query a=b\\ c http://a/x", "GET http://a/x?a=b+c", [], "", ""),
     ("curl -r 0-99 http://a/", "GET http://a/", ["Range: bytes=0-99"], "", ""),
+    ("curl http://a/ --max-time=5 --retry 2 \\", "GET http://a/", [], "",
+     "Left out: the options --max-time and --retry."),
     ("$ curl \\\n  http://a/ # mine\n  -X DELETE", "DELETE http://a/", [], "", ""),
     ("curl -d $'a\\x41\\101\\n' http://a/", "POST http://a/", [FORM_TYPE], "aAA\n", ""),
     ('curl -d "a\\"b\\$c" http://a/', "POST http://a/", [FORM_TYPE], 'a"b$c', ""),
