@@ -24,7 +24,7 @@ from campaigns.api.access import (
 )
 from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.pasted.reader import read_pasted
+from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
@@ -153,7 +153,7 @@ class UseOfProject(APIView):
         return Response(UseSerializer(use).data)
 
 
-class PastedText(fields.StrictSerializer):
+class PasteText(fields.StrictSerializer):
     text = serializers.CharField(
         trim_whitespace=False,
         help_text="A command of curl (bash, cmd, PowerShell), HTTPie or PowerShell, fetch(…), a "
@@ -176,19 +176,17 @@ class ReadRequests(serializers.Serializer):
 
 
 class RequestsOfText(APIView):
-    most_body_bytes = settings.MOST_PASTED_BYTES
+    most_body_bytes = settings.MOST_PASTE_BYTES
 
-    @extend_schema(
-        request=PastedText, responses=ReadRequests, operation_id="projects_read_requests"
-    )
+    @extend_schema(request=PasteText, responses=ReadRequests, operation_id="projects_read_requests")
     def post(self, request, pk):
         """Reads pasted requests as steps of a plan. Nothing is sent or stored; passwords and tokens
         are not answered."""
         project = find(Project, request, pk=pk)
         require(actor_of(request), Action.EDIT, project)
-        text = fields.validated(PastedText, request.data)["text"]
+        text = fields.validated(PasteText, request.data)["text"]
         try:
-            pasted = read_pasted(text)
+            paste = read_paste(text)
         except NotUnderstood as fault:
             raise InvalidFields({"text": str(fault)}) from None
         rows = [
@@ -200,9 +198,9 @@ class RequestsOfText(APIView):
                 "http_version": each.http_version or "1.1",
                 "is_insecure": each.is_insecure,
             }
-            for each in pasted.requests
+            for each in paste.requests
         ]
-        return Response({"requests": rows, "note": pasted.note})
+        return Response({"requests": rows, "note": paste.note})
 
 
 @extend_schema_field(SpecSerializer)

@@ -37,7 +37,7 @@ from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
-from campaigns.services.bodies import bodies_of, keep_bodies
+from campaigns.services.bodies import keep_bodies, load_bodies
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.endings import stop_by_itself
 from campaigns.services.items import hold
@@ -163,7 +163,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "probe": True,
         **_what_is_tried(probe),
-        **bodies_of(probe.endpoint.target.project_id, probe.request),
+        **load_bodies(probe.endpoint.target.project_id, probe.request),
         "endpoint": probe.endpoint.frozen().to_order(),
         "secrets": {
             **secret_of(probe.endpoint),

@@ -215,7 +215,7 @@ MAX_NAME_OF_HOST = 60
 
 
 @transaction.atomic
-def plan_of_requests(
+def plan_from_requests(
     *, by: Actor, project: Project, requests: Sequence[TypedRequest]
 ) -> PlanVersion:
     """A new plan whose steps are these requests, and a target for their origin if there is none

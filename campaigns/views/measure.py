@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.snapshot import PARTS
-from campaigns.domain.pasted.reader import read_pasted
+from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_side_by_side
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
@@ -36,7 +36,7 @@ from campaigns.views.access import (
     signed_in_post,
 )
 from campaigns.views.drawings import draw_stacked
-from campaigns.views.pasted import choice_page
+from campaigns.views.paste import choice_page
 from campaigns.views.search_new import (
     address_of_ladder,
     address_of_search,
@@ -49,7 +49,7 @@ _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)
 
 
-@takes_bytes(settings.MOST_PASTED_BYTES)
+@takes_bytes(settings.MOST_PASTE_BYTES)
 @signed_in_form
 def measure(request: HttpRequest) -> HttpResponse:
     """What is typed where there is no project yet, or several: `project` is posted with it."""
@@ -60,7 +60,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     return _try_typed(request, project)
 
 
-@takes_bytes(settings.MOST_PASTED_BYTES)
+@takes_bytes(settings.MOST_PASTE_BYTES)
 @signed_in_form
 def project_measure(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
@@ -77,16 +77,16 @@ def _try_typed(request: HttpRequest, project: Project | None) -> HttpResponse:
     if project is not None:
         require(actor, Action.EDIT, project)
     try:
-        pasted = read_pasted(text)
-        if len(pasted.requests) > 1:
+        paste = read_paste(text)
+        if len(paste.requests) > 1:
             project = project or typed_targets.first_project(by=actor)
-            return choice_page(request, project, text, pasted)
-        (typed,) = pasted.requests
+            return choice_page(request, project, text, paste)
+        (typed,) = paste.requests
         probe = typed_targets.try_typed(by=actor, project=project, request=typed)
     except (NotUnderstood, Refused) as fault:
         return field_page(request, project, text=text, fault=str(fault), status=422)
-    if pasted.note:
-        messages.info(request, pasted.note)
+    if paste.note:
+        messages.info(request, paste.note)
     return redirect(_address_of(probe))
 
 

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from campaigns import queue
 from campaigns.domain.errors import Refused
-from campaigns.domain.pasted.reader import read_typed
+from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project

@@ -23,7 +23,7 @@ from workers.injector.cli_against import (
     arms_order,
     refuse_against_options,
 )
-from workers.injector.cli_pasted import read_file
+from workers.injector.cli_paste import read_file
 from workers.injector.cli_plan import (
     add_load_options,
     add_plan_options,
@@ -220,19 +220,19 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         parse_networks(options.allow)
     except ValueError as error:
         raise ValueError(f"--allow: {error}.") from None
-    pasted = read_file(options) if options.url.startswith("@") else None
-    if pasted is not None:
-        options.insecure = options.insecure or pasted.is_insecure
-        options.address = options.address or pasted.pinned
-    endpoint, path = (pasted.endpoint, "/") if pasted else _read_url(options.url)
+    paste = read_file(options) if options.url.startswith("@") else None
+    if paste is not None:
+        options.insecure = options.insecure or paste.is_insecure
+        options.address = options.address or paste.pinned
+    endpoint, path = (paste.endpoint, "/") if paste else _read_url(options.url)
     defaults = make_parser().parse_args([options.url])
     plan = make_plan(options, defaults, endpoint["scheme"], path)
     secrets: dict[str, str] = {}
-    if pasted is not None:
-        for step in pasted.plan["steps"]:
+    if paste is not None:
+        for step in paste.plan["steps"]:
             step["headers"] += headers_of(options)
-        plan, secrets = {**pasted.plan, **plan, "steps": pasted.plan["steps"]}, pasted.secrets
-        plan["auth"] = plan["auth"] or pasted.plan.get("auth", {})
+        plan, secrets = {**paste.plan, **plan, "steps": paste.plan["steps"]}, paste.secrets
+        plan["auth"] = plan["auth"] or paste.plan.get("auth", {})
     check_shares(options, plan["load"].get("shares") or ())
     return {
         "protocol": PROTOCOL,

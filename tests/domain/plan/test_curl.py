@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from campaigns.domain.pasted.reader import read_typed
+from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
 
 BASIC = base64.b64encode(b"ann:s3:cret").decode()

@@ -5,7 +5,7 @@ import re
 from typing import Any
 from urllib.parse import urlencode
 
-from campaigns.domain.pasted.collected import Collected, LeftOut
+from campaigns.domain.paste.draft import Omissions, RequestDraft
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
 BEGINS = re.compile(r"(?:(?:const|let|var)\s+[\w$]+\s*=\s*)?(?:await\s+)?(?:window\.)?fetch\s*\(")
@@ -26,7 +26,7 @@ _OF_BROWSER = {
 }  # fmt: skip
 
 
-def read_fetch(text: str, left_out: LeftOut) -> list[TypedRequest]:
+def read_fetch(text: str, omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
     requests = []
     begins = BEGINS.match(text)
@@ -39,35 +39,35 @@ def read_fetch(text: str, left_out: LeftOut) -> list[TypedRequest]:
             raise reader.fault()
         if not isinstance(url, str) or not isinstance(options, dict):
             raise NotUnderstood("Write it as in fetch('https://shop/', {method: 'POST'}).")
-        requests.append(_collected(url, options).request(left_out))
+        requests.append(_draft(url, options).request(omissions))
         rest = text[reader.at :].strip().lstrip(";").strip()
         begins = BEGINS.match(rest)
         text = rest
         if rest and not begins:
-            left_out.other(f"what follows the call ({shortened(rest)})")
+            omissions.other(f"what follows the call ({shortened(rest)})")
     return requests
 
 
-def _collected(url: str, options: dict[str, Any]) -> Collected:
+def _draft(url: str, options: dict[str, Any]) -> RequestDraft:
     unknown = set(options) - _OF_BROWSER - {"headers", "body", "method", "referrer"}
     if unknown:
         raise NotUnderstood(f"fetch has no option {min(unknown)!r} that can be followed.")
     headers = options.get("headers") or {}
     pairs = headers.items() if isinstance(headers, dict) else headers
     try:
-        collected = Collected(url, headers=[(str(name), str(value)) for name, value in pairs])
+        draft = RequestDraft(url, headers=[(str(name), str(value)) for name, value in pairs])
     except (TypeError, ValueError):
         raise NotUnderstood("Write the headers of fetch as names with values.") from None
-    collected.method = str(options.get("method") or "GET")
+    draft.method = str(options.get("method") or "GET")
     referrer, body = options.get("referrer"), options.get("body")
-    if referrer and referrer != "about:client" and not collected.value_of("referer"):
-        collected.headers.append(("Referer", str(referrer)))
+    if referrer and referrer != "about:client" and not draft.value_of("referer"):
+        draft.headers.append(("Referer", str(referrer)))
     if body is not None and not isinstance(body, str):
         raise NotUnderstood("The body of fetch is no text. Write it as a text or JSON.stringify.")
-    collected.body = body or ""
-    if collected.body and not collected.value_of("content-type"):
-        collected.headers.append(("Content-Type", "text/plain;charset=UTF-8"))
-    return collected
+    draft.body = body or ""
+    if draft.body and not draft.value_of("content-type"):
+        draft.headers.append(("Content-Type", "text/plain;charset=UTF-8"))
+    return draft
 
 
 class _LiteralReader:

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from campaigns.domain.pasted.reader import read_pasted
+from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.typed_request import NotUnderstood
 
-# Each row: what is pasted, the request ("METHOD address" and headers), its body, the note.
+# Each row: what is paste, the request ("METHOD address" and headers), its body, the note.
 CHROME_BASH = r"""curl 'https://shop.example/api/cart?x=1&y=2' \
   -H 'accept: */*' \
   -H 'accept-language: en-US,en;q=0.9' \
@@ -273,24 +273,24 @@ ROWS = [
 def test_it_is_sent_as_it_was_copied_and_the_note_says_what_is_not(text, line, headers, body, note):
     if line is None:
         with pytest.raises(NotUnderstood, match=note):
-            read_pasted(text)
+            read_paste(text)
         return
-    pasted = read_pasted(text)
-    (request,) = pasted.requests
+    paste = read_paste(text)
+    (request,) = paste.requests
     assert f"{request.method} {request.address}" == line
     assert [f"{name}: {value}" for name, value in request.headers] == headers
     step = request.step
     assert next(filter(None, (step.get("form"), step.get("multipart"), step["body"])), "") == body
-    assert pasted.note == note
+    assert paste.note == note
     assert Plan.from_json({"steps": [step], "load": {"model": "sequential", "requests": 1}})
 
 
 def test_a_version_an_address_and_credentials_are_kept_apart():
     text = "curl -k --http2 --resolve shop.example:443:10.0.0.5 -u ann:s3 https://shop.example/"
-    (request,) = read_pasted(text).requests
+    (request,) = read_paste(text).requests
     assert (request.http_version, request.pinned, request.is_insecure) == ("2", "10.0.0.5", True)
     assert (request.auth, request.secret) == ({"kind": "basic", "user": "ann"}, "s3")
-    (bearer,) = read_pasted("https -A bearer -a tok shop.example/").requests
+    (bearer,) = read_paste("https -A bearer -a tok shop.example/").requests
     assert (bearer.auth["kind"], bearer.secret) == ("bearer", "tok")
 
 
@@ -300,9 +300,9 @@ def test_several_commands_are_several_requests():
     chained = "curl http://a/1 --next -X POST http://a/2 --next http://a/3"
     fetches = "fetch('http://a/1');\nfetch('http://a/2', {method: 'POST'});fetch('http://a/3')"
     for text in (bash, cmd, chained, fetches):
-        pasted = read_pasted(text)
-        lines = [f"{each.method} {each.path}" for each in pasted.requests]
-        assert (lines, pasted.note) == (["GET /1", "POST /2", "GET /3"], "")
+        paste = read_paste(text)
+        lines = [f"{each.method} {each.path}" for each in paste.requests]
+        assert (lines, paste.note) == (["GET /1", "POST /2", "GET /3"], "")
 
 
 HAR = {
@@ -343,14 +343,14 @@ HAR = {
 
 
 def test_the_entries_of_a_har_file_are_requests():
-    pasted = read_pasted(json.dumps(HAR))
-    first, login, ads = pasted.requests
+    paste = read_paste(json.dumps(HAR))
+    first, login, ads = paste.requests
     assert first.headers == (("accept", "text/html"), ("accept-encoding", "gzip, br"))
     assert first.http_version == "2"
     assert (login.method, login.form) == ("POST", (("user", "ann"),))
     assert ads.host == "ads.example"
     note = "Left out: the header Connection, 1 entries that are not of http or https."
-    assert pasted.note == note
+    assert paste.note == note
 
 
 ITEM = {"$ref": "#/components/schemas/Item"}
@@ -396,7 +396,7 @@ OPENAPI = {
 
 
 def test_the_operations_of_an_openapi_document_are_requests_with_examples():
-    read, delete, create = read_pasted(json.dumps(OPENAPI)).requests
+    read, delete, create = read_paste(json.dumps(OPENAPI)).requests
     assert read.address == "https://eu.shop.example/v1/items/1?lang=en"
     assert read.headers == (("X-Key", "k"),)
     assert (delete.method, delete.path) == ("DELETE", "/v1/items/1")
@@ -422,7 +422,7 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
             }
         },
     }
-    (login,) = read_pasted(json.dumps(document)).requests
+    (login,) = read_paste(json.dumps(document)).requests
     assert login.address == "http://shop.example:8080/v2/login"
     assert login.form == (("user", "string"),)
 
@@ -430,4 +430,4 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
 @pytest.mark.parametrize("text", ["curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000])
 def test_hostile_text_is_refused_soon(text):
     with pytest.raises(NotUnderstood):
-        read_pasted(text)
+        read_paste(text)

@@ -5,8 +5,8 @@ import re
 from typing import Any
 from urllib.parse import quote_plus
 
-from campaigns.domain.pasted.collected import Collected, LeftOut
-from campaigns.domain.pasted.shells import read_command
+from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.paste.shells import read_command
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
 BEGINS = re.compile(r"https?\s+(?!$)")
@@ -30,11 +30,11 @@ _KINDS = {
 }
 
 
-def read_httpie(text: str, left_out: LeftOut) -> list[TypedRequest]:
+def read_httpie(text: str, omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
     command = read_command(text)
     if command.rest:
-        left_out.other(f"what follows the command ({shortened(command.rest)})")
+        omissions.other(f"what follows the command ({shortened(command.rest)})")
     words, options, kind = [], {"scheme": command.words[0]}, "json"
     rest = iter(command.words[1:])
     for word in rest:
@@ -48,18 +48,18 @@ def read_httpie(text: str, left_out: LeftOut) -> list[TypedRequest]:
             if name in _FOLLOWED:
                 options[name] = value
             else:
-                left_out.option(name)
+                omissions.option(name)
         elif word in {"--follow", "-F", "--check-status", "--stream", "-S", "--offline", "--all"}:
-            left_out.option(word)
+            omissions.option(word)
         elif word.startswith("--") or _PRINTED.fullmatch(word):
             continue  # what it prints
         else:
             words.append(word)
-    return [_request(words, options, kind, left_out)]
+    return [_request(words, options, kind, omissions)]
 
 
 def _request(
-    words: list[str], options: dict[str, str], kind: str, left_out: LeftOut
+    words: list[str], options: dict[str, str], kind: str, omissions: Omissions
 ) -> TypedRequest:
     method = ""
     if len(words) > 1 and _METHOD.fullmatch(words[0]) and not _ITEM.fullmatch(words[1]):
@@ -69,23 +69,23 @@ def _request(
     if not words:
         raise NotUnderstood("The command has no address. Add it, as in http shop.example.")
     scheme = options.get("--default-scheme", options["scheme"])
-    collected = Collected(_url(words[0], scheme), method=method)
+    draft = RequestDraft(_url(words[0], scheme), method=method)
     data: dict[str, Any] = {}
-    query = [_take(collected, item, data) for item in words[1:]]
+    query = [_take(draft, item, data) for item in words[1:]]
     for each in filter(None, query):
-        collected.url += f"{'&' if '?' in collected.url else '?'}{each}"
-    _write_data(collected, data, kind)
+        draft.url += f"{'&' if '?' in draft.url else '?'}{each}"
+    _write_data(draft, data, kind)
     if raw := options.get("--raw"):
-        collected.body = raw
-        collected.headers.insert(0, ("Content-Type", "application/json"))
+        draft.body = raw
+        draft.headers.insert(0, ("Content-Type", "application/json"))
     auth = options.get("--auth") or options.get("-a")
     auth_kind = options.get("--auth-type") or options.get("-A") or "basic"
     if auth and auth_kind not in {"basic", "bearer"}:
         raise NotUnderstood(f"Credentials of the kind {auth_kind} cannot be sent.")
     if auth:
-        setattr(collected, "bearer" if auth_kind == "bearer" else "user", auth)
-    collected.is_insecure = options.get("--verify", "").lower() in {"no", "false"}
-    return collected.request(left_out)
+        setattr(draft, "bearer" if auth_kind == "bearer" else "user", auth)
+    draft.is_insecure = options.get("--verify", "").lower() in {"no", "false"}
+    return draft.request(omissions)
 
 
 def _url(text: str, scheme: str) -> str:
@@ -97,7 +97,7 @@ def _url(text: str, scheme: str) -> str:
     return f"{scheme}://{text}"
 
 
-def _take(collected: Collected, item: str, data: dict[str, Any]) -> str:
+def _take(draft: RequestDraft, item: str, data: dict[str, Any]) -> str:
     """A header or a field; what it adds to the address, or ""."""
     match = _ITEM.fullmatch(item)
     if match is None:
@@ -107,7 +107,7 @@ def _take(collected: Collected, item: str, data: dict[str, Any]) -> str:
         raise NotUnderstood(f"{shortened(item)}: files on your machine cannot be read.")
     if sign == ":":
         if value:
-            collected.headers.append((name, value))
+            draft.headers.append((name, value))
         return ""
     if sign == "==":
         return f"{quote_plus(name)}={quote_plus(value)}"
@@ -123,7 +123,7 @@ def _take(collected: Collected, item: str, data: dict[str, Any]) -> str:
     return ""
 
 
-def _write_data(collected: Collected, data: dict[str, Any], kind: str) -> None:
+def _write_data(draft: RequestDraft, data: dict[str, Any], kind: str) -> None:
     if not data:
         return
     pairs = [
@@ -131,14 +131,14 @@ def _write_data(collected: Collected, data: dict[str, Any], kind: str) -> None:
         for name, value in data.items()
     ]
     if kind == "form":
-        collected.form = pairs
+        draft.form = pairs
     elif kind == "multipart":
-        collected.multipart = [{"name": name, "value": value} for name, value in pairs]
+        draft.multipart = [{"name": name, "value": value} for name, value in pairs]
     else:
-        collected.body = json.dumps(data, ensure_ascii=False)
+        draft.body = json.dumps(data, ensure_ascii=False)
         for header, value in (
             ("Accept", "application/json, */*;q=0.5"),
             ("Content-Type", "application/json"),
         ):
-            if not collected.value_of(header.lower()):
-                collected.headers.insert(0, (header, value))
+            if not draft.value_of(header.lower()):
+                draft.headers.insert(0, (header, value))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain.pasted import httpie, javascript, powershell, raw_http
-from campaigns.domain.pasted.collected import LeftOut
-from campaigns.domain.pasted.curl import read_curl
-from campaigns.domain.pasted.har import read_har
-from campaigns.domain.pasted.openapi import read_openapi
+from campaigns.domain.paste import httpie, javascript, powershell, raw_http
+from campaigns.domain.paste.curl import read_curl
+from campaigns.domain.paste.draft import Omissions
+from campaigns.domain.paste.har import read_har
+from campaigns.domain.paste.openapi import read_openapi
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address
 
 MAX_COMMAND, MAX_DOCUMENT = 1_000_000, 4_000_000  # characters
@@ -19,7 +19,7 @@ MAX_REQUESTS = 2000
 _PROMPT = re.compile(r"(?:[$%#>]|PS [^>\n]*>|[A-Z]:\\[^>\n]*>)\s+")
 _YAML = re.compile(r"(?:---\s*\n|#[^\n]*\n|\s*\n)*(?:openapi|swagger)\s*:", re.I)
 _CURL = re.compile(r"curl(?:\.exe)?(?=\s|$)")
-Reader = Callable[[str, LeftOut], list[TypedRequest]]
+Reader = Callable[[str, Omissions], list[TypedRequest]]
 _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (powershell.BEGINS, powershell.read_powershell),
     (_CURL, read_curl),
@@ -30,37 +30,37 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pasted:
+class Paste:
     """`note` says what is left out, in one sentence; "" if nothing is."""
 
     requests: tuple[TypedRequest, ...]
     note: str = ""
 
 
-def read_pasted(text: str) -> Pasted:
+def read_paste(text: str) -> Paste:
     """Raises NotUnderstood with what to change."""
     text = text.lstrip("\ufeff").strip()
     if prompt := _PROMPT.match(text):
         text = text[prompt.end() :]
-    left_out = LeftOut()
+    omissions = Omissions()
     if text.startswith("{") or _YAML.match(text):
-        requests = _of_document(_parsed(text), left_out)
+        requests = _read_document(_parsed(text), omissions)
     else:
         read = next((read for begins, read in _READERS if begins.match(text)), None)
         if read is not None and len(text) > MAX_COMMAND:
             raise _too_long(text, MAX_COMMAND)
-        requests = read(text, left_out) if read else [read_address(text)]
+        requests = read(text, omissions) if read else [read_address(text)]
     if len(requests) > MAX_REQUESTS:
         raise NotUnderstood(f"This has {len(requests):,} requests; at most {MAX_REQUESTS:,}.")
-    return Pasted(tuple(requests), left_out.note)
+    return Paste(tuple(requests), omissions.note)
 
 
 def read_typed(text: str) -> TypedRequest:
     """The only request of what was typed. Raises NotUnderstood."""
-    pasted = read_pasted(text)
-    if len(pasted.requests) > 1:
-        raise NotUnderstood(f"This has {len(pasted.requests):,} requests. Leave one.")
-    return pasted.requests[0]
+    paste = read_paste(text)
+    if len(paste.requests) > 1:
+        raise NotUnderstood(f"This has {len(paste.requests):,} requests. Leave one.")
+    return paste.requests[0]
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def _parsed(text: str) -> dict[str, Any]:
     is_json = text.startswith("{")
     try:
         if not is_json:
-            from campaigns.domain.pasted.yaml_document import read_yaml  # loads libyaml
+            from campaigns.domain.paste.yaml_document import read_yaml  # loads libyaml
         document = json.loads(text) if is_json else read_yaml(text)
     except (ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "YAML"
@@ -79,11 +79,11 @@ def _parsed(text: str) -> dict[str, Any]:
     return document
 
 
-def _of_document(document: dict[str, Any], left_out: LeftOut) -> list[TypedRequest]:
+def _read_document(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
     if isinstance(document.get("log"), dict):
-        return read_har(document, left_out)
+        return read_har(document, omissions)
     if "openapi" in document or "swagger" in document:
-        return read_openapi(document, left_out)
+        return read_openapi(document, omissions)
     raise NotUnderstood("This is neither a HAR file nor an OpenAPI document.")
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from typing import Any
 
-from campaigns.domain.pasted.collected import Collected, LeftOut
+from campaigns.domain.paste.draft import Omissions, RequestDraft
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
 
 _VERSIONS = {"http/2": "2", "http/2.0": "2", "h2": "2", "http/1.0": "1.0"}
 
 
-def read_har(data: dict[str, Any], left_out: LeftOut) -> list[TypedRequest]:
+def read_har(data: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
     """The requests of its entries in their order. Raises NotUnderstood."""
     entries = (data.get("log") or {}).get("entries")
     if not isinstance(entries, list) or not entries:
@@ -22,16 +22,16 @@ def read_har(data: dict[str, Any], left_out: LeftOut) -> list[TypedRequest]:
         if not str(request.get("url", "")).startswith(("http://", "https://")):
             n_others += 1  # data:, blob:, ws:, chrome-extension:
             continue
-        requests.append(_collected(request).request(left_out))
+        requests.append(_draft(request).request(omissions))
     if n_others:
-        left_out.other(f"{n_others} entries that are not of http or https")
+        omissions.other(f"{n_others} entries that are not of http or https")
     if not requests:
         raise NotUnderstood("This HAR file has no request of http or https.")
     return requests
 
 
-def _collected(request: dict[str, Any]) -> Collected:
-    collected = Collected(
+def _draft(request: dict[str, Any]) -> RequestDraft:
+    draft = RequestDraft(
         str(request["url"]),
         method=str(request.get("method") or "GET"),
         headers=_pairs(request.get("headers")),
@@ -39,22 +39,22 @@ def _collected(request: dict[str, Any]) -> Collected:
     )
     posted = request.get("postData")
     if isinstance(posted, dict):
-        _write_body(collected, posted)
-    return collected
+        _write_body(draft, posted)
+    return draft
 
 
-def _write_body(collected: Collected, posted: dict[str, Any]) -> None:
+def _write_body(draft: RequestDraft, posted: dict[str, Any]) -> None:
     kind, text, params = str(posted.get("mimeType", "")), posted.get("text"), posted.get("params")
-    if kind and not collected.value_of("content-type"):
-        collected.headers.append(("Content-Type", kind))
+    if kind and not draft.value_of("content-type"):
+        draft.headers.append(("Content-Type", kind))
     if posted.get("encoding") == "base64" and isinstance(text, str):
-        collected.body_file = text
+        draft.body_file = text
     elif isinstance(text, str) and text:
-        collected.body = text
+        draft.body = text
     elif params and kind.startswith("multipart/form-data"):
-        collected.multipart = [{"name": name, "value": value} for name, value in _pairs(params)]
+        draft.multipart = [{"name": name, "value": value} for name, value in _pairs(params)]
     elif params:
-        collected.form = [[name, value] for name, value in _pairs(params)]
+        draft.form = [[name, value] for name, value in _pairs(params)]
 
 
 def _pairs(rows: Any) -> list[tuple[str, str]]:

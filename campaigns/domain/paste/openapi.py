@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from campaigns.domain.pasted.collected import Collected, LeftOut
+from campaigns.domain.paste.draft import Omissions, RequestDraft
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
 
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "query")
@@ -21,12 +21,12 @@ _OF_FORMATS = {
 _OF_TYPES = {"integer": 1, "number": 1, "boolean": True, "string": "string", "null": None}
 
 
-def read_openapi(document: dict[str, Any], left_out: LeftOut) -> list[TypedRequest]:
+def read_openapi(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
     base = _base_url(document)
     paths = document.get("paths")
     requests = [
-        _collected(document, base, path, method, operation).request(left_out)
+        _draft(document, base, path, method, operation).request(omissions)
         for path, method, operation in _operations(paths if isinstance(paths, dict) else {})
     ]
     if not requests:
@@ -64,10 +64,10 @@ def _base_url(document: dict[str, Any]) -> str:
     )
 
 
-def _collected(
+def _draft(
     document: Mapping[str, Any], base: str, path: str, method: str, operation: dict[str, Any]
-) -> Collected:
-    collected, query, form = Collected(method=method.upper()), [], []
+) -> RequestDraft:
+    draft, query, form = RequestDraft(method=method.upper()), [], []
     for given in operation["parameters"]:
         parameter = _resolved(document, given)
         name, place = str(parameter.get("name", "")), parameter.get("in")
@@ -77,18 +77,18 @@ def _collected(
         elif place == "query" and is_needed:
             query.append((name, _text(_sample(document, parameter))))
         elif place == "header" and is_needed:
-            collected.headers.append((name, _text(_sample(document, parameter))))
+            draft.headers.append((name, _text(_sample(document, parameter))))
         elif place == "formData" and is_needed:
             form.append([name, _text(_sample(document, parameter))])
         elif place == "body":
-            _write_json(collected, _sample(document, parameter.get("schema") or {}))
-    collected.form = form
-    collected.url = base + path + (f"?{urlencode(query)}" if query else "")
-    _write_body(document, collected, _resolved(document, operation.get("requestBody") or {}))
-    return collected
+            _write_json(draft, _sample(document, parameter.get("schema") or {}))
+    draft.form = form
+    draft.url = base + path + (f"?{urlencode(query)}" if query else "")
+    _write_body(document, draft, _resolved(document, operation.get("requestBody") or {}))
+    return draft
 
 
-def _write_body(document: Mapping[str, Any], collected: Collected, body: dict[str, Any]) -> None:
+def _write_body(document: Mapping[str, Any], draft: RequestDraft, body: dict[str, Any]) -> None:
     content = body.get("content")
     if not isinstance(content, dict) or not content:
         return
@@ -96,20 +96,20 @@ def _write_body(document: Mapping[str, Any], collected: Collected, body: dict[st
     kind, media = kinds[0], content[kinds[0]]
     sample = _sample(document, media if isinstance(media, dict) else {})
     if "json" in kind:
-        _write_json(collected, sample, kind)
+        _write_json(draft, sample, kind)
     elif kind == "application/x-www-form-urlencoded" and isinstance(sample, dict):
-        collected.form = [[name, _text(value)] for name, value in sample.items()]
+        draft.form = [[name, _text(value)] for name, value in sample.items()]
     elif kind == "multipart/form-data" and isinstance(sample, dict):
         pairs = sample.items()
-        collected.multipart = [{"name": name, "value": _text(value)} for name, value in pairs]
+        draft.multipart = [{"name": name, "value": _text(value)} for name, value in pairs]
     else:
-        collected.body = _text(sample)
-        collected.headers.append(("Content-Type", kind))
+        draft.body = _text(sample)
+        draft.headers.append(("Content-Type", kind))
 
 
-def _write_json(collected: Collected, sample: Any, kind: str = "application/json") -> None:
-    collected.body = json.dumps(sample, ensure_ascii=False)
-    collected.headers.append(("Content-Type", kind))
+def _write_json(draft: RequestDraft, sample: Any, kind: str = "application/json") -> None:
+    draft.body = json.dumps(sample, ensure_ascii=False)
+    draft.headers.append(("Content-Type", kind))
 
 
 def _text(value: Any) -> str:
@@ -156,10 +156,10 @@ def _sample(document: Mapping[str, Any], given: Any, deep: int = 0) -> Any:
     for name in ("oneOf", "anyOf"):
         if isinstance(schema.get(name), list) and schema[name]:
             return _sample(document, schema[name][0], deep + 1)
-    return _of_type(document, schema, deep)
+    return _sample_by_type(document, schema, deep)
 
 
-def _of_type(document: Mapping[str, Any], schema: dict[str, Any], deep: int) -> Any:
+def _sample_by_type(document: Mapping[str, Any], schema: dict[str, Any], deep: int) -> Any:
     kind = schema.get("type")
     kind = (
         next((each for each in kind if each != "null"), "null") if isinstance(kind, list) else kind

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from itertools import chain
 from urllib.parse import quote_plus
 
-from campaigns.domain.pasted.collected import Collected, LeftOut
-from campaigns.domain.pasted.shells import read_command
+from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.paste.shells import read_command
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
@@ -72,10 +72,10 @@ _FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
 
 class _Options:
-    """Those of one request, as they are collected; data and headers in their order."""
+    """Those of one request, as they are draft; data and headers in their order."""
 
     def __init__(self) -> None:
-        self.collected = Collected()
+        self.draft = RequestDraft()
         self.urls: list[str] = []
         self.data: list[str] = []
         self.query: list[str] = []
@@ -83,7 +83,7 @@ class _Options:
         self.pins: list[tuple[str, str, str]] = []
 
 
-def read_curl(text: str, left_out: LeftOut) -> list[TypedRequest]:
+def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
     """The requests of one curl command or of several. Raises NotUnderstood."""
     requests: list[TypedRequest] = []
     while text:
@@ -91,67 +91,67 @@ def read_curl(text: str, left_out: LeftOut) -> list[TypedRequest]:
         words = [word for word in command.words if word not in {"$", ">"}]
         if not words or words[0] not in {"curl", "curl.exe"}:
             break
-        requests += _requests_of(words[1:], left_out)
+        requests += _requests_of(words[1:], omissions)
         text = command.rest.lstrip(";&\r\n \t")
         if command.rest and not text.startswith("curl"):
             what = "pipe" if command.rest.startswith("|") else "command"
-            left_out.other(f"what follows the {what} ({shortened(command.rest)})")
+            omissions.other(f"what follows the {what} ({shortened(command.rest)})")
             break
     return requests
 
 
-def _requests_of(words: list[str], left_out: LeftOut) -> Iterator[TypedRequest]:
+def _requests_of(words: list[str], omissions: Omissions) -> Iterator[TypedRequest]:
     options = _Options()
-    for name, value in chain(_options(words, left_out), [("next", "")]):
+    for name, value in chain(_options(words, omissions), [("next", "")]):
         if name != "next":
-            _take(options, name, value, left_out)
+            _take(options, name, value, omissions)
             continue
         if not options.urls:
             raise NotUnderstood(
                 "The curl command has no address. Add it, as in curl https://shop/."
             )
         for url in options.urls:
-            yield _request(options, url, left_out)
+            yield _request(options, url, omissions)
         options = _Options()
 
 
-def _request(options: _Options, url: str, left_out: LeftOut) -> TypedRequest:
-    collected, data = options.collected, "&".join(options.data)
-    headers = list(collected.headers)
+def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
+    draft, data = options.draft, "&".join(options.data)
+    headers = list(draft.headers)
     query = [*options.query, *([data] if data and "get" in options.switches else [])]
     for each in query:
         url = url.partition("#")[0]
         url = f"{url}{'&' if '?' in url else '?'}{each}"
     body = "" if "get" in options.switches else data
-    if body and not collected.value_of("content-type"):
+    if body and not draft.value_of("content-type"):
         headers.append(_FORM)
     usual = "HEAD" if "head" in options.switches else "POST" if options.data else ""
-    made = Collected(
+    made = RequestDraft(
         url=url,
-        method=collected.method or ("GET" if "get" in options.switches else usual),
+        method=draft.method or ("GET" if "get" in options.switches else usual),
         headers=headers,
         body=body,
-        multipart=collected.multipart,
-        user=collected.user,
-        bearer=collected.bearer,
+        multipart=draft.multipart,
+        user=draft.user,
+        bearer=draft.bearer,
         is_insecure="insecure" in options.switches,
-        http_version=collected.http_version,
+        http_version=draft.http_version,
     )
-    request = made.request(left_out)
+    request = made.request(omissions)
     for host, port, address in options.pins:
         if host in {request.host, "*"} and port == str(request.port):
             made.pinned = address
-    return made.request(left_out) if made.pinned else request
+    return made.request(omissions) if made.pinned else request
 
 
-def _options(words: list[str], left_out: LeftOut) -> Iterator[tuple[str, str]]:
+def _options(words: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
     """(long name, value or "") of each option that counts; an address is the option url."""
     rest = iter(words)
     for word in rest:
         if word.startswith("--") and len(word) > 2:
             name, equals, given = word[2:].partition("=")
             if name in _TOLD_WITH_VALUE:
-                left_out.option(f"--{name}")
+                omissions.option(f"--{name}")
                 if not equals:
                     next(rest, None)
             elif equals and name in _WITH_VALUE:
@@ -163,7 +163,7 @@ def _options(words: list[str], left_out: LeftOut) -> Iterator[tuple[str, str]]:
             for at, letter in enumerate(word[1:], 1):
                 name = _SHORT.get(letter, f"-{letter}")
                 if name in _TOLD_WITH_VALUE:
-                    left_out.option(f"-{letter}")
+                    omissions.option(f"-{letter}")
                     if not word[at + 1 :]:
                         next(rest, None)
                     break
@@ -182,39 +182,39 @@ def _value(rest: Iterator[str], word: str) -> str:
     return value
 
 
-def _take(options: _Options, name: str, value: str, left_out: LeftOut) -> None:
-    collected = options.collected
+def _take(options: _Options, name: str, value: str, omissions: Omissions) -> None:
+    draft = options.draft
     match name:
         case "url":
             options.urls.append(value)
         case "request":
-            collected.method = value
+            draft.method = value
         case "header":
-            collected.headers += _header(value)
+            draft.headers += _header(value)
         case "user-agent":
-            collected.headers.append(("User-Agent", value))
+            draft.headers.append(("User-Agent", value))
         case "referer":
-            collected.headers.append(("Referer", value.removesuffix(";auto")))
+            draft.headers.append(("Referer", value.removesuffix(";auto")))
         case "range":
-            collected.headers.append(("Range", f"bytes={value}"))
+            draft.headers.append(("Range", f"bytes={value}"))
         case "cookie":
             if "=" not in value:
                 raise NotUnderstood(
                     "-b reads a file here. Write the cookies, as in -b 'name=value'."
                 )
-            collected.headers.append(("Cookie", value))
+            draft.headers.append(("Cookie", value))
         case "user":
-            collected.user = value
+            draft.user = value
         case "oauth2-bearer":
-            collected.bearer = value
+            draft.bearer = value
         case "json":
             options.data.append(_inline(value))
             for each, kind in (
                 ("Content-Type", "application/json"),
                 ("Accept", "application/json"),
             ):
-                if not collected.value_of(each.lower()):
-                    collected.headers.append((each, kind))
+                if not draft.value_of(each.lower()):
+                    draft.headers.append((each, kind))
         case "data" | "data-ascii" | "data-binary":
             options.data.append(_inline(value))
         case "data-raw":
@@ -224,18 +224,18 @@ def _take(options: _Options, name: str, value: str, left_out: LeftOut) -> None:
         case "url-query":
             options.query.append(value[1:] if value.startswith("+") else _encoded(value))
         case "form" | "form-string":
-            collected.multipart.append(_field(value, is_text=name == "form-string"))
+            draft.multipart.append(_field(value, is_text=name == "form-string"))
         case "resolve":
             options.pins.append(_pin(value))
         case "compressed":
-            if not collected.value_of("accept-encoding"):
-                collected.headers.insert(0, ("Accept-Encoding", "gzip, deflate"))
+            if not draft.value_of("accept-encoding"):
+                draft.headers.insert(0, ("Accept-Encoding", "gzip, deflate"))
         case _ if name in _VERSIONS:
-            collected.http_version = _VERSIONS[name]
+            draft.http_version = _VERSIONS[name]
         case _ if name in _SWITCHES:
             options.switches.add(name)
         case _ if name in _TOLD:
-            left_out.option(f"--{name}")
+            omissions.option(f"--{name}")
         case _ if name not in _SILENT:
             raise NotUnderstood(_why_not(name))
 

@@ -9,11 +9,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.pasted.reader import Pasted, read_pasted
+from campaigns.domain.paste.reader import Paste, read_paste
 from campaigns.domain.plan.step import MAX_STEPS
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
 from campaigns.models import Project
-from campaigns.services.typed_targets import plan_of_requests
+from campaigns.services.typed_targets import plan_from_requests
 from campaigns.views.access import actor_of, project_to_edit, signed_in_form
 from campaigns.views.transfer import takes_bytes
 
@@ -27,7 +27,7 @@ class OriginChoice:
     is_first: bool
 
 
-@takes_bytes(settings.MOST_PASTED_BYTES)
+@takes_bytes(settings.MOST_PASTE_BYTES)
 @signed_in_form
 def plan_paste(request: HttpRequest, project: int) -> HttpResponse:
     found = project_to_edit(actor_of(request), project)
@@ -36,33 +36,33 @@ def plan_paste(request: HttpRequest, project: int) -> HttpResponse:
     upload = request.FILES.get("file")
     text = upload.read().decode("utf-8", "replace") if upload else request.POST.get("what", "")
     try:
-        pasted = read_pasted(text)
+        paste = read_paste(text)
     except NotUnderstood as fault:
         return _page(request, found, text=text, fault=str(fault), status=422)
     chosen = {int(each) for each in request.POST.getlist("chosen") if each.isdecimal()}
-    if len(pasted.requests) > 1 and "choose" not in request.POST:
-        return choice_page(request, found, text, pasted)
-    numbered = enumerate(pasted.requests)
-    requests = [each for number, each in numbered if number in chosen or len(pasted.requests) == 1]
+    if len(paste.requests) > 1 and "choose" not in request.POST:
+        return choice_page(request, found, text, paste)
+    numbered = enumerate(paste.requests)
+    requests = [each for number, each in numbered if number in chosen or len(paste.requests) == 1]
     try:
-        version = plan_of_requests(by=actor_of(request), project=found, requests=requests)
+        version = plan_from_requests(by=actor_of(request), project=found, requests=requests)
     except (InvalidFields, Refused) as fault:
         told = " ".join(dict.fromkeys(getattr(fault, "errors", {"": str(fault)}).values()))
-        return choice_page(request, found, text, pasted, fault=told, chosen=chosen, status=422)
-    messages.success(request, f"{version.plan.name} created. {pasted.note}".strip())
+        return choice_page(request, found, text, paste, fault=told, chosen=chosen, status=422)
+    messages.success(request, f"{version.plan.name} created. {paste.note}".strip())
     return redirect("plan-edit", plan=version.plan_id)
 
 
 def choice_page(
-    request: HttpRequest, project: Project, text: str, pasted: Pasted, **more
+    request: HttpRequest, project: Project, text: str, paste: Paste, **more
 ) -> HttpResponse:
     """Which of several requests become steps; those of third parties are not ticked."""
-    origins = _origins(pasted.requests)
+    origins = _origins(paste.requests)
     first = [number for each in origins if each.is_first for number, _ in each.requests]
     chosen = more.pop("chosen", None)
     ticked = set(first[:MAX_STEPS]) if chosen is None else chosen
     return _page(
-        request, project, text=text, note=pasted.note, origins=origins, ticked=ticked, **more
+        request, project, text=text, note=paste.note, origins=origins, ticked=ticked, **more
     )
 
 

@@ -43,12 +43,12 @@ def read_command(text: str) -> ShellCommand:
     if "\x00" in text:
         raise NotUnderstood("The command contains a character that cannot be sent (NUL).")
     if _LOOKS_LIKE_CMD.search(text):
-        return _of_cmd(text)
+        return _split_cmd(text)
     if re.search(r"`\r?\n", text):
-        return _of_powershell(text)
+        return _split_powershell(text)
     if "'" not in text and re.search(r'[^\s=]""|""[^\s]', text):
-        return ShellCommand(argv_of_windows(_LINE_END.sub(" ", text)))
-    return _of_bash(text)
+        return ShellCommand(split_windows(_LINE_END.sub(" ", text)))
+    return _split_bash(text)
 
 
 class _Words:
@@ -82,7 +82,7 @@ class _Words:
         return ShellCommand(self.words, rest.strip())
 
 
-def _of_bash(text: str) -> ShellCommand:
+def _split_bash(text: str) -> ShellCommand:
     words = _Words()
     at, size = 0, len(text)
     while at < size:
@@ -151,7 +151,7 @@ def _kept_sign(match: re.Match[str]) -> str:
     return "" if match[1].endswith("\n") else match[1]
 
 
-def _of_cmd(text: str) -> ShellCommand:
+def _split_cmd(text: str) -> ShellCommand:
     """cmd takes its carets away first; the program then splits its own command line. Within plain
     quotation marks cmd would leave them, but browsers have written them there too.
     """
@@ -168,16 +168,16 @@ def _of_cmd(text: str) -> ShellCommand:
             at = (again or joined).end() if joined else at + 2
             is_begun = True
         elif not is_quoted and (ch in "&|<>" or (ch in "\r\n" and is_begun)):
-            return ShellCommand(argv_of_windows("".join(line)), text[at:].strip())
+            return ShellCommand(split_windows("".join(line)), text[at:].strip())
         else:
             is_quoted ^= ch == '"'
             is_begun = is_begun or not ch.isspace()
             line.append(ch)
             at += 1
-    return ShellCommand(argv_of_windows("".join(line)))
+    return ShellCommand(split_windows("".join(line)))
 
 
-def argv_of_windows(line: str) -> list[str]:
+def split_windows(line: str) -> list[str]:
     """A command line as programs on Windows split it. Raises NotUnderstood."""
     words = _Words()
     is_quoted = False
@@ -212,7 +212,7 @@ def argv_of_windows(line: str) -> list[str]:
     return words.command().words
 
 
-def _of_powershell(text: str) -> ShellCommand:
+def _split_powershell(text: str) -> ShellCommand:
     """curl.exe with lines that end in a backtick."""
     words = _Words()
     at, size = 0, len(text)

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from campaigns.models import PlanSecret, PlanVersion, Probe, Target
-from tests.domain.pasted.test_dialects import CHROME_CMD, HAR
+from tests.domain.paste.test_dialects import CHROME_CMD, HAR
 from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db

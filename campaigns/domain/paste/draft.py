@@ -21,7 +21,7 @@ _HOP_BY_HOP = (RESERVED_HEADERS - {"content-length"}) | {
 }
 
 
-class LeftOut:
+class Omissions:
     """What a paste says and a plan does not: told in one note."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ def _named(noun: str, names: list[str]) -> str:
 
 
 @dataclass
-class Collected:
+class RequestDraft:
     """`form` and `multipart` as a step has them. `pinned`: what the host is pinned to."""
 
     url: str = ""
@@ -81,7 +81,7 @@ class Collected:
         """A header's value, the last one's; "" without."""
         return next((v for n, v in reversed(self.headers) if n.lower() == name), "")
 
-    def request(self, left_out: LeftOut) -> TypedRequest:
+    def request(self, omissions: Omissions) -> TypedRequest:
         """Raises NotUnderstood."""
         request = read_address(self.url)
         try:
@@ -91,7 +91,7 @@ class Collected:
         request = replace(
             request,
             method=method,
-            headers=tuple(self._kept_headers(request, left_out)),
+            headers=tuple(self._kept_headers(request, omissions)),
             body=self.body,
             body_file=self.body_file,
             form=tuple((name, value) for name, value in self.form),
@@ -102,13 +102,13 @@ class Collected:
         )
         return self._signed(request)
 
-    def _kept_headers(self, request: TypedRequest, left_out: LeftOut) -> list[tuple[str, str]]:
+    def _kept_headers(self, request: TypedRequest, omissions: Omissions) -> list[tuple[str, str]]:
         kept: list[tuple[str, str]] = []
         own = {request.host, f"{request.host}:{request.port}"}
         for name, value in self.headers:
             lower = name.lower()
             if lower in _HOP_BY_HOP or lower.startswith("sec-websocket-"):
-                left_out.header(name)
+                omissions.header(name)
             elif lower == "accept-encoding":
                 # One alone is sent: the last, as with curl.
                 kept = [*(pair for pair in kept if pair[0].lower() != lower), (name, value)]

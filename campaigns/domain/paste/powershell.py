@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
-from campaigns.domain.pasted.collected import Collected, LeftOut
-from campaigns.domain.pasted.shells import powershell_string
+from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.paste.shells import powershell_string
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
 _CALL = re.compile(r"\b(?:Invoke-WebRequest|Invoke-RestMethod|iwr|irm|curl|wget)\b", re.I)
@@ -25,18 +25,18 @@ _SWITCHES = {
 _PSEUDO = {"authority", "method", "path", "scheme"}
 
 
-def read_powershell(text: str, left_out: LeftOut) -> list[TypedRequest]:
+def read_powershell(text: str, omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
     call = _CALL.search(text)
     if call is None:
         raise NotUnderstood("This PowerShell has no Invoke-WebRequest.")
-    collected = Collected(headers=_session_headers(text[: call.start()]))
+    draft = RequestDraft(headers=_session_headers(text[: call.start()]))
     reader = _ParameterReader(text, call.end())
     for name, value in reader.parameters():
-        _take(collected, name, value, left_out)
+        _take(draft, name, value, omissions)
     if rest := text[reader.at :].strip():
-        left_out.other(f"what follows the command ({shortened(rest)})")
-    return [collected.request(left_out)]
+        omissions.other(f"what follows the command ({shortened(rest)})")
+    return [draft.request(omissions)]
 
 
 def _session_headers(text: str) -> list[tuple[str, str]]:
@@ -51,25 +51,25 @@ def _session_headers(text: str) -> list[tuple[str, str]]:
     return [*headers, *([("Cookie", "; ".join(cookies))] if cookies else [])]
 
 
-def _take(collected: Collected, name: str, value: Any, left_out: LeftOut) -> None:
+def _take(draft: RequestDraft, name: str, value: Any, omissions: Omissions) -> None:
     match name.lower():
         case "uri":
-            collected.url = str(value)
+            draft.url = str(value)
         case "method" | "custommethod":
-            collected.method = str(value)
+            draft.method = str(value)
         case "headers" if isinstance(value, dict):
             pairs = ((key, str(each)) for key, each in value.items())
-            collected.headers += [pair for pair in pairs if pair[0].lower() not in _PSEUDO]
+            draft.headers += [pair for pair in pairs if pair[0].lower() not in _PSEUDO]
         case "contenttype":
-            collected.headers.append(("Content-Type", str(value)))
+            draft.headers.append(("Content-Type", str(value)))
         case "useragent":
-            collected.headers.append(("User-Agent", str(value)))
+            draft.headers.append(("User-Agent", str(value)))
         case "body" if isinstance(value, dict):
-            collected.form = [[key, str(each)] for key, each in value.items()]
+            draft.form = [[key, str(each)] for key, each in value.items()]
         case "body":
-            collected.body = str(value)
+            draft.body = str(value)
         case "skipcertificatecheck":
-            collected.is_insecure = True
+            draft.is_insecure = True
         case "usebasicparsing" | "websession" | "sessionvariable":
             pass
         case "infile" | "form" | "proxy" | "certificate" | "credential":
@@ -77,7 +77,7 @@ def _take(collected: Collected, name: str, value: Any, left_out: LeftOut) -> Non
                 f"-{name} cannot be followed. Leave it out if the request allows it."
             )
         case _:
-            left_out.option(f"-{name}")
+            omissions.option(f"-{name}")
 
 
 class _ParameterReader:
