@@ -82,6 +82,22 @@ class ExtractSerializer(fields.InputSerializer):
         return {**super().get_fields(), "from": source}
 
 
+class ReplyCheckSerializer(fields.InputSerializer):
+    """What a reply must have; else the request has failed."""
+
+    kind = serializers.ChoiceField(choices=list(CheckKind))
+    value = serializers.CharField(
+        max_length=MAX_PATTERN_LENGTH,
+        help_text="Statuses and classes such as 200 3xx, a text, a pattern, or a JSON path.",
+    )
+    absent = serializers.BooleanField(required=False, help_text="It must not be in the reply.")
+    equals = serializers.JSONField(
+        required=False,
+        allow_null=True,
+        help_text="The value that must be at the JSON path: a text, a number, true, false or null.",
+    )
+
+
 class GeneratorSerializer(fields.InputSerializer):
     """A value that is made for each request, under its name."""
 
@@ -107,22 +123,6 @@ class GeneratorSerializer(fields.InputSerializer):
     )
     clock = serializers.ChoiceField(
         choices=list(Clock), required=False, help_text="A time is s or ms since 1970, or ISO 8601."
-    )
-
-
-class ReplyCheckSerializer(fields.InputSerializer):
-    """What a reply must have; else the request has failed."""
-
-    kind = serializers.ChoiceField(choices=list(CheckKind))
-    value = serializers.CharField(
-        max_length=MAX_PATTERN_LENGTH,
-        help_text="Statuses and classes such as 200 3xx, a text, a pattern, or a JSON path.",
-    )
-    absent = serializers.BooleanField(required=False, help_text="It must not be in the reply.")
-    equals = serializers.JSONField(
-        required=False,
-        allow_null=True,
-        help_text="The value that must be at the JSON path: a text, a number, true, false or null.",
     )
 
 

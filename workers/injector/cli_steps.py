@@ -14,8 +14,7 @@ from workers.injector.cli_fields import add_field_options, given_fields, refuse_
 CHECK_EXAMPLE = "'1 text: Welcome' or '2 json: $.status = ok'"
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
 _HTTP_ONLY = (
-    *("method", "body", "form", "multipart", "step", "check", "extract", "expect"),
-    "think_time",
+    *("method", "body", "form", "multipart", "step", "check", "extract", "expect", "think_time"),
 )
 
 

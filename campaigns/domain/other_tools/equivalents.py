@@ -73,10 +73,10 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
             for text in (step.path, step.body, *(value for _, value in step.headers))
         ):
             raise _NoneExists("A single command cannot fill in variables. This needs a script.")
-        if any(step.has_more_body for step in plan.steps):
-            raise _NoneExists("A single command cannot send this body. This needs its files.")
         if any(step.checks for step in plan.steps):
             raise _NoneExists("It does not check replies as this plan does. This needs a script.")
+        if any(step.has_more_body for step in plan.steps):
+            raise _NoneExists("A single command cannot send this body. This needs its files.")
         if plan.auth.kind != AuthKind.NONE:
             raise _NoneExists("The credentials are secret, so they are not written into a command.")
         command, words = make(plan)

@@ -95,8 +95,8 @@ class Step:
             "headers": [list(pair) for pair in self.headers],
             "body": self.body,
             "extract": [each.to_json() for each in self.extract],
-            **self.more_body_json(),
             **({"checks": [each.to_json() for each in self.checks]} if self.checks else {}),
+            **self.more_body_json(),
         }
 
     def more_body_json(self) -> dict[str, Any]:
@@ -173,8 +173,9 @@ def read_step(reader: JsonReader) -> Step:
     if sum(bool(reader.data.get(name)) for name in BODIES) > 1:
         reader.fail("body", f"Write one of {', '.join(BODIES)}.")
     more = {"form": read_form(reader), "multipart": read_multipart(reader)}
-    more |= {"body_file": read_file(reader, "body_file"), "checks": read_checks(reader)}
-    return Step(label, method, path, read_headers(reader), body, read_extracts(reader), **more)
+    more["body_file"] = read_file(reader, "body_file")
+    headers, extracts = read_headers(reader), read_extracts(reader)
+    return Step(label, method, path, headers, body, extracts, read_checks(reader), **more)
 
 
 def path_fault(path: str) -> str | None:

@@ -94,10 +94,10 @@ def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
 
 
 def needed_values(variables: Variables, steps: Sequence[Step]) -> dict[str, int]:
-    """Of each value that a reply must give, because a step uses it and nothing else gives it: the
-    first step that does."""
-    given = {*variables.table[0], *(each.name for each in variables.generators)}
-    used = {name for step in steps for name in names_used(step)} - given
+    """Of each value that a reply must give, because a step uses it and nothing else has it: the
+    first step that gives it."""
+    made = {*variables.table[0], *(each.name for each in variables.generators)}
+    used = {name for step in steps for name in names_used(step)} - made
     givers: dict[str, int] = {}
     for index, step in enumerate(steps):
         for each in step.extract:

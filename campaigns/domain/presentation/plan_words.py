@@ -178,8 +178,8 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     burst = f"{session.burst_length:,} requests{alone}"
     names, rows = plan.variables.table
     taken = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
-    made = [each.line for each in plan.variables.generators]
     checks = [f"{step.label}: {each.line}" for step in plan.steps for each in step.checks]
+    made = [each.line for each in plan.variables.generators]
     table = (
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0006_endpoint_address'),
+        ('campaigns', '0005_endpoint_address'),
     ]
 
     operations = [

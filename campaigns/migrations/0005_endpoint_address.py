@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0005_runs_of_single_arms'),
+        ('campaigns', '0004_notes_of_machines'),
     ]
 
     operations = [
