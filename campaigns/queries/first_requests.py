@@ -279,7 +279,14 @@ class Tried:
         origin = (endpoint.scheme, endpoint.host, endpoint.port)
         insecure = endpoint.scheme == "https" and not endpoint.verify_tls
         auth = self.typed.request.get("auth", {})
-        return TypedRequest.of(origin, self.step, auth, is_insecure=insecure).text
+        return TypedRequest.of(
+            origin,
+            self.step,
+            auth,
+            is_insecure=insecure,
+            http_version=self.typed.request.get("http_version", ""),
+            pinned=endpoint.address,
+        ).text
 
     @property
     def is_finished(self) -> bool:
