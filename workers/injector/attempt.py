@@ -180,7 +180,7 @@ class Worker(Holder):
             request.remember(beginning, head)
         else:
             failure = (fault.kind, head.status, request.size_bytes, received)
-            failure += (False, "", reader.head_bytes, reader.body_bytes)
+            failure += (False, fault.detail, reader.head_bytes, reader.body_bytes)
             request.failures.append(Failure(marks[0], marks[1], end, *failure))
             request.recorder.examples.note_reply(request, fault, end, reader)
         self._reader = None

@@ -50,7 +50,7 @@ class Examples:
     def note_reply(self, request: Any, fault: Any, end: int, reader: Any) -> None:
         """A whole reply is a failure; only of an unexpected status does its status say which."""
         status = reader.head.status if fault.kind == Kind.STATUS_UNEXPECTED else 0
-        self.note(request, fault.kind, status, end, reader, fault.detail)
+        self.note(request, fault.kind, status, end, reader, fault.whole)
 
     def _keep(
         self, request: Any, kind: Kind, status: int, end: int, reader: Any, detail: str

@@ -158,8 +158,9 @@ class PipelineWorker(SessionWorker):
             if self._unanswered:
                 self.settle()
         else:
-            sizes = {"head_bytes": reader.head_bytes, "body_bytes": reader.body_bytes}
-            self._note_failure(this, fault.kind, times[1], head.status, received, **sizes)
+            more = {"head_bytes": reader.head_bytes, "body_bytes": reader.body_bytes}
+            more["detail"] = fault.detail
+            self._note_failure(this, fault.kind, times[1], head.status, received, **more)
             if not call.is_filled_in:
                 # Of others the values of this very call, to be hidden, are no longer known.
                 call.recorder.examples.note_reply(call, fault, times[1], reader)

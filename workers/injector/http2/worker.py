@@ -129,7 +129,7 @@ class OnStreams(Worker):
         request, status = self.request, stream.head.status
         if not stream.memo.fits[status] and (fault := request.fault_in(stream)):
             failure = (fault.kind, status, stream.sent_bytes, stream.received_bytes)
-            failure += (False, "", stream.head_bytes, stream.body_bytes)
+            failure += (False, fault.detail, stream.head_bytes, stream.body_bytes)
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note_reply(request, fault, stream.end, stream)
             return
