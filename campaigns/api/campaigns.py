@@ -22,6 +22,7 @@ from campaigns.api.access import (
 from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.plan.blocks import USUAL_BLOCKS
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.cost_words import cost_notes
@@ -48,7 +49,6 @@ from campaigns.services.blocks import (
 from campaigns.services.campaigns import (
     MAX_INJECTORS,
     MAX_PAUSE_S,
-    USUAL_BLOCKS,
     create_campaign,
     look_at_campaigns,
     repeat_campaign,
@@ -308,7 +308,12 @@ class NewLadder(Tagged):
         help_text=f"Among {', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project. "
         "Default: those of new and kept connections.",
     )
-    repeats = serializers.IntegerField(default=5, min_value=1, max_value=MAX_REPEATS)
+    repeats = serializers.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=MAX_REPEATS,
+        help_text="Default: one pass side by side, or five blocks.",
+    )
     pause_s = serializers.FloatField(default=1.0, min_value=0, max_value=MAX_PAUSE_S)
 
 
@@ -393,15 +398,14 @@ class CampaignEstimate(APIView):
             raise Refused(why)
         cells = cells_of(actor, project, asked["cells"])
         points = cells_of_sweep(cells, asked["injectors"], asked.get("sweep"))
-        in_turns = asked["order"] in {"", Campaign.Order.SIDE_BY_SIDE} and not why_in_blocks(
-            points, asked["limit_s"], asked["perf"]
-        )
+        may_take_turns = asked["order"] in {"", Campaign.Order.SIDE_BY_SIDE}
+        in_turns = may_take_turns and not why_in_blocks(points, asked["limit_s"])
         estimate = estimate_cells(
             points,
             in_turns=in_turns,
             repeats=asked["repeats"] or (1 if in_turns else USUAL_BLOCKS),
             has_reference=asked["reference"],
-            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled")},
+            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled", "perf")},
         )
         checks = checks_of_campaign(
             project,

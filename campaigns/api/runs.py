@@ -100,8 +100,8 @@ class RunSerializer(JudgedRunSerializer):
         model = Run
         fields = (
             *("id", "label", "project", "campaign", "test", "target", "plan", "plan_name"),
-            *("plan_number", "origin", "connection_mode", "position", "repeat", "state"),
-            *("state_at", "outcome", "judgement", "threshold_state", "n_shards", "t0"),
+            *("plan_number", "origin", "connection_mode", "position", "repeat", "is_alone"),
+            *("state", "state_at", "outcome", "judgement", "threshold_state", "n_shards", "t0"),
             *("ended_at", "stop_requested", "reason"),
         )
         read_only_fields = fields

@@ -9,10 +9,12 @@ from campaigns.api import fields
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
+from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH
 from campaigns.domain.plan.plan import Plan, Timeouts
+from campaigns.domain.plan.reply_rules import CheckKind, Source
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.shards import MAX_WEIGHT
-from campaigns.domain.plan.step import METHODS, Source
+from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
 from campaigns.domain.plan.threshold import MAX_LIMIT, UNITS
@@ -61,16 +63,37 @@ class ExtractSerializer(fields.InputSerializer):
 
     name = serializers.CharField(max_length=64)
     header = serializers.CharField(
-        required=False, allow_blank=True, help_text="The header's name, if `from` is header."
+        required=False, allow_blank=True, help_text="Its name, if `from` is header or cookie."
     )
     pattern = serializers.CharField(
-        help_text="A regular expression with one group, searched in a header or in the first "
-        "64 KiB of a body. The group must not be repeated."
+        required=False,
+        allow_blank=True,
+        help_text="A regular expression with one group, searched in a header, a cookie or the "
+        "first 64 KiB of a body; or a JSON path. Without one all of a header or cookie is taken.",
+    )
+    may_miss = serializers.BooleanField(
+        required=False, help_text="A reply without it is no failure. Default: false."
     )
 
     def get_fields(self):
         source = serializers.ChoiceField(choices=list(Source), default=Source.BODY)
         return {**super().get_fields(), "from": source}
+
+
+class ReplyCheckSerializer(fields.InputSerializer):
+    """What a reply must have; else the request has failed."""
+
+    kind = serializers.ChoiceField(choices=list(CheckKind))
+    value = serializers.CharField(
+        max_length=MAX_PATTERN_LENGTH,
+        help_text="Statuses and classes such as 200 3xx, a text, a pattern, or a JSON path.",
+    )
+    absent = serializers.BooleanField(required=False, help_text="It must not be in the reply.")
+    equals = serializers.JSONField(
+        required=False,
+        allow_null=True,
+        help_text="The value that must be at the JSON path: a text, a number, true, false or null.",
+    )
 
 
 class VariablesSerializer(_serializer_of(Variables)):
@@ -86,6 +109,7 @@ class StepSerializer(fields.InputSerializer):
     )
     body = serializers.CharField(required=False, allow_blank=True)
     extract = ExtractSerializer(many=True, required=False)
+    checks = ReplyCheckSerializer(many=True, required=False)
 
 
 class StageSerializer(fields.InputSerializer):

@@ -15,7 +15,7 @@ from campaigns.api import fields
 from campaigns.api.access import find
 from campaigns.api.parsers import CSV, AnyAccept
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.ladder import LADDER_METRICS, MEAN
+from campaigns.domain.presentation.ladder import LADDER_METRICS, MEAN, METRICS_IN_TURNS
 from campaigns.domain.presentation.results import Answer, OverheadAnswer, RunReport, TestAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.runs import csv_of_campaign
@@ -295,6 +295,7 @@ class RunTablesSerializer(serializers.Serializer):
     tables = TableSerializer(many=True)
 
 
+_METRICS = tuple(dict.fromkeys((*LADDER_METRICS, *METRICS_IN_TURNS)))
 _CHOICE = [
     OpenApiParameter(
         "compare", fields.ID, description="A test: the candidate of the only comparison."
@@ -303,8 +304,9 @@ _CHOICE = [
     OpenApiParameter(
         "metric",
         str,
-        enum=LADDER_METRICS,
-        description="What the rungs of a ladder are compared by. Default: mean.",
+        enum=_METRICS,
+        description="What the rungs of a ladder are compared by. Default: mean; typical, the "
+        "median without the injector's part, where they took turns.",
     ),
     OpenApiParameter(
         "relative",
@@ -370,7 +372,7 @@ def _answer(request, campaign: Campaign) -> Answer:
     chosen = chosen_tests(campaign, request.query_params)
     asked = request.query_params
     _check_words(asked)
-    answer = answer_of(campaign, chosen, relative_column(asked), asked.get("metric", MEAN))
+    answer = answer_of(campaign, chosen, relative_column(asked), asked.get("metric", ""))
     n_columns = _n_columns(answer)
     if 1 < n_columns < relative_column(asked):
         raise InvalidFields({"relative": f"Write the number of a column, from 1 to {n_columns}."})
@@ -381,8 +383,8 @@ def _check_words(asked: Mapping[str, str]) -> None:
     """Unlike a page, which may come from an old link, a program is told what it misspelt."""
     known = ", ".join(_KNOWN)
     faults = {name: f"Unknown parameter. Known: {known}." for name in asked if name not in _KNOWN}
-    if asked.get("metric", MEAN) not in LADDER_METRICS:
-        faults["metric"] = f"Choose one of: {', '.join(LADDER_METRICS)}."
+    if asked.get("metric", MEAN) not in _METRICS:
+        faults["metric"] = f"Choose one of: {', '.join(_METRICS)}."
     if asked.get("relative", "1") != str(relative_column(asked)):
         faults["relative"] = "Write the number of a column, from 1."
     if faults:

@@ -90,7 +90,7 @@ def csv_of_runs(runs: Iterable[MeasuredRun]) -> Iterator[str]:
             "campaign_id": each.run.campaign_id,
             "campaign": each.run.campaign.name,
             "test_id": each.run.test_id,
-            "block": each.run.repeat,
+            "block": each.run.place,
             "position": each.run.position,
             "plan_id": test.plan_version.plan_id,
             "plan": frozen.plan_name,

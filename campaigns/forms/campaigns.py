@@ -336,8 +336,8 @@ class LadderForm(CheckedForm):
         initial=list(USUAL_RUNGS), error_messages={"required": "Tick at least two rungs."}
     )
     repeats = number_field(
-        forms.IntegerField, 1, MAX_REPEATS, initial=5, label="Repeats",
-        help_text="A verdict needs three; intervals are between repeats."
+        forms.IntegerField, 1, MAX_REPEATS, required=False, label="Repeats",
+        help_text="Leave empty for one pass side by side, or five blocks."
     )  # fmt: skip
     pause_s = number_field(forms.FloatField, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
 

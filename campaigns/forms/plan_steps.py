@@ -5,6 +5,7 @@ table, and extracts from replies as lines of text. The WebSocket exchange in the
 replaces HTTP steps."""
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,11 +14,11 @@ from django import forms
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.reply_rules import Extract, ReplyCheck, parse_check, parse_extract
 from campaigns.domain.plan.step import (
     BODYLESS_METHODS,
     MAX_STEPS,
     METHODS,
-    Source,
     Step,
     default_label,
 )
@@ -36,7 +37,6 @@ from campaigns.forms.requests import (
 )
 
 VARIABLES = FormPart(Variables, "variables", names={"order": "row_order"})
-_LINE = re.compile(r"\s*([^=\s]*)\s*=\s*(body|header\s+([^:\s]+))\s*:\s?(.*)")
 
 
 class VariableFields(VARIABLES.form()):
@@ -47,27 +47,13 @@ class VariableFields(VARIABLES.form()):
         return {**values, "csv": values["csv"].replace("\r\n", "\n")}
 
 
-def read_extracts(text: str) -> list[dict[str, str]]:
-    """One per line; an unparsable line becomes a name that the domain rejects."""
-    return [_read_line(line) for line in text.splitlines() if line.strip()]
+def _rules(text: str, parse: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
+    """One per line; the domain refuses those that cannot be read."""
+    return [parse(line) for line in text.splitlines() if line.strip()]
 
 
-def _read_line(line: str) -> dict[str, str]:
-    match = _LINE.fullmatch(line)
-    if match is None:
-        return {"name": line[:64], "from": Source.BODY, "pattern": ""}
-    name, _, header, pattern = match.groups()
-    if header:
-        return {"name": name, "from": Source.HEADER, "header": header, "pattern": pattern}
-    return {"name": name, "from": Source.BODY, "pattern": pattern}
-
-
-def write_extracts(extracts: list[dict[str, str]]) -> str:
-    return "\n".join(
-        f"{each['name']} = {'header ' + each['header'] if each['header'] else 'body'}: "
-        f"{each['pattern']}"
-        for each in extracts
-    )
+def _lines(rules: Iterable[ReplyCheck | Extract]) -> str:
+    return "\n".join(rule.line for rule in rules)
 
 
 ORDER = FormPart(StepOrder, "order", names={"kind": "order_kind"})
@@ -81,7 +67,8 @@ ORDER_WORDS = {
 _EXAMPLE = 'token = body: name="csrf" value="([^"]+)"'
 _BLANK = "step0_"
 _KIND_OF_BODY = re.compile(r"^content-type:.*\b(json|xml|html)\b", re.IGNORECASE | re.MULTILINE)
-_STEP_FIELDS = ("label", "method", "path", "headers", "body", "extract", "weight")
+_STEP_FIELDS = ("label", "method", "path", "headers", "body", "checks", "extract", "weight")
+_TYPED = ("label", "headers", "body", "checks", "extract")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,19 +85,20 @@ class StepBlock:
     @property
     def more_has_errors(self) -> bool:
         """Whether a field under the request line has an error to see."""
-        return any(self.fields[name].errors for name in ("label", "headers", "body", "extract"))
+        return any(self.fields[name].errors for name in _TYPED)
 
     @property
     def more_words(self) -> str:
         """What is set under the request line: "2 headers, XML body of 412 bytes"; "" if nothing."""
-        headers, extracts = (
+        headers, checks, extracts = (
             sum(bool(line.strip()) for line in self.texts[name].splitlines())
-            for name in ("headers", "extract")
+            for name in ("headers", "checks", "extract")
         )
         said = (
             f"named {self.texts['label']}" if self.texts["label"] else "",
             counted(headers, "headers") if headers else "",
             _body_words(self.n_body_bytes, self.texts["headers"]),
+            counted(checks, "checks") if checks else "",
             f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
         )
         return ", ".join(filter(None, said))
@@ -150,6 +138,12 @@ def step_fields() -> dict[str, forms.Field]:
             label="Headers", required=False, max_length=MOST_CHARACTERS, widget=area(2)
         ),
         "body": forms.CharField(label="Body", required=False, strip=False, widget=area(4)),
+        "checks": forms.CharField(
+            label="Check the reply",
+            required=False,
+            max_length=MOST_CHARACTERS,
+            widget=area(2, placeholder="text: Welcome"),
+        ),
         "extract": forms.CharField(
             label="Take from the reply",
             required=False,
@@ -178,6 +172,7 @@ class StepsFields(ORDER.form(), RequestFields):
     label = forms.CharField(
         label="Step name", required=False, max_length=100, widget=text_widget("input-name")
     )
+    checks = step_fields()["checks"]
     extract = step_fields()["extract"]
     weight = step_fields()["weight"]
 
@@ -267,7 +262,8 @@ class StepsFields(ORDER.form(), RequestFields):
             "path": data[f"{prefix}path"] or "/",
             "headers": read_headers(data[f"{prefix}headers"]),
             "body": data[f"{prefix}body"].replace("\r\n", "\n"),
-            "extract": read_extracts(data[f"{prefix}extract"]),
+            "checks": _rules(data[f"{prefix}checks"], parse_check),
+            "extract": _rules(data[f"{prefix}extract"], parse_extract),
         }
 
     def order(self) -> dict[str, Any]:
@@ -333,7 +329,8 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
         "path": step["path"],
         "headers": write_headers(step["headers"]),
         "body": step["body"],
-        "extract": write_extracts(step["extract"]),
+        "checks": _lines(ReplyCheck.from_json(each) for each in step.get("checks", [])),
+        "extract": _lines(Extract.from_json(each) for each in step["extract"]),
         "weight": f"{weight:g}",
     }
 

@@ -43,6 +43,9 @@ def _spec_of(version: int) -> dict[str, Any]:
     return PlanVersion.objects.values_list("spec", flat=True).get(pk=version)
 
 
+IN_TURNS = models.Q(snapshot__has_key="turns")  # of runs: arms took turns
+
+
 def _choices(kind) -> list[tuple[str, str]]:
     return [(str(each), str(each)) for each in kind]
 
@@ -61,6 +64,8 @@ class Run(models.Model):
     )
     position = models.PositiveIntegerField()  # from 1: the order of execution
     repeat = models.PositiveIntegerField()  # from 1: the block
+    # Of an arm that took turns before, by itself: for what its target's machine does meanwhile.
+    is_alone = models.BooleanField(default=False)
     state = models.CharField(max_length=10, choices=_choices(State), default=State.QUEUED)
     state_at = models.DateTimeField(db_default=Now())
     outcome = models.CharField(max_length=10, choices=_choices(Outcome), null=True, blank=True)
@@ -103,7 +108,9 @@ class Run(models.Model):
         ordering = ["-campaign_id", "position"]
         constraints = [
             models.UniqueConstraint(fields=["campaign", "position"], name="one_run_per_position"),
-            models.UniqueConstraint(fields=["test", "repeat"], name="one_run_per_repeat"),
+            models.UniqueConstraint(
+                fields=["test", "repeat", "is_alone"], name="one_run_per_repeat"
+            ),
             models.UniqueConstraint(
                 fields=["target"],
                 condition=models.Q(state__in=sorted(ACTIVE_STATES), leader=None),
@@ -132,6 +139,11 @@ class Run(models.Model):
     def label(self) -> str:
         """The name shown to people: campaign 119's fourteenth run is 119.14."""
         return f"{self.campaign_id}.{self.position}"
+
+    @property
+    def place(self) -> str:
+        """Its block, or its number among the runs of a single arm."""
+        return f"alone {self.repeat}" if self.is_alone else str(self.repeat)
 
     @property
     def is_active(self) -> bool:

@@ -222,7 +222,7 @@ def figures_words(
         n_runs = len(arms) * campaign.repeats
         return [(f"Not started yet: {tests}, {repeats}, {counted(n_runs, 'runs')}.", False)]
     is_known = any(each.has_word or each.verdict.reason is Reason.ERRORS for each in overheads)
-    if not is_known and not any(arm.counted for arm in arms):
+    if not (is_known or shapes.has_word or any(arm.counted for arm in arms)):
         # No run has figures that count: why not, or what is awaited.
         ended = [each for each in runs if each.run.is_done]
         spoilt = [each.judged for each in ended if each.has_no_answer]
@@ -266,6 +266,9 @@ def _figures_sentence(
     if not overheads:
         found = matrix_sentence(shapes.matrix) if shapes.matrix else sweep_sentence(shapes.sweeps)
         found = ladder_sentence(shapes.rungs) if shapes.rungs else found
+        if found and not is_final and shapes.rungs and shapes.rungs.in_turns:
+            (first, is_bold), *rest = found
+            return [(f"So far {first[:1].lower()}{first[1:]}", is_bold), *rest]
         return (found if is_final else []) or _plain_sentence(arms, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [

@@ -8,7 +8,6 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
-from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
 from campaigns.domain.presentation.results import Answer, Lazy, Sentence, TestAnswer, trimmed
@@ -48,7 +47,7 @@ def campaign_answer(
     campaign: Campaign,
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
-    metric: str = MEAN,
+    metric: str = "",
     *,
     shows_machines: bool = True,
 ) -> Answer:
@@ -65,7 +64,7 @@ def campaign_answers(
     campaigns: Sequence[Campaign],
     chosen: tuple[int, int] | None = None,
     relative: int = 1,
-    metric: str = MEAN,
+    metric: str = "",
     *,
     shows_machines: bool = True,
 ) -> dict[int, Answer]:
@@ -118,6 +117,7 @@ def _answer(
     arms, references = (measured_tests(each, every_run, kept) for each in (counted, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
+    alone = [each for arm in arms for each in arm.alone]
     is_final = campaign.finished_at is not None
     shapes = shapes_of(campaign, arms, relative, metric, is_final=is_final)
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
@@ -147,7 +147,7 @@ def _answer(
         matrix=shapes.matrix,
         ladder=shapes.ladder,
     )
-    return _judged(answer, runs, failures, is_final=is_final)
+    return _judged(answer, [*runs, *alone], failures, is_final=is_final)
 
 
 def _sentence(
@@ -237,7 +237,7 @@ def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     return campaign_thresholds_table(
         (
             f"{arm.plan_label}, {arm.label}" if many_plans else arm.label,
-            judged_rules(arm.runs),
+            judged_rules([*arm.runs, *arm.alone]),
         )
         for arm in arms
     )
@@ -254,6 +254,7 @@ def _test_answer(
         for each, text in zip(arm.runs, mean_texts(lines, pooled), strict=True)
     }
     # An answer is kept in memory with what its tables are made of: not the runs, but these.
+    alone = [each.line(is_counted=False) for each in arm.alone]
     key, title = f"test-{arm.test.pk}", f"{arm.plan_label}: {arm.label}"
     is_sound, noun = arm.is_sound, arm.noun
     return TestAnswer(
@@ -270,10 +271,13 @@ def _test_answer(
         means_text=[by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)],
         trust=trust_of(arm.runs),
         target_state=target_state_of(arm.runs),
-        threshold_state=threshold_state_of(arm.runs),
+        threshold_state=threshold_state_of([*arm.runs, *arm.alone]),
         finds_limit=any(each.run.has_found_limit for each in arm.runs),
         curve=curve(total.timing("response"), is_smooth=is_smooth) if has_curve else [],
-        counted=tuple(each.run.pk for each in arm.counted),
+        counted=tuple(each.run.pk for each in arm.of_machine),
+        made_table_alone=Lazy(lambda: latency_table(key, title, alone, None, noun=noun))
+        if alone
+        else None,
     )
 
 

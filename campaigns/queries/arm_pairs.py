@@ -28,7 +28,8 @@ _NO_TEST = "Choose a test of this campaign."
 class MeasuredTest:
     """A test with its runs, in order of the repeats. `is_of_days`: its runs are from several
     campaigns, of which `test` is in the newest. `kept`: what is kept of its runs together. `place`:
-    what of its label tells it from tests of the same plan, scheme and mode, but the TLS profile."""
+    what of its label tells it from tests of the same plan, scheme and mode, but the TLS profile.
+    `alone`: runs of an arm that took turns, which tell only what they cost the target's machine."""
 
     test: Test
     label: str
@@ -37,6 +38,7 @@ class MeasuredTest:
     is_of_days: bool = False
     kept: PooledPercentiles | None = None
     place: str = ""
+    alone: tuple[MeasuredRun, ...] = ()
 
     @cached_property
     def counted(self) -> list[MeasuredRun]:
@@ -47,6 +49,11 @@ class MeasuredTest:
     def comparable(self) -> list[MeasuredRun]:
         """The runs whose medians are compared, those of a busy machine among them."""
         return comparable_runs(self.runs)
+
+    @cached_property
+    def of_machine(self) -> list[MeasuredRun]:
+        """The runs that tell what the test costs the target's machine."""
+        return comparable_runs(self.alone) or self.counted
 
     @property
     def is_busy(self) -> bool:
@@ -254,6 +261,7 @@ def measured_tests(
     addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
     found = []
     for test in tests:
+        of_test = sorted(by_test[test.pk], key=lambda each: each.run.repeat)
         place = [
             test.endpoint.target.name if len(targets) > 1 else "",
             addresses.get(test.endpoint_id, ""),
@@ -264,9 +272,10 @@ def measured_tests(
                 test,
                 _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
                 _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
-                tuple(sorted(by_test[test.pk], key=lambda each: each.run.repeat)),
+                tuple(each for each in of_test if not each.run.is_alone),
                 kept=(kept or {}).get(test.pk),
                 place=_joined(*place, *value),
+                alone=tuple(each for each in of_test if each.run.is_alone),
             )
         )
     return found

@@ -32,6 +32,7 @@ from campaigns.models import (
     TriageNote,
     without_references,
 )
+from campaigns.models.runs import IN_TURNS
 from campaigns.permissions import Actor
 from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
@@ -58,19 +59,17 @@ def newest_baseline(actor: Actor, project: int) -> int:
     return rows.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-IN_TURNS = Q(snapshot__has_key="turns")  # of runs: their rounds are repeats enough
-
-
 def counted_of(tests: Sequence[Test]) -> QuerySet[Run]:
     """The runs of these tests that a baseline may have, those of a busy machine among them: then
     medians are compared."""
-    return Run.objects.filter(_USABLE, _SOUND, test__in=tests)
+    return Run.objects.filter(_USABLE, _SOUND, test__in=tests, is_alone=False)
 
 
 def may_be_baseline(campaign: Campaign) -> bool:
     """Whether enough runs of a test may; points of a sweep are no tests that come again."""
     runs = counted_of(campaign.tests.filter(swept="")).order_by().values("test")
     counts = runs.annotate(n_runs=Count("pk"), n_in_turns=Count("pk", filter=IN_TURNS))
+    # Rounds are repeats enough.
     return counts.filter(Q(n_runs__gte=MIN_REPEATS) | Q(n_in_turns__gt=0)).exists()
 
 
@@ -135,7 +134,7 @@ def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
     rows = Baseline.runs.through.objects.filter(baseline__in=olds)
     for baseline, run in rows.values_list("baseline", "run"):
         chosen.setdefault(run, []).append(baseline)
-    runs = Run.objects.filter(Q(test__in=news) | Q(pk__in=chosen))
+    runs = Run.objects.filter(Q(test__in=news, is_alone=False) | Q(pk__in=chosen))
     runs = runs.order_by("-campaign_id", "position").prefetch_related("shards")
     for each in measured_runs(runs):
         for baseline in chosen.get(each.run.pk, ()):

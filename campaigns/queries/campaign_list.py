@@ -227,7 +227,7 @@ def _p95s_until_then() -> QuerySet:
 
 def _p95_us() -> QuerySet:
     runs = Run.objects.filter(test=OuterRef("pk"), outcome=Outcome.COMPLETE, p95_us__isnull=False)
-    runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NO_ANSWER]).order_by()
+    runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NO_ANSWER]).exclude(is_alone=True).order_by()
     return runs.values("test").annotate(median=_Median("p95_us")).values("median")
 
 

@@ -70,7 +70,7 @@ class FirstRequest(TriedRequest):
         """Whether the plan counts such a reply as ok; an opened WebSocket always is."""
         if not self.report or not self.report.is_ok:
             return False
-        rules = self.probe.request["expected_status"]
+        rules = tuple(self.probe.request["expected_status"])
         return bool(self.report.websocket) or status_fits(self._result["status"], rules)
 
     @property

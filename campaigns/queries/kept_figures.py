@@ -55,7 +55,7 @@ class _RunRow(NamedTuple):
 
 def figures_of(tests: QuerySet[Test]) -> list[dict[str, Any]]:
     """The columns of `TestFigures` of each of the tests that has a summarised run."""
-    runs = Run.objects.filter(test__in=tests)
+    runs = Run.objects.filter(test__in=tests, is_alone=False)
     facts = _facts(runs)
     rows: dict[int, list[_RunRow]] = {}
     for row in runs.filter(n__isnull=False).order_by("test_id", "repeat").values_list(*_COLUMNS):

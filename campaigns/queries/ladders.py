@@ -6,9 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
+from campaigns.domain.analysis.comparison import verdict
 from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.analysis.overhead import part_means_us
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, typical_interval
+from campaigns.domain.analysis.repeats import (
+    MIN_REPEATS,
+    MeanInterval,
+    mean_interval,
+    typical_interval,
+)
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.metrics.injector_end import TlsHandshakes, sum_of, tls_libraries_of
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
@@ -18,6 +25,7 @@ from campaigns.domain.plan.tls_options import is_post_quantum
 from campaigns.domain.presentation.ladder import (
     LADDER_METRICS,
     MEAN,
+    METRICS_IN_TURNS,
     SECTION_TITLES,
     Agreed,
     Ladder,
@@ -36,6 +44,7 @@ from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.measurements import MeasuredRun
 from campaigns.queries.overheads import Overhead, compare, unlike_by_accident
 from campaigns.queries.runs import failures_of
+from campaigns.queries.side_by_side import medians_us
 
 _TOLD_BY_PLANS = ("http_version", "streams")
 _SHOWN = (P50, P95, P99)
@@ -45,27 +54,42 @@ _Placed = tuple[Section, Spoken, MeasuredTest]
 
 
 def ladder_metric(asked: Mapping[str, str]) -> str:
-    """That of ?metric=p95; the mean for anything else."""
+    """That of ?metric=p95; "" for anything else, which is what a ladder is usually compared by."""
     typed = asked.get("metric", "")
-    return typed if typed in LADDER_METRICS else MEAN
+    return typed if typed in {*LADDER_METRICS, *METRICS_IN_TURNS} else ""
 
 
 def ladder_of(
-    campaign: Campaign, arms: Sequence[MeasuredTest], *, is_final: bool, metric: str = MEAN
+    campaign: Campaign, arms: Sequence[MeasuredTest], *, is_final: bool, metric: str = ""
 ) -> tuple[Ladder | None, list[Overhead]]:
-    """The ladder by one of LADDER_METRICS, and each rung's comparison with plain HTTP, or with the
-    rung before where there is none; (None, []) of a campaign whose arms are not told apart by the
-    layers of one target."""
-    if not _could_be_one(arms):
-        return None, []
-    placed = _placed(arms)
-    if not is_ladder([(section, spoken) for section, spoken, _ in placed]):
+    """The ladder by one of its metrics, its first without any, and each rung's comparison with
+    plain HTTP, or with the rung before where there is none; (None, []) of a campaign whose arms are
+    not told apart by the layers of one target."""
+    if not (placed := _placed(arms)):
         return None, []
     placed = _in_shared_passes(placed)
-    climb = _Climb(campaign, _plain(placed), is_final, metric)
+    in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
+    metrics = METRICS_IN_TURNS if in_turns else LADDER_METRICS
+    metric = metric if metric in metrics else metrics[0]
+    climb = _Climb(campaign, _plain(placed), is_final, metric, in_turns=in_turns)
     rungs = tuple(climb.rung(*each) for each in placed)
-    target = arms[0].test.endpoint.target.name
-    return Ladder(target, rungs, metric, _likeness_of(rungs, climb.compared)), climb.compared
+    target, likeness = arms[0].test.endpoint.target.name, _likeness_of(rungs, climb.compared)
+    return Ladder(target, rungs, metric, likeness, in_turns=in_turns), climb.compared
+
+
+def ladder_pairs(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
+    """Each rung with the one before and with plain HTTP; [] of arms that are no ladder."""
+    placed, pairs = _placed(arms), []
+    plain, before = _plain(placed), {}
+    for section, _, arm in placed:
+        others = {
+            other.test.pk: other
+            for other in (before.get(section), plain.get(section))
+            if other is not None and other is not arm
+        }
+        pairs += [ArmPair(other, arm, is_chosen=True) for other in others.values()]
+        before[section] = arm
+    return pairs
 
 
 def _in_shared_passes(placed: list[_Placed]) -> list[_Placed]:
@@ -99,13 +123,17 @@ def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
 
 
 def _placed(arms: Sequence[MeasuredTest]) -> list[_Placed]:
+    """The rungs in their order; [] of arms that are no ladder."""
+    if not _could_be_one(arms):
+        return []
     spoken = [spoken_by(arm.origin, arm.test.connection_mode, arm.test.plan()) for arm in arms]
     has_many = any(each.streams > 1 for each in spoken)
     placed = [
         (section_of(each, arm.test.connection_mode, has_many=has_many), each, arm)
         for each, arm in zip(spoken, arms, strict=True)
     ]
-    return sorted(placed, key=_in_order)
+    rungs = [(section, each) for section, each, _ in placed]
+    return sorted(placed, key=_in_order) if is_ladder(rungs) else []
 
 
 def _in_order(placed: _Placed) -> tuple:
@@ -123,6 +151,7 @@ class _Climb:
     plain: Mapping[Section, MeasuredTest]
     is_final: bool
     metric: str
+    in_turns: bool
     titles: dict[int, str] = field(default_factory=dict)
     before: dict[Section, tuple[Spoken, MeasuredTest]] = field(default_factory=dict)
     compared: list[Overhead] = field(default_factory=list)
@@ -137,7 +166,7 @@ class _Climb:
             self.compared.append(found)
         self.before[section] = (spoken, arm)
         steps = (each and self._step(section, each) for each in (before, plain))
-        value, why = _value_of(arm, self.metric)
+        value, why = self._value_of(arm)
         found = _rung(section, spoken, arm, title, value, *steps, is_plain=ground is arm)
         return replace(found, weak=why) if value else replace(found, why=found.why or why)
 
@@ -145,17 +174,27 @@ class _Climb:
         """None where there is no such rung, or one of the two has no usable run."""
         if baseline is None or baseline is candidate:
             return None
-        if not all(arm.counted and arm.is_sound for arm in (baseline, candidate)):
+        has_runs = all(arm.counted and arm.is_sound for arm in (baseline, candidate))
+        if not (has_runs or self.in_turns):
             return None
         names = (self.titles[baseline.test.pk], self.titles[candidate.test.pk])
         pair = ArmPair(baseline, candidate, is_chosen=True, called=names)
-        return compare(self.campaign, pair, metric=self.metric)
+        if not self.in_turns:
+            return compare(self.campaign, pair, metric=self.metric)
+        found = compare(self.campaign, pair)
+        return found if self.metric == TYPICAL or not found.turns else _by(found, self.metric)
+
+    def _value_of(self, arm: MeasuredTest) -> tuple[MeanInterval | None, str]:
+        if self.metric != TYPICAL:
+            return _value_of(arm, self.metric)
+        median_us = medians_us(self.campaign).get(arm.test.pk)
+        return (mean_interval([median_us]), "") if median_us else (None, "")
 
     def _step(self, section: Section, found: Overhead) -> RungStep:
         first, second = (
-            {each.run.repeat: each.run.pk for each in arm.counted} for arm in found.pair
+            {each.run.repeat: each.run.pk for each in arm.of_machine} for arm in found.pair
         )
-        values = (_value_of(arm, self.metric)[0] for arm in found.pair)
+        values = (self._value_of(arm)[0] for arm in found.pair)
         return RungStep(
             row=found.judged,
             times_us=tuple(value and value.mean for value in values),
@@ -167,6 +206,14 @@ class _Climb:
             is_paired=found.is_paired,
             blocker=found.blocker,
         )
+
+
+def _by(found: Overhead, metric: str) -> Overhead:
+    """A comparison of rounds, judged by another metric of theirs."""
+    row = next((each for each in found.rows if each.metric == metric), found.judged)
+    threshold = found.pair.candidate.test.campaign.practical_threshold
+    judged = verdict(row.interval, threshold, blockers=[])
+    return replace(found, judged=row, verdict=judged, has_word=judged.word is not None)
 
 
 def _title(section: Section, spoken: Spoken, before: Spoken | None) -> str:

@@ -324,7 +324,7 @@ class MeasuredRun:
         if run.outcome == Outcome.COMPLETE and self.judged:
             note = judged_in_short(self.judged) or note
         return Line(
-            label=f"Repeat {run.repeat}",
+            label=f"Repeat {run.place}",
             figures=self.figures,
             why=self.why_unusable,
             note=note,

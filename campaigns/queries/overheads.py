@@ -313,7 +313,7 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
         more=found.more,
-        counted=tuple({each.run.repeat: each.run.pk for each in arm.counted} for arm in pair),
+        counted=tuple({each.run.repeat: each.run.pk for each in arm.of_machine} for arm in pair),
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
         confidence=CONFIDENCE if overhead.turns else 0.95,

@@ -9,7 +9,7 @@ from campaigns.domain.analysis.criteria import worst_value
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
-from campaigns.domain.presentation.ladder import MEAN, Ladder
+from campaigns.domain.presentation.ladder import Ladder
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import (
     Doubt,
@@ -230,6 +230,6 @@ def shapes_of(
     matrix = None if sweeps else target_matrix(campaign, arms, relative)
     rungs, climbed = ladder_of(campaign, arms, is_final=is_final)
     ladder = rungs
-    if rungs and metric != MEAN:
+    if rungs and metric not in {"", rungs.metric}:
         ladder, _ = ladder_of(campaign, arms, is_final=is_final, metric=metric)
     return Shapes(sweeps, matrix, rungs, climbed, ladder)

@@ -14,6 +14,7 @@ from campaigns.domain.analysis.side_by_side import (
     LOOKS,
     ArmComparison,
     compare,
+    quieter_rounds,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, as_interval
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
@@ -61,6 +62,22 @@ def stretches_of(runs: Iterable[MeasuredRun]) -> list[Stretch]:
 
 def _typical_us(arm: ArmRound) -> float | None:
     return arm.p50_us if arm.p50_undelayed_us is None else arm.p50_undelayed_us
+
+
+def _median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
+    """Of the rounds that comparisons count."""
+    known = [us for each in quieter_rounds(rounds) if (us := _typical_us(each.arms[arm]))]
+    return median(known) if known else None
+
+
+def medians_us(campaign: Campaign) -> dict[int, float]:
+    """By test, of arms that took turns; of the last pass with any."""
+    return {
+        run.test_id: median_us
+        for each in passes_of(campaign)
+        for arm, run in enumerate(each.runs)
+        if (median_us := _median_us(each.rounds, arm)) is not None
+    }
 
 
 def _medians(values: Sequence[float]) -> list[float]:
@@ -186,10 +203,7 @@ class TurnsComparison:
         """The row that the verdict is on."""
         if self.found.p50 is None:
             return OverheadRow(TYPICAL, None, None, why=self.verdict.text)
-        values = [
-            median(us for each in self.rounds if (us := _typical_us(each.arms[arm])))
-            for arm in (self.found.reference, self.found.arm)
-        ]
+        values = [_median_us(self.rounds, arm) for arm in (self.found.reference, self.found.arm)]
         return OverheadRow(TYPICAL, *values, as_interval(self.found.p50, *values, CONFIDENCE))
 
     def with_intervals(self, rows: Sequence[OverheadRow]) -> list[OverheadRow]:

@@ -47,6 +47,7 @@ from campaigns.domain.presentation.target_cost_tables import (
     costs_table,
 )
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
+from campaigns.models.runs import IN_TURNS
 from campaigns.queries.checks import Check
 from campaigns.queries.measurements import OK_LATE, of_latest_summaries
 from campaigns.queries.probes import live_agents
@@ -235,6 +236,7 @@ def perf_wanted(target: int) -> PerfOf:
     """What an agent of this target is to count now: that of its run under way, from before its load
     begins."""
     loading = Run.objects.filter(target=target, state__in=ACTIVE_STATES - {RunState.FINALIZING})
+    loading = loading.exclude(IN_TURNS)
     return PerfOf(loading.values_list("campaign__perf", flat=True).first() or "")
 
 

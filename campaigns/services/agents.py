@@ -24,6 +24,7 @@ from campaigns.domain.metrics.machine import AgentReport, machine_of
 from campaigns.domain.plan.exporters import ExporterFields, check_exporter
 from campaigns.models import Agent, Exporter, MachineSecond, Run, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.models.runs import IN_TURNS
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 from campaigns.services.load_control import require_load_on
@@ -144,7 +145,8 @@ def _rows(agent: Agent, report: AgentReport) -> Iterator[MachineSecond]:
 
 
 def _spans(agent: Agent, instants: list[datetime]) -> list[_Span]:
-    """Of the runs of the agent's target that were sending at one of the instants."""
+    """Of the runs of the agent's target that were sending at one of the instants. Whose CPU it was
+    is not known where arms took turns."""
     if not instants:
         return []
     recent = Run.objects.filter(
@@ -152,7 +154,7 @@ def _spans(agent: Agent, instants: list[datetime]) -> list[_Span]:
         target=agent.target_id,
         t0__lte=max(instants),
         t0__gt=db_now(-24 * 3600),
-    )
+    ).exclude(IN_TURNS)
     rows = recent.values_list("pk", "t0", "ended_at", "snapshot__plan__warm_up_s")
     return [
         _Span(pk, begin, end, begin + timedelta(seconds=warm_up_s or 0))

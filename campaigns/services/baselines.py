@@ -42,8 +42,9 @@ from campaigns.models import (
     TriageEntry,
     TriageNote,
 )
+from campaigns.models.runs import IN_TURNS
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.baselines import IN_TURNS, against_baselines, counted_of
+from campaigns.queries.baselines import against_baselines, counted_of
 from campaigns.queries.compared_searches import against_search, search_columns
 from campaigns.queries.history import HistoryKey, histories_of, key_of, with_facts_around
 from campaigns.queries.references import references_between

@@ -20,13 +20,16 @@ from campaigns.domain.plan.estimates import (
     estimate_test,
 )
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import (
+    ALONE_RUNS,
     ArmsOfPlan,
     TurnsOrder,
+    plan_alone,
     plan_in_turns,
     turns_limit_s,
     why_not_side_by_side,
@@ -49,6 +52,7 @@ from campaigns.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.queries.campaigns import archived_part, why_archived
 from campaigns.queries.caps import why_never
 from campaigns.queries.injector_hosts import total_slots
+from campaigns.queries.ladders import ladder_pairs
 from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
 from campaigns.services.caps import plan_use, require_room_for_runs
@@ -119,7 +123,7 @@ def _queue_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> l
 def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
     """Of each pass and plan a leader, and behind it the runs that its injector sends as well. The
     order of the plans is drawn; that of the arms is in each round."""
-    groups = list(arms_by_plan(tests).values())
+    groups, watched = list(arms_by_plan(tests).values()), watched_cells(tests, campaign.perf)
     turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
     snapshots = {}
     for group in groups:
@@ -131,6 +135,10 @@ def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -
             plan, in_turns = test.plan(), None
             if len(group) > 1:
                 plan, in_turns = plan_in_turns(plan, len(group), limit_s), TurnsOrder(**settings)
+            if test in watched:
+                # The runs that are sent alone keep or break these.
+                rules = tuple(each for each in plan.thresholds if not each.is_of_machine)
+                plan = replace(plan, thresholds=rules)
             snapshots[test.pk] = snapshot_of(test, plan, in_turns)
     leaders, followers = [], []
     for turn in turns:
@@ -140,15 +148,30 @@ def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -
             if place:
                 run.leader = leaders[-1]
             (followers if place else leaders).append(run)
-    wanted = [[run for run in runs if run.repeat > after] for runs in (leaders, followers)]
+    n_before, alone = len(leaders) + len(followers), []
+    if watched and not after:
+        alone = _queued_alone(campaign, watched, n_before)
+    wanted = [[run for run in runs if run.repeat > after] for runs in (leaders, followers, alone)]
     return [run for runs in wanted for run in Run.objects.bulk_create(runs)]
+
+
+def _queued_alone(campaign: Campaign, watched: Sequence[Test], n_before: int) -> list[Run]:
+    """Runs of single arms after all turns."""
+    turns = order_of_runs(len(watched), ALONE_RUNS, is_random=True, seed=campaign.seed)
+    runs = []
+    for turn in turns:
+        test = watched[turn.test]
+        turn = replace(turn, position=n_before + turn.position)
+        runs.append(queued_run(test, turn, snapshot_of(test, plan_alone(test.plan()))))
+        runs[-1].is_alone = True
+    return runs
 
 
 def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
     """(candidate, baseline), by place, of the pairs that the campaign's page will show."""
     places = {test.pk: place for place, test in enumerate(tests)}
     arms = measured_tests(tests, [])
-    pairs = pairs_of(arms, None) or pairs_in_turns(arms)
+    pairs = ladder_pairs(arms) or pairs_of(arms, None) or pairs_in_turns(arms)
     return [tuple(places[arm.test.pk] for arm in reversed(list(pair))) for pair in pairs]
 
 
@@ -279,23 +302,30 @@ def cells_of_sweep(
     ]
 
 
+# What rungs of a ladder differ in.
+_SPOKEN = {"http_version": HttpVersion.HTTP_1_1, "streams": 1}
+
+
 def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
-    """The arms that send the same plan, in their order."""
+    """The arms that send the same at the same load, in their order: the rungs of a ladder differ in
+    what they speak."""
+    cells = list(cells)
+    versions = {cell.plan_version.pk: cell.plan_version for cell in cells}
+    sent = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
     groups: dict[Any, list[Any]] = {}
     for cell in cells:
-        same = (cell.plan_version.pk, cell.injectors, cell.swept, cell.swept_value)
+        same = (sent[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
         groups.setdefault(same, []).append(cell)
     return groups
 
 
-def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None, perf: str = "") -> str:
+def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None) -> str:
     """Why these are not measured side by side; "" where they are."""
     counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
-    if perf or _are_watched({cell.endpoint.target_id for cell in counted}):
-        return "An agent or exporter watches a target's machine. It needs whole runs of one arm."
     groups = [
-        ArmsOfPlan(each[0].plan_version.plan.name, each[0].plan(), len(each), each[0].injectors)
+        ArmsOfPlan(cell.plan_version.plan.name, cell.plan(), len(each), cell.injectors)
         for each in arms_by_plan(counted).values()
+        for cell in {cell.plan_version.pk: cell for cell in each}.values()
     ]
     return why_not_side_by_side(groups, limit_s)
 
@@ -306,23 +336,31 @@ def estimate_cells(
     in_turns: bool,
     limit_s: float | None,
     until_settled: bool,
+    perf: str = "",
     **values: Any,
 ) -> Estimate:
     """What a campaign of these would take; `values` as of `estimate_campaign`."""
-    groups = [
-        [(each.plan(), ConnectionMode(each.connection_mode), each.injectors) for each in group]
-        for group in arms_by_plan(cells).values()
-    ]
+    groups = [list(map(_of_estimate, group)) for group in arms_by_plan(cells).values()]
     if not in_turns or not groups:
         return estimate_campaign([each for group in groups for each in group], **values)
-    values |= {"limit_s": limit_s, "until_settled": until_settled}
+    watched = list(map(_of_estimate, watched_cells(cells, perf)))
+    values |= {"limit_s": limit_s, "until_settled": until_settled, "watched": watched}
     return estimate_side_by_side(groups, **values)
 
 
-def _are_watched(targets: set[int]) -> bool:
-    """Whether an agent or an exporter tells of the machine of any of these."""
+def _of_estimate(cell: CampaignCell) -> tuple[Plan, ConnectionMode, int]:
+    return cell.plan(), ConnectionMode(cell.connection_mode), cell.injectors
+
+
+def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
+    """Arms that take turns on a machine of which an agent or exporter tells, or on which perf
+    counts. Whose CPU it was only runs of single arms tell."""
+    arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
     rows = Agent.objects.filter(revoked_at=None), Exporter.objects.all()
-    return any(each.filter(target__in=targets).exists() for each in rows)
+    targets = {arm.endpoint.target_id for arm in arms}
+    found = [each.filter(target__in=targets).values_list("target", flat=True) for each in rows]
+    watched = targets if perf else {pk for each in found for pk in each}
+    return [arm for arm in arms if arm.endpoint.target_id in watched]
 
 
 def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> None:

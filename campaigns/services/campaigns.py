@@ -16,6 +16,7 @@ from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.plan.blocks import USUAL_BLOCKS
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, is_local, lasting_file_sets
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
@@ -86,7 +87,6 @@ def _new_version(by: Actor, project: Project) -> PlanVersion:
 
 
 MAX_PAUSE_S = 3600
-USUAL_BLOCKS = 5
 QUIET_WITHIN_S = 1800
 # What the form of a draft says, beside its tests.
 _EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
@@ -173,7 +173,7 @@ def _create(
 ) -> Campaign:
     counts = [cell.injectors for cell in cells] or [1]
     limit_s, perf = values["limit_s"], values["perf"]
-    why = why_in_blocks(cells, limit_s, perf) if order in {"", Campaign.Order.SIDE_BY_SIDE} else ""
+    why = why_in_blocks(cells, limit_s) if order in {"", Campaign.Order.SIDE_BY_SIDE} else ""
     if why and order:
         raise Refused(f"{why} Choose counterbalanced blocks.")
     order = order or (Campaign.Order.BLOCKS if why else Campaign.Order.SIDE_BY_SIDE)

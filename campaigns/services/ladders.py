@@ -30,11 +30,12 @@ def start_ladder(
     version: PlanVersion,
     endpoint: Endpoint,
     rungs: Sequence[str],
-    repeats: int = 5,
+    repeats: int | None = None,
     pause_s: float = 1.0,
 ) -> Campaign:
     """Measure these rungs (keys of RUNGS, or of rung_of_profile for the project's own profiles) of
-    the target of `endpoint`, an HTTPS one, in blocks.
+    the target of `endpoint`, an HTTPS one, side by side where the load allows it. `repeats`: None
+    for one pass, or five blocks.
 
     What the plan sends is sent on every rung: HTTP/2 and 32 requests at a time by plans that are
     made from it, other TLS profiles by endpoints of the same origin. All rungs are measured, even
@@ -57,7 +58,6 @@ def start_ladder(
         name=name,
         cells=cells,
         repeats=repeats,
-        order=Campaign.Order.BLOCKS,
         pause_s=pause_s,
         # A rung that the server does not speak is an answer, and hides no other rung.
         keeps_going=True,

@@ -97,7 +97,8 @@ def keep_pooled(tests: Collection[int]) -> None:
     locked = chosen.select_for_update(no_key=True).order_by("pk")
     chosen = list(locked.values_list("pk", flat=True))
     runs: dict[int, list[MeasuredRun]] = {}
-    for each in measured_runs(Run.objects.filter(test__in=chosen).prefetch_related("shards")):
+    counted = Run.objects.filter(test__in=chosen, is_alone=False)
+    for each in measured_runs(counted.prefetch_related("shards")):
         if each.measurement:
             runs.setdefault(each.run.test_id, []).append(each)
     PooledPercentiles.objects.bulk_create(

@@ -44,7 +44,7 @@ def _tr(run: Run, arm: str, figures: Sequence[Any], *, is_linked: bool) -> str:
         f'<tr{_kind(run)}><th scope="row">{label}</th><td>{badge(run)}</td>'
         f'<td><span class="scheme-{scheme}">{scheme.upper()}</span> {words}</td>'
         f'<td class="named">{escape(run.frozen.plan_label)}</td>'
-        f'<td class="num">{run.repeat}</td>{tds(figures)}</tr>'
+        f'<td class="num">{run.place}</td>{tds(figures)}</tr>'
     )
 
 
@@ -63,6 +63,7 @@ def listed_runs(rows: Iterable[tuple[Run, Sequence[Cell]]], ticked: Collection[s
 
 def _listed(run: Run, figures: Sequence[Cell], is_ticked: bool) -> str:
     label, frozen = escape(run.label), run.frozen
+    place = run.place if run.is_alone else f"block {run.repeat}"
     scheme = escape(frozen.endpoint.scheme)
     return (
         f'<tr><td><label class="tick"><input type="checkbox" name="run" value="{run.pk}"'
@@ -71,7 +72,7 @@ def _listed(run: Run, figures: Sequence[Cell], is_ticked: bool) -> str:
         f"{_second(run.campaign.name)}</th><td>{badge(run)}</td>"
         f'<td class="named">{escape(frozen.target)}{_second(frozen.plan_label)}</td>'
         f'<td class="nowrap"><span class="scheme-{scheme}">{scheme.upper()}</span> '
-        f"{escape(frozen.connection_mode)}{_second(f'block {run.repeat}')}</td>"
+        f"{escape(frozen.connection_mode)}{_second(place)}</td>"
         f"{tds(figures)}{_ended(run)}</tr>"
     )
 

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.plan.blocks import USUAL_BLOCKS
 from campaigns.domain.plan.estimates import reference_s
 from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
@@ -45,7 +46,6 @@ from campaigns.queries.references import (
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import CampaignCell, estimate_cells, why_in_blocks
 from campaigns.services.campaigns import (
-    USUAL_BLOCKS,
     create_file_set_study,
     create_machine_study,
 )
@@ -346,7 +346,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     cells = [form.grid.cells[key] for key in known["cells"]]
     has_reference = bool(known.get("reference"))
     tests = form.known_cells()
-    why_blocks = why_in_blocks(tests, known["limit_s"], known["perf"])
+    why_blocks = why_in_blocks(tests, known["limit_s"])
     in_turns = bool(tests) and not (known["order"] or why_blocks)
     repeats = known["repeats"] or (1 if in_turns else USUAL_BLOCKS)
     preview = order_preview(
@@ -364,6 +364,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         in_turns=in_turns,
         limit_s=known["limit_s"],
         until_settled=known["until_settled"],
+        perf=known["perf"],
         has_reference=has_reference,
         **values,
     )

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.plan.estimates import SET_UP_S
+from campaigns.domain.plan.turns import ALONE_S
 from campaigns.models import Campaign, Run, Test
 from campaigns.queries.load_control import why_nothing_begins
 from campaigns.queries.runs import share_over
@@ -42,9 +43,13 @@ class CampaignProgress:
         return max(0.0, (self.ends_at - timezone.now()).total_seconds())
 
 
+# How long a run takes, by its test and whether it is sent alone; None: the target decides.
+_PlannedS = Mapping[tuple[int, bool], float | None]
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
-    test: int
+    test: tuple[int, bool]  # and whether it is sent alone
     is_done: bool
     t0: datetime | None
     ended_at: datetime | None
@@ -62,10 +67,9 @@ def progress_by_campaign(
     """`progress_of` each, with its run in `current`, in three queries for all of them."""
     runs: dict[int, list[_Run]] = {campaign.pk: [] for campaign in campaigns}
     rows = Run.objects.filter(campaign__in=runs)
-    for campaign, test, state, *times in rows.values_list(
-        "campaign", "test", "state", "t0", "ended_at"
-    ):
-        runs[campaign].append(_Run(test, state == RunState.DONE, *times))
+    columns = ("campaign", "test", "is_alone", "state", "t0", "ended_at")
+    for campaign, test, is_alone, state, *times in rows.values_list(*columns):
+        runs[campaign].append(_Run((test, is_alone), state == RunState.DONE, *times))
     found = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
     planned = _planned_by_test([test for each in found for test in each.unmeasured])
     progress = {each.campaign.pk: each.progress(planned) for each in found}
@@ -86,7 +90,7 @@ class _Standing:
             (run for run in runs if run.is_done and run.t0 and run.ended_at),
             key=lambda run: run.ended_at,
         )
-        lengths: dict[int, list[float]] = {}
+        lengths: dict[tuple[int, bool], list[float]] = {}
         for run in done:
             lengths.setdefault(run.test, []).append(_between_s(run.t0, run.ended_at))
         self._lengths_s = {test: median(each) for test, each in lengths.items()}
@@ -96,18 +100,18 @@ class _Standing:
         self._wait_s = median(waits[-_LATEST_WAITS:]) if waits else usual
 
     @property
-    def unmeasured(self) -> set[int]:
+    def unmeasured(self) -> set[tuple[int, bool]]:
         """The tests of which only the plan says how long a run takes."""
         return set() if self.campaign.is_held else set(self._left) - self._lengths_s.keys()
 
-    def progress(self, planned_s: Mapping[int, float | None]) -> CampaignProgress:
+    def progress(self, planned_s: _PlannedS) -> CampaignProgress:
         """`planned_s`: how long a run of each `unmeasured` test takes."""
         n_done, n_runs = self._n_runs - len(self._left), self._n_runs
         over = n_done + (share_over(self._current) if self._current else 0)
         share = over / n_runs if n_runs else 0.0
         return CampaignProgress(n_done, n_runs, share, self._ends_at(planned_s))
 
-    def _ends_at(self, planned_s: Mapping[int, float | None]) -> datetime | None:
+    def _ends_at(self, planned_s: _PlannedS) -> datetime | None:
         if self.campaign.is_held or self.campaign.waits_for_quiet or not self._left:
             return None  # when somebody decides, the machine is quiet, or somebody adds runs
         # Those that neither a run nor the plan tells take as long as the others did.
@@ -120,7 +124,7 @@ class _Standing:
         now, waits_s = timezone.now(), len(self._left) * self._wait_s
         if self._current is None or self._current.t0 is None:
             return now + timedelta(seconds=sum(lengths_s) + waits_s)
-        current_s = known_s[self._current.test_id]
+        current_s = known_s[self._current.test_id, self._current.is_alone]
         end = max(now, self._current.t0 + timedelta(seconds=current_s))
         others_s = sum(lengths_s) - current_s + waits_s - self._wait_s
         return end + timedelta(seconds=others_s)
@@ -131,15 +135,22 @@ def _between_s(earlier: datetime, later: datetime) -> float:
     return max(0.0, (later - earlier).total_seconds())
 
 
-def _planned_by_test(pks: Sequence[int]) -> dict[int, float | None]:
+def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
     """None where only the target decides."""
+    pks = {test for test, _ in keys}
     campaigns = Campaign.objects.filter(tests__in=pks).distinct()
     tests = Prefetch("tests", Test.objects.select_related("plan_version"))
     found = {}
     for campaign in campaigns.prefetch_related(tests) if pks else ():
         estimates = estimates_of_runs(campaign, campaign.tests.all())
         found |= {test: each.duration_s for test, each in estimates.items()}
-    return {test: found[test] for test in pks}
+    return {
+        (test, is_alone): min(found[test], ALONE_S) if is_alone and found[test] else found[test]
+        for test, is_alone in keys
+    }
+
+
+_SETTINGS = ("pause_s", "limit_s", "until_settled", "perf")
 
 
 def planned_s(campaign: Campaign, repeats: int) -> float | None:
@@ -150,6 +161,9 @@ def planned_s(campaign: Campaign, repeats: int) -> float | None:
         in_turns=campaign.order == Campaign.Order.SIDE_BY_SIDE,
         repeats=repeats,
         has_reference=any(test.is_of_reference for test in tests),
-        **{name: getattr(campaign, name) for name in ("pause_s", "limit_s", "until_settled")},
+        **{
+            each: getattr(campaign, each)
+            for each in ("pause_s", "limit_s", "until_settled", "perf")
+        },
     )
     return None if estimate.runs_of_unknown_duration else estimate.duration_s

@@ -221,7 +221,7 @@ def run_rows(runs: Page, answer: Answer) -> list[dict[str, Any]]:
     tests = {run.test_id for run in runs}
     for test in (each for each in (*answer.tests, *answer.references) if each.test_id in tests):
         keys = [column.key for column in test.table.columns]
-        for row in test.table.rows:
+        for row in test.rows_of_runs:
             if row.link.get("run") in shown:
                 cells[row.link["run"]] = dict(zip(keys, row.cells, strict=True))
     return [

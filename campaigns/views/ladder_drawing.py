@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.ladder import (
-    LADDER_METRICS,
     MEAN,
     SECTION_TITLES,
     Ladder,
@@ -102,7 +102,9 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         "target": ladder.target,
         "sections": [_section(key, rungs, ladder.decimals, threshold) for key, rungs in climbed],
         "metric": ladder.metric,
-        "metrics": [(each, each == ladder.metric) for each in LADDER_METRICS],
+        "named": "median" if ladder.metric == TYPICAL else ladder.metric,
+        "metrics": [(each, each == ladder.metric) for each in ladder.metrics],
+        "confidence": ladder.confidence,
         "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)]
         if ladder.metric == MEAN
         else [],

@@ -81,8 +81,9 @@ def test_a_value_of_one_reply_is_used_in_the_next_request():
     assert sent[3].endswith(b"csrf=t3")
 
 
-def test_a_value_that_is_not_found_is_empty_and_a_finding_of_the_target_that_names_it():
-    steps = [LOGIN | {"path": "/elsewhere"}, {"path": "/a?${token}"}]
+def test_a_value_that_may_miss_is_empty_and_a_finding_of_the_target_that_names_it():
+    extract = [each | {"may_miss": True} for each in LOGIN["extract"]]
+    steps = [{"path": "/elsewhere", "extract": extract}, {"path": "/a?${token}"}]
     result, server = against(login, steps=steps, load=closed(2))
     assert server.requests[1].split()[1] == b"/a?"
     finding = target_reasons(result)["extract_missed"]

@@ -7,6 +7,7 @@ import pytest
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.plan.turns import ALONE_S
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Round, Run, Shard, TestFigures
 from campaigns.models.dbtime import db_now
@@ -17,8 +18,11 @@ from campaigns.queries.engine import stuck_runs
 from campaigns.queries.injector_hosts import taken_slots
 from campaigns.queries.measurements import measured_runs
 from campaigns.queries.overheads import compare
+from campaigns.queries.target_costs import target_costs
 from campaigns.services import dispatch, endings
+from campaigns.services.agents import create_agent, take_report
 from campaigns.services.baselines import make_baseline
+from campaigns.services.blocks import estimate_cells
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.shards import (
     claim_shard,
@@ -29,7 +33,10 @@ from campaigns.services.shards import (
     record_seconds,
 )
 from tests.factories import make_endpoint, make_plan, make_target
+from tests.queries.measured import measure
+from tests.queries.test_target_costs import tell
 from tests.services.engine import host, owner_of
+from tests.services.test_machines import told_by_agent
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -81,6 +88,13 @@ def sending(project):
 
 
 def end(campaign: Campaign, lease, times_us=(1000, 1000)) -> None:
+    end_turns(lease, times_us)
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.state == "done"
+
+
+def end_turns(lease, times_us=(1000, 1000)) -> None:
     n_requests = 20 * Round.objects.filter(run=lease.run_id).count()
     for arm, time_us in enumerate(times_us):
         for second in range(-(-n_requests // 200)):
@@ -88,12 +102,9 @@ def end(campaign: Campaign, lease, times_us=(1000, 1000)) -> None:
             row = make_second(second, times).to_json()
             record_seconds(lease=lease, seconds=[{**row, "type": "second", "arm": arm}])
     done = InjectorEnd(outcome="complete", duration_us=1_000_000)
-    mark_done(lease=lease, end=done, others=[done])
+    mark_done(lease=lease, end=done, others=[done] * (len(times_us) - 1))
     dispatch.move_runs()
     endings.finalise_runs()
-    dispatch.finish_campaigns()
-    campaign.refresh_from_db()
-    assert campaign.state == "done"
 
 
 def said(campaign: Campaign) -> str:
@@ -231,6 +242,84 @@ def test_stages_are_measured_side_by_side_to_their_end(project):
     for run in campaign.runs.all():
         assert run.frozen.turns.limit_s == 2 * 2 * 24, "with pauses as long as the turns"
         assert [each.from_per_s for each in run.frozen.plan.load.stages] == [50, 100, 50]
+
+
+def test_the_rungs_of_a_ladder_take_turns(sending, project):
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    http2 = make_plan(
+        project, "the same over HTTP/2", spec=plan_spec(**RATE) | {"http_version": "2"}
+    )
+    target = make_target(project)
+    plain, https = make_endpoint(target), make_endpoint(target, scheme="https")
+    tls12 = make_endpoint(target, scheme="https", port=8445, tls={"profile": "tls12"})
+    arms = (
+        (plan, plain, "new"),
+        (plan, tls12, "new"),
+        (plan, https, "new"),
+        (http2, https, "resumed"),
+    )
+    times_us = 1000, 4000, 3000, 3000
+    cells = [CampaignCell(*arm) for arm in arms]
+    campaign, lease = sending(40, times_us, failed=(0,) * 4, cells=cells)
+    assert said(campaign).startswith(
+        "So far on a new connection HTTPS/1.1, TLS 1.2 is 4.0\u202f× sl"
+    )
+    end(campaign, lease, times_us)
+    found = campaign_answer(campaign).ladder
+    assert (found.metric, found.in_turns) == ("typical", True)
+    steps = [rung.before for rung in found.rungs[1:]]
+    assert [step.word for step in steps] == [Word.SLOWER, Word.FASTER, Word.SAME]
+    for step in [*steps, *(rung.plain for rung in found.rungs[1:])]:
+        low, high = step.row.ends
+        assert low <= step.ratio <= high, "percentages follow from the times beside them"
+    assert "TLS 1.2 is 4.0\u202f× slower than HTTP (" in said(campaign)
+    by_mean = campaign_answer(campaign, metric="mean").ladder
+    assert [rung.plain.word for rung in by_mean.rungs[1:]] == [Word.SLOWER] * 3
+
+
+@pytest.fixture
+def watched(project):
+    """(agent, cells) of HTTP and HTTPS on a machine of which an agent tells."""
+    rule = {"metric": "target_cpu", "limit": 80, "unit": "%"}
+    slow = {"metric": "p95", "limit": 500}
+    plan = make_plan(project, spec=plan_spec(**RATE) | {"thresholds": [rule, slow]})
+    target = make_target(project)
+    agent, _ = create_agent(by=owner_of(project), target=target)
+    ends = make_endpoint(target), make_endpoint(target, scheme="https")
+    return agent, [CampaignCell(plan, each, "new") for each in ends]
+
+
+def test_arms_on_a_watched_machine_are_sent_alone_after_their_turns(project, watched):
+    _, cells = watched
+    campaign = drafted(project, cells=cells)
+    assert campaign.order == "side_by_side"
+    host(slots=1)
+    start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+    runs = list(campaign.runs.order_by("position"))
+    assert [run.is_alone for run in runs] == [False] * 2 + [True] * 6
+    assert all(run.frozen.turns is None and run.leader is None for run in runs[2:])
+    assert {run.frozen.plan.load.duration_s for run in runs[2:]} == {ALONE_S}
+    rules = [{rule.metric for rule in run.frozen.plan.thresholds} for run in runs]
+    assert rules == [{"p95"}] * 2 + [{"target_cpu"}] * 6, "each rule where it can be told"
+    estimate = estimate_cells(
+        cells, in_turns=True, limit_s=None, until_settled=True, repeats=1, pause_s=0
+    )
+    assert estimate.n_runs == 8
+
+
+def test_what_a_machine_did_while_arms_took_turns_belongs_to_none_of_them(sending, watched):
+    agent, cells = watched
+    campaign, lease = sending(40, (1000, 2000), cells=cells)
+    leader = Run.objects.get(pk=lease.run_id)
+    assert take_report(agent=agent, report=told_by_agent(leader, 5.5, 6.5)) == 0
+    end_turns(lease)
+    for run in campaign.runs.filter(is_alone=True):
+        tell([measure(run, 9_000, n=1200, seconds=6)], {"http": [5.0] * 3, "https": [7.0] * 3})
+    answer = campaign_answer(campaign)
+    (overhead,) = answer.overheads
+    assert (overhead.word, overhead.is_paired) == (Word.SLOWER, True)
+    cpu = target_costs(campaign, answer).cpu
+    assert [row.cells[0].text for row in cpu.tables[0].rows] == ["5.00", "7.00"]
 
 
 @pytest.mark.parametrize(

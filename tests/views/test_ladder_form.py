@@ -30,7 +30,7 @@ def test_everything_has_a_default_and_the_start_is_one_click(as_editor, project,
     make_plan(project, "prices")
     form = as_editor.get(form_url(project)).context["form"]
     assert form["rungs"].value() == list(USUAL_RUNGS)
-    filled_in = {name: form[name].value() for name in form.fields}
+    filled_in = {name: form[name].value() or "" for name in form.fields}
     assert as_editor.post(form_url(project), filled_in).status_code == 302
     campaign = Campaign.objects.get()
     assert campaign.name == "What does each layer cost shop?"
@@ -50,9 +50,9 @@ def test_the_page_says_what_the_ticked_rungs_take(as_editor, project, shop):
     make_plan(project, "prices", spec=plan_spec(model="over", requests=100, over_s=8))
     page = as_editor.get(form_url(project))
     estimate = page.context["estimate"]
-    assert (estimate.n_tests, estimate.repeats) == (len(USUAL_RUNGS), 5)
+    assert (estimate.n_tests, estimate.repeats) == (len(USUAL_RUNGS), 1)
     form = page.context["form"]
-    filled_in = {name: form[name].value() for name in form.fields}
+    filled_in = {name: form[name].value() or "" for name in form.fields}
     ticked = {"rungs": ["new-http", "new-hybrid", "many-streams"], "repeats": 3, "pause_s": 1}
     url = reverse("ladder-estimate", args=[project.pk])
     ticked_estimate = as_editor.post(url, filled_in | ticked).context["estimate"]

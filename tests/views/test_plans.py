@@ -13,7 +13,6 @@ from campaigns.domain.plan.fields import groups_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms import requests
-from campaigns.forms.plan_steps import read_extracts, write_extracts
 from campaigns.forms.plans import GROUPS, PlanForm, initial_of, names_in
 from campaigns.models import PlanSecret, PlanVersion
 from tests.factories import make_plan
@@ -135,6 +134,7 @@ TYPED_AND_STORED = [
         {"csv": "user\r\nann\r\n", "path": "/${user}", "extract": LINES},
         {"variables": {"csv": "user\nann\n", "order": "sequential"}},
     ),
+    ({"checks": "text: ok\nno json: $.error"}, {}),
     ({"http_version": "1.0"}, {"http_version": "1.0"}),
     ({"http_version": "2", "streams": "16"}, {"http_version": "2", "streams": 16}),
     ({"resolve": "per_connection"}, {"resolve": "per_connection"}),
@@ -289,10 +289,6 @@ def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
 def test_fields_of_another_think_time_are_ignored(as_editor, project):
     save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
     assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
-
-
-def test_lines_are_read_as_they_are_written():
-    assert write_extracts([{"header": "", **each} for each in read_extracts(LINES)]) == LINES
 
 
 LIST_STEP = {

@@ -165,15 +165,17 @@ class Worker(Holder):
         reader = self._reader = request.make_reader()
         end = self.read_to_end(connection, reader, reader.feed, data, marks[-1])
         head, received = reader.head, reader.received_bytes
-        if request.plan.status_is_expected(head.status):
+        fault = request.fault_in(reader)
+        if fault is None:
             sizes = reader.head_bytes, reader.body_bytes, received
             self.held = (*marks, end, head.status, *sizes)
             request.remember(beginning, head)
         else:
-            failure = (Kind.STATUS_UNEXPECTED, head.status, request.size_bytes, received)
-            failure += (False, "", reader.head_bytes, reader.body_bytes)
+            detail = request.recorder.examples.clean(request, fault.detail)
+            failure = (fault.kind, head.status, request.size_bytes, received)
+            failure += (False, detail, reader.head_bytes, reader.body_bytes)
             request.failures.append(Failure(marks[0], marks[1], end, *failure))
-            request.recorder.examples.note(request, *failure[:2], end, reader)
+            request.recorder.examples.note_reply(request, fault, end, reader)
         self._reader = None
         if not (head.is_reusable and self.keeps):
             self._retire(connection)
@@ -242,7 +244,7 @@ class Worker(Holder):
             return Worker.attempt(self, request, intended, start)
         sent_bytes = request.size_bytes if sent else 0
         by_kernel = faults.is_socket_timeout(error, kind)
-        detail = request.recorder.examples.detail(request, error, kind)
+        detail = request.recorder.examples.clean(request, faults.detail_of(error, kind))
         failure = (kind, 0, sent_bytes, received, by_kernel, detail)
         end = now()
         request.failures.append(Failure(intended, start, end, *failure))

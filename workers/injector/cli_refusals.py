@@ -31,7 +31,7 @@ _OPTIONS = {
     **{f"tls.{name}": f"--{name}" for name in ("sni", "fingerprint")},
 }
 _IN_ADDRESS = {"steps.0.path", "exchange.path"}
-_EXTRACT = re.compile(r"steps\.\d+\.extract\b")
+_OF_A_REPLY = re.compile(r"steps\.\d+\.(check|extract)s?\b")
 _OTHER_STEP = re.compile(r"steps\.[1-9]")
 _INSECURE = "--insecure takes any certificate."
 _ADVICE = {
@@ -64,8 +64,8 @@ def _at_option(path: str, text: str) -> str:
     if path in _IN_ADDRESS:
         return f"URL: {text}"
     text = _FORM_WORDS.sub(r"\1 out", text)
-    if _EXTRACT.match(path):
-        return f"--extract: {text}"
+    if of_reply := _OF_A_REPLY.match(path):
+        return f"--{of_reply[1]}: {text}"
     if _OTHER_STEP.match(path):
         return f"--step: {text}"
     parts = path.split(".")

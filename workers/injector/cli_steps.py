@@ -3,13 +3,15 @@
 import argparse
 from typing import Any
 
+from campaigns.domain.plan.reply_rules import Source, parse_check
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.step import METHODS
 from campaigns.domain.plan.step_order import StepOrder
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 
+CHECK_EXAMPLE = "'1 text: Welcome' or '2 json: $.status = ok'"
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
-_HTTP_ONLY = ("method", "body", "step", "extract", "expect", "think_time")
+_HTTP_ONLY = ("method", "body", "step", "check", "extract", "expect", "think_time")
 
 
 def add_step_options(parser: argparse.ArgumentParser) -> None:
@@ -33,13 +35,23 @@ def add_step_options(parser: argparse.ArgumentParser) -> None:
     )
     add_field_options(group, StepOrder)
     add(
+        "--check",
+        action="append",
+        default=[],
+        metavar="'I RULE'",
+        help="what a reply to request I, counted from 1, must have, or else it is a failure: "
+        "'1 text: Welcome', '1 pattern: id=[0-9]+', '1 json: $.status = ok', '1 status: 200 204'; "
+        "'1 no text: error' must not be there; may be repeated (none)",
+    )
+    add(
         "--extract",
         action="append",
         default=[],
         metavar="'I NAME FROM PATTERN'",
         help="what the one group of PATTERN finds in a reply to request I, counted from 1, is "
-        "${NAME} in later requests; FROM is body or header:Name, as in '1 next header:Location "
-        "^(/.*)$'; may be repeated (none)",
+        "${NAME} in later requests; FROM is body, json (PATTERN is a path), header:Name or "
+        "cookie:Name (whole without PATTERN), as in '1 next header:Location ^(/.*)$'; with NAME? a "
+        "reply without it is no failure; may be repeated (none)",
     )
 
 
@@ -62,8 +74,11 @@ def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
     for step in steps:
         step |= {"headers": headers, "extract": []}
     for text in options.extract:
-        number, extract = _read_extract(text, len(steps))
-        steps[number - 1]["extract"].append(extract)
+        number, rest = _numbered("--extract", text, len(steps), EXTRACT_EXAMPLE)
+        steps[number - 1]["extract"].append(_read_extract(rest))
+    for text in options.check:
+        number, rest = _numbered("--check", text, len(steps), CHECK_EXAMPLE)
+        steps[number - 1].setdefault("checks", []).append(parse_check(rest))
     return {"steps": steps, "order": given_fields(options, StepOrder)}
 
 
@@ -87,15 +102,24 @@ def _leading_method(text: str) -> tuple[str | None, str]:
     return (word.upper(), rest) if word.upper() in METHODS else (None, text)
 
 
-def _read_extract(text: str, n_steps: int) -> tuple[int, dict[str, str]]:
-    """(number of the request from 1, the plan's extract)."""
-    number, name, source, pattern = (text.split(maxsplit=3) + [""] * 4)[:4]
-    source, _, header = source.partition(":")
-    if not pattern or source not in {"body", "header"}:
-        raise ValueError(f"--extract {text!r}: write it as in {EXTRACT_EXAMPLE}.")
+def _numbered(option: str, text: str, n_steps: int, example: str) -> tuple[int, str]:
+    """(number of the request from 1, what follows it)."""
+    number, _, rest = text.strip().partition(" ")
+    if not rest:
+        raise ValueError(f"{option} {text!r}: write it as in {example}.")
     if not number.isdecimal() or not 1 <= int(number) <= n_steps:
-        raise ValueError(f"--extract {text!r}: the requests are counted from 1 to {n_steps}.")
-    return int(number), {"name": name, "from": source, "header": header, "pattern": pattern}
+        raise ValueError(f"{option} {text!r}: the requests are counted from 1 to {n_steps}.")
+    return int(number), rest
+
+
+def _read_extract(text: str) -> dict[str, Any]:
+    """The plan's extract."""
+    name, source, pattern = (text.split(maxsplit=2) + [""] * 3)[:3]
+    source, _, header = source.partition(":")
+    if source not in set(Source) or not (pattern or header):
+        raise ValueError(f"--extract {text!r}: write it as in {EXTRACT_EXAMPLE}.")
+    given = {"name": name.removesuffix("?"), "from": source, "header": header, "pattern": pattern}
+    return {**given, **({"may_miss": True} if name.endswith("?") else {})}
 
 
 def _method_for(body: str) -> str:

@@ -19,7 +19,7 @@ from workers.injector.modes import requests_at_once, wire_mode
 from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
-from workers.injector.request import Request
+from workers.injector.request import CheckedRequest, Request
 from workers.injector.users import SessionContext
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
@@ -114,7 +114,7 @@ class Crew:
         )
         if self.streams is not None:
             return self.streams.make_request(step, data, recorder)
-        return Request(plan, step, data, recorder)
+        return (CheckedRequest if step.checks else Request)(plan, step, data, recorder)
 
     def _request_bytes(self, step: Step, is_last: bool = False) -> bytes:
         """`is_last`: the last request on a kept connection, which HTTP/2 does not announce."""

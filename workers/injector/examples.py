@@ -1,20 +1,21 @@
 """Examples of failures: what was sent, and what came back. Kept on the failing path alone."""
 
 import base64
+import contextlib
 from typing import Any
 from urllib.parse import quote
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.redaction import printable, redacted, redacted_head
-from workers.injector import faults
 from workers.injector.connection import NS
+from workers.injector.decoding import Undecodable, decoded
 from workers.injector.reply import BODY_BYTES
 
 # Of each kind and status: the first, and the first ones this long after it.
 _AFTER_NS = (0, NS, 10 * NS)
 _MOST_KINDS = 50
 _HEAD_BYTES = 2048
-_DETAIL_CHARACTERS = 200
+_DETAIL_CHARACTERS = 300
 # Of one step: all examples together.
 _MOST_CHARACTERS = 96 * 1024
 
@@ -45,6 +46,11 @@ class Examples:
             self._n_taken[key] = n_taken + 1
             self._keep(request, kind, status, end, reader, detail)
 
+    def note_reply(self, request: Any, fault: Any, end: int, reader: Any) -> None:
+        """A whole reply is a failure; only of an unexpected status does its status say which."""
+        status = reader.head.status if fault.kind == Kind.STATUS_UNEXPECTED else 0
+        self.note(request, fault.kind, status, end, reader, fault.detail)
+
     def _keep(
         self, request: Any, kind: Kind, status: int, end: int, reader: Any, detail: str
     ) -> None:
@@ -58,17 +64,17 @@ class Examples:
             "request": redacted_head(_text(head), secrets),
             "reply": _reply(reader, secrets),
             "body_bytes": reader.body_bytes if reader is not None and reader.head else None,
-            "detail": self._clean(request, detail)[:500],
+            "detail": self.clean(request, detail),
         }
         self._characters += sum(len(text) for text in example.values() if isinstance(text, str))
         self._kept.append(example)
 
-    def detail(self, request: Any, error: Exception, kind: Kind) -> str:
-        """What an error says beyond its kind, without secrets."""
-        return self._clean(request, faults.detail_of(error, kind).rstrip("."))[:_DETAIL_CHARACTERS]
-
-    def _clean(self, request: Any, text: str) -> str:
-        return text and redacted(printable(text), (*self.secrets, *request.secret_values()))
+    def clean(self, request: Any, detail: str) -> str:
+        """The beginning of a detail, without secrets."""
+        if not detail:
+            return ""
+        secrets = (*self.secrets, *request.secret_values())
+        return redacted(printable(detail.rstrip(".")), secrets)[:_DETAIL_CHARACTERS]
 
     def take(self) -> list[dict[str, Any]]:
         """All that are not written out, now to be."""
@@ -92,8 +98,16 @@ def _reply(reader: Any, secrets: tuple[str, ...]) -> str:
     lines = [f"{head.status} {head.reason}".strip()]
     lines += [f"{name}: {value}" for name, value in head.headers]
     told = redacted_head(printable("\n".join(lines))[:_HEAD_BYTES], secrets)
-    body = redacted(_text(reader.kept[:BODY_BYTES]), secrets)
+    body = redacted(_text(_body(reader)), secrets)
     return f"{told}\n\n{body}" if body else told
+
+
+def _body(reader: Any) -> bytes:
+    """Its beginning, decoded where that can be done."""
+    if coding := reader.head.coding:
+        with contextlib.suppress(Undecodable):
+            return decoded(reader.kept, coding, BODY_BYTES, is_whole=False)
+    return reader.kept[:BODY_BYTES]
 
 
 def _text(data: bytes) -> str:

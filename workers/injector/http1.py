@@ -5,6 +5,7 @@ chunk size) is an `http_parse` error, and its connection is never used again.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from campaigns.domain.metrics.outcomes import Detail, Kind
@@ -45,7 +46,8 @@ class Surplus(BadReply):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """A reply's head. `body_bytes` is None if chunks or the connection's end delimit the body."""
+    """A reply's head. `body_bytes` is None if chunks or the connection's end delimit the body.
+    `coding`: its Content-Encoding, "" without one."""
 
     status: int
     size_bytes: int
@@ -54,6 +56,7 @@ class Head:
     is_reusable: bool
     reason: str
     headers: tuple[tuple[str, str], ...] = field(repr=False)
+    coding: str = ""
 
     @property
     def is_interim(self) -> bool:
@@ -112,6 +115,7 @@ def parse_head(head: bytes, method: str, version: HttpVersion = HttpVersion.HTTP
         is_reusable=delimited and _wants_to_stay(version, match[1], headers),
         reason=(match[3] or b"").decode("latin-1"),
         headers=headers,
+        coding=coding_of(headers),
     )
 
 
@@ -138,7 +142,11 @@ def parse_header(line: bytes) -> tuple[str, str]:
     return match[1].decode("ascii"), match[2].decode("latin-1")
 
 
-def _values(headers: tuple[tuple[str, str], ...], wanted: str) -> list[str]:
+def coding_of(headers: Iterable[tuple[str, str]]) -> str:
+    return ",".join(_values(headers, "content-encoding"))
+
+
+def _values(headers: Iterable[tuple[str, str]], wanted: str) -> list[str]:
     return [value for name, value in headers if name.lower() == wanted]
 
 

@@ -125,7 +125,7 @@ class PipelineWorker(SessionWorker):
             raise BadReply(Kind.EOF_BEFORE_REPLY, "the connection is gone")
         if this.fault is not None:
             raise this.fault
-        reader = self._reader = ReplyReader(this.call.memo)
+        reader = self._reader = this.call.make_reader()
         first, end = self._read_reply(reader)
         if first < this.sent:
             raise Surplus("a reply to what was not sent yet")
@@ -149,7 +149,8 @@ class PipelineWorker(SessionWorker):
     def _note_reply(self, this: _Sent, reader: ReplyReader, times: tuple[int, int]) -> None:
         call, head = this.call, reader.head
         received = reader.received_bytes - len(self._unread)
-        if call.plan.status_is_expected(head.status):
+        fault = call.fault_in(reader)
+        if fault is None:
             marks = (this.intended, this.start, this.connected, this.secured, this.sent)
             call.size_bytes = this.size_bytes
             sizes = reader.head_bytes, reader.body_bytes, received
@@ -157,13 +158,13 @@ class PipelineWorker(SessionWorker):
             if self._unanswered:
                 self.settle()
         else:
-            sizes = {"head_bytes": reader.head_bytes, "body_bytes": reader.body_bytes}
-            what = (Kind.STATUS_UNEXPECTED, times[1], head.status, received)
-            self._note_failure(this, *what, **sizes)
+            more = {"head_bytes": reader.head_bytes, "body_bytes": reader.body_bytes}
+            if not call.is_filled_in:
+                more["detail"] = call.recorder.examples.clean(call, fault.detail)
+            self._note_failure(this, fault.kind, times[1], head.status, received, **more)
             if not call.is_filled_in:
                 # Of others the values of this very call, to be hidden, are no longer known.
-                examples = call.recorder.examples
-                examples.note(call, Kind.STATUS_UNEXPECTED, head.status, times[1], reader)
+                call.recorder.examples.note_reply(call, fault, times[1], reader)
         if not head.is_reusable:
             self._give_up(self.connection)
 
@@ -188,7 +189,8 @@ class PipelineWorker(SessionWorker):
                 by_kernel = faults.is_socket_timeout(error, kind)
                 # As of an example: of others the values to be hidden are no longer known.
                 examples, is_known = this.call.recorder.examples, not this.call.is_filled_in
-                detail = examples.detail(this.call, error, kind) if is_known else ""
+                said = faults.detail_of(error, kind) if is_known else ""
+                detail = examples.clean(this.call, said)
                 what = {"received": received, "by_kernel": by_kernel, "detail": detail}
                 self._note_failure(this, kind, instant, **what)
             elif this.sent == _NOT_SENT and others != Kind.ABORTED_BY_STOP:

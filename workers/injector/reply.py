@@ -61,7 +61,7 @@ class ReplyReader:
         self.body_bytes = 0
         self.received_bytes = 0
         self.keep_bytes = keep_bytes
-        self.kept = b""
+        self.kept: bytes | bytearray = b""
 
     def feed(self, data: bytes) -> None:
         """Raises BadReply, also for bytes after the reply's end."""
@@ -116,6 +116,8 @@ class ReplyReader:
         """Count `count` unread bytes as body."""
         missing = self.keep_bytes - len(self.kept)
         if missing > 0:
+            if not self.kept:
+                self.kept = bytearray()  # which grows in place, however small the parts are
             self.kept += self._buffer[self._at : self._at + min(count, missing)]
         self._at += count
         self.body_bytes += count

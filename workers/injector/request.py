@@ -1,16 +1,32 @@
 """A step as bytes to send, with what its replies have taught so far."""
 
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step
 from workers.injector.http1 import Head, HeadMemo
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
+from workers.injector.reply_check import Reply, ReplyRules
 
 _SIMPLE_CAP = 512
 _MOST_RECV_BYTES = 16 * 1024
 _BLANK_LINE = b"\r\n\r\n"
 # (status, bytes of the head, of the body, of the whole reply, whether the connection may stay).
 Known = tuple[int, int, int, int, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFault:
+    """Why a whole reply is a failure; `detail` is for people."""
+
+    kind: Kind
+    detail: str = ""
+
+
+_UNEXPECTED = ReplyFault(Kind.STATUS_UNEXPECTED)
 
 
 class Request:
@@ -49,7 +65,11 @@ class Request:
         self.may_replay = True
 
     def make_reader(self) -> ReplyReader:
-        return ReplyReader(self.memo)
+        return ReplyReader(self.memo, self.keep_bytes)
+
+    def fault_in(self, reader: Any) -> ReplyFault | None:
+        """Of a whole reply; `reader` is a ReplyReader or a Stream."""
+        return None if self.plan.status_is_expected(reader.head.status) else _UNEXPECTED
 
     @property
     def template(self) -> bytes:
@@ -84,3 +104,53 @@ class Request:
         if len(self.simple) >= _SIMPLE_CAP:
             self.simple.clear()
         self.simple[text] = (head.status, size, body, size + body, head.is_reusable)
+
+
+class Checked:
+    """What a request of a step with checks does besides; `rules` are the step's."""
+
+    __slots__ = ()
+    rules: ReplyRules
+
+    def recall(self, data: bytes) -> Known | None:
+        """The reply that was recalled last passes again, without a look, if it comes again. One
+        that fails is left to the slow path, which makes an example of it."""
+        size = data.find(_BLANK_LINE) + 4
+        known = self.simple.get(data[:size])
+        if known is None or known[3] != len(data):
+            return None
+        texts = self.rules.texts
+        if texts is None:
+            head = self.memo.known.get(data[:size])
+            if head is None or self.rules.fault(Reply(head, data[size:], is_whole=True)):
+                return None
+        else:
+            for text, is_absent in texts:
+                if (data.find(text, size) < 0) != is_absent:
+                    return None
+        self.latest, self.latest_known = data, known
+        return known
+
+    def remember(self, first: bytes, head: Head) -> None:
+        """A coded body is left to the slow path as well."""
+        if not head.coding:
+            super().remember(first, head)
+
+    def fault_in(self, reader: Any) -> ReplyFault | None:
+        if fault := super().fault_in(reader):
+            return fault
+        detail = self.rules.fault(reply_of(reader))
+        return ReplyFault(Kind.CHECK_FAILED, detail) if detail else None
+
+
+class CheckedRequest(Checked, Request):
+    __slots__ = ("keep_bytes", "rules")
+
+    def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder):
+        super().__init__(plan, step, data, recorder)
+        self.rules = ReplyRules(step)
+        self.keep_bytes = self.rules.keep_bytes
+
+
+def reply_of(reader: Any) -> Reply:
+    return Reply(reader.head, reader.kept, is_whole=len(reader.kept) == reader.body_bytes)

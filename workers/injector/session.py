@@ -3,23 +3,25 @@
 Plans without any of this use plain workers, which keeps the hot path free of it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
 
 import gevent
 
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, Kind
-from campaigns.domain.plan.step import Source, Step, bounded
+from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.variables import filled_in, names_used
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.http1 import Head
 from workers.injector.recorder import Failure
 from workers.injector.reply import ReplyReader
-from workers.injector.request import Request
+from workers.injector.reply_check import ReplyRules
+from workers.injector.request import Checked, ReplyFault, Request, reply_of
 from workers.injector.users import SessionContext, User
 
-# How much of a body is searched for values.
-EXTRACT_BYTES = 64 * 1024
 _PAUSE_OVER = "pause over"
 # Failures after which a call is never retried.
 _FINAL = TIMEOUT_KINDS | CLIENT_KINDS | {Kind.ABORTED_BY_STOP, Kind.ADDRESS_REFUSED}
@@ -29,9 +31,11 @@ class Call(Request):
     """A step as one worker sends it: shares what replies teach, but has its own bytes."""
 
     __slots__ = (
-        "_base_size", "_template", "index", "is_filled_in", "keep_bytes", "keeps_reply", "patterns",
-        "reader", "values",
+        "_base_size", "_template", "index", "is_filled_in", "keeps_reply", "reader", "values",
     )  # fmt: skip
+
+    # What its reply gave, by variable; None where a value is missing that later calls need.
+    taken: Mapping[str, str | None] = MappingProxyType({})
 
     def __init__(self, shared: Request, index: int, names: frozenset[str], keeps_reply: bool):
         super().__init__(shared.plan, shared.step, shared.data, shared.recorder)
@@ -39,9 +43,7 @@ class Call(Request):
         self.values: tuple[str, ...] = ()
         self.index = index
         self.is_filled_in = bool(names & names_used(shared.step))
-        self.patterns = [(each, bounded(each.pattern)) for each in shared.step.extract]
-        self.keeps_reply = keeps_reply or bool(self.patterns)
-        self.keep_bytes = EXTRACT_BYTES if self.patterns else 0
+        self.keeps_reply = keeps_reply
         self.reader: ReplyReader | None = None
         self.memo = shared.memo
         self._base_size = shared.size_bytes
@@ -60,12 +62,12 @@ class Call(Request):
         self.data, self.size_bytes, self.reader = data, len(data), None
 
     def make_reader(self) -> ReplyReader:
-        self.reader = ReplyReader(self.memo, self.keep_bytes)
+        self.reader = super().make_reader()
         return self.reader
 
     def remember(self, first: bytes, head: Head) -> None:
-        """A reply that sets a cookie or provides a value must be parsed every time."""
-        if not self.patterns and all(name.lower() != "set-cookie" for name, _ in head.headers):
+        """A reply that sets a cookie must be parsed every time."""
+        if all(name.lower() != "set-cookie" for name, _ in head.headers):
             super().remember(first, head)
 
     def _record(self, marks: tuple[int, ...]) -> None:
@@ -74,6 +76,45 @@ class Call(Request):
         if extra and not marks[0] < zero_ns <= marks[6]:
             recorder.note_sent((marks[6], extra))
         recorder.record(marks)
+
+
+class CheckedCall(Checked, Call):
+    __slots__ = ("keep_bytes", "rules")
+
+    def __init__(self, shared: Request, *rest: Any):
+        super().__init__(shared, *rest)
+        self.rules = ReplyRules(shared.step)
+        self.keep_bytes = self.rules.keep_bytes
+
+
+class TakingCall(CheckedCall):
+    """A call whose reply gives values; `needed`: those that it must give."""
+
+    __slots__ = ("needed", "taken")
+
+    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: frozenset[str]):
+        super().__init__(shared, index, names, True)
+        self.needed = needed
+        self.taken = {}
+
+    def send_next(self, data: bytes) -> None:
+        super().send_next(data)
+        self.taken = {}
+
+    def remember(self, first: bytes, head: Head) -> None:
+        """Each reply must be parsed."""
+
+    def fault_in(self, reader: Any) -> ReplyFault | None:
+        fault = super().fault_in(reader)
+        outcomes = self.rules.take(reply_of(reader))
+        missed = [each for each in outcomes if each.value is None]
+        self.events["extract_missed"] += [now()] * len(missed)
+        values = {each.name: each.value for each in outcomes if each.value is not None}
+        lost = [each for each in missed if each.name in self.needed and each.name not in values]
+        self.taken = values | dict.fromkeys(each.name for each in lost)
+        if fault is None and lost:
+            return ReplyFault(Kind.VALUE_MISSING, f"expected {lost[0].line}; {lost[0].came}")
+        return fault
 
 
 class FailureTap:
@@ -198,7 +239,11 @@ class SessionWorker(Worker):
     def _make_call(self, index: int) -> Call:
         context, user = self._context, self.user
         shared = context.requests[index]
-        call = Call(shared, index, context.names, user.jar is not None)
+        if shared.step.extract:
+            call = TakingCall(shared, index, context.names, context.needed)
+        else:
+            make = CheckedCall if shared.step.checks else Call
+            call = make(shared, index, context.names, user.jar is not None)
         if context.visits is not None:
             call.failures = FailureTap(user, shared.failures)
             # If connections arrive, one that the server closes is not replaced.
@@ -226,19 +271,8 @@ class SessionWorker(Worker):
         if jar is not None and call.reader is not None and call.reader.head is not None:
             n_too_large = jar.take(call.reader.head.headers, self._path)
             call.events["cookies_too_large"] += [now()] * n_too_large
-        if call.patterns and call.reader is not None and call.reader.is_complete:
-            reader = call.reader
-            body = reader.kept.decode("utf-8", "replace")
-            for extract, pattern in call.patterns:
-                texts = [body]
-                if extract.source == Source.HEADER:
-                    wanted = extract.header.lower()
-                    texts = [value for name, value in reader.head.headers if name.lower() == wanted]
-                found = next((match for text in texts if (match := pattern.search(text))), None)
-                if found is None:
-                    call.events["extract_missed"].append(now())
-                else:
-                    self.user.extracted[extract.name] = found[1] or ""
+        if call.taken:
+            self.user.keep(call.taken)
         self._n_connection += 1
         if is_last and self.connection is not None:
             self._retire(self.connection)

@@ -1,5 +1,6 @@
 """The users that session workers simulate: their shared context, and their own state."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
@@ -7,7 +8,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind, makes_visits
 from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.step_order import draw
-from campaigns.domain.plan.variables import RowOrder, Variables
+from campaigns.domain.plan.variables import RowOrder, Variables, names_used, needed_values
 from workers.injector.connection import NS
 from workers.injector.cookies import CookieJar
 from workers.injector.order import Order
@@ -36,6 +37,10 @@ class SessionContext:
         self.make_bytes = make_bytes
         self.at_once = at_once
         self.names = order.plan.variable_names
+        # Of each value that a reply must give: the step that gives it first.
+        self.givers = needed_values(order.plan.variables, order.plan.steps)
+        self.needed = frozenset(self.givers)
+        self.needs = [sorted(names_used(each.step) & self.needed) for each in requests]
         self.is_stopped = False
         self.announces_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
         self.makes_visits = makes_visits(load, self.session)
@@ -110,7 +115,26 @@ class User:
         seed = context.seed + self.number
         index = context.plan.order.step_at(self.position, len(context.requests), seed)
         self.position += 1
+        return self._with_values(index) if context.givers else index
+
+    def _with_values(self, index: int) -> int:
+        """The step, or the one that has to give what it still needs; a step that needs its own
+        value begins without."""
+        context, steps = self._context, set()
+        while index not in steps:
+            steps.add(index)
+            lacking = (name for name in context.needs[index] if name not in self.extracted)
+            if (name := next(lacking, None)) is None:
+                break
+            index = context.givers[name]
         return index
+
+    def keep(self, taken: Mapping[str, str | None]) -> None:
+        """Values from a reply; without one that is None nothing that needs it is sent."""
+        self.extracted |= {name: value for name, value in taken.items() if value is not None}
+        for name in taken:
+            if taken[name] is None:
+                self.extracted.pop(name, None)
 
     def values(self) -> dict[str, str]:
         """The row of this request (of this session if sessions are kept) and extracted values."""

@@ -338,8 +338,8 @@ CRITERIA: dict[str, Criterion] = {
         "{value} found nothing ({measure}). Later requests had no new value.",
         unit="extractions",
         cause="{value} found nothing",
-        meaning="whole replies without a match for a step's extraction, from the first one. Check "
-        "the pattern, and whether an `Accept-Encoding` asks for a compressed body",
+        meaning="whole replies without a value for a step's extraction, from the first one. Check "
+        "the pattern or path beside the reply of an example",
     ),
     # The plan counts redirects as right, so nothing failed; that nothing else came is told first.
     ONLY_REDIRECTS: _target(

@@ -111,6 +111,11 @@ def compare(
     )
 
 
+def quieter_rounds(rounds: Sequence[ArmsRound]) -> Sequence[ArmsRound]:
+    """Those that a comparison counts."""
+    return _halves_by_load(rounds)[0]
+
+
 def next_look(n_rounds: int) -> int | None:
     """After how many rounds to look next, with so many complete; None after the last look."""
     return next((look for look in LOOKS if look > n_rounds), None)

@@ -43,6 +43,8 @@ class Kind(StrEnum):
     HEADER_CAP = "header_cap", "the reply's header is too large"
     BODY_CAP = "body_cap", "the reply's body is too large"
     STATUS_UNEXPECTED = "status_unexpected", "unexpected status"
+    CHECK_FAILED = "check_failed", "check failed"
+    VALUE_MISSING = "value_missing", "no value for later requests"
     BODY_MISMATCH = "body_mismatch", "the reply is not the expected one"
     WS_UPGRADE_REJECTED = "ws_upgrade_rejected", "the server did not switch to WebSocket"
     WS_PROTOCOL = "ws_protocol", "WebSocket protocol violated"

@@ -73,6 +73,8 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
             for text in (step.path, step.body, *(value for _, value in step.headers))
         ):
             raise _NoneExists("A single command cannot fill in variables. This needs a script.")
+        if any(step.checks for step in plan.steps):
+            raise _NoneExists("It does not check replies as this plan does. This needs a script.")
         if plan.auth.kind != AuthKind.NONE:
             raise _NoneExists("The credentials are secret, so they are not written into a command.")
         command, words = make(plan)

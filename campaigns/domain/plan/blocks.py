@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+USUAL_BLOCKS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:

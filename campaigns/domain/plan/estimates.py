@@ -33,8 +33,10 @@ from campaigns.domain.plan.session import (
     longest_visit_s,
 )
 from campaigns.domain.plan.turns import (
+    ALONE_RUNS,
     LONGEST_TRIAL_S,
     TRIAL_S,
+    plan_alone,
     plan_in_turns,
     turn_s,
     turns_limit_s,
@@ -84,10 +86,11 @@ class Estimate:
     rows: int
     has_reference: bool = False  # it counts in sums, not in what a run has
     settled_s: float | None = None  # side by side: what `duration_s` may be where nothing disturbs
+    n_alone: int = 0  # runs of single arms after the turns, for what their machine does
 
     @property
     def n_runs(self) -> int:
-        return (self.n_tests + self.has_reference) * self.repeats
+        return (self.n_tests + self.has_reference) * self.repeats + self.n_alone
 
 
 def estimate_campaign(
@@ -145,8 +148,10 @@ def estimate_side_by_side(
     limit_s: float | None,
     until_settled: bool,
     has_reference: bool = False,
+    watched: Sequence[tuple[Plan, ConnectionMode, int]] = (),
 ) -> Estimate:
-    """The estimate where the tests of each group take turns: at most as long as they may."""
+    """The estimate where the tests of each group take turns: at most as long as they may. Those
+    whose machine is `watched` are sent alone as well."""
     limits_s = [turns_limit_s(each[0][0].load, len(each), limit_s) for each in groups]
     tests = [
         (plan_in_turns(plan, len(group), longest_s), mode, injectors)
@@ -161,11 +166,19 @@ def estimate_side_by_side(
         _usual_s(group[0][0].load, len(group), longest_s, until_settled=until_settled)
         for group, longest_s in zip(groups, limits_s, strict=True)
     )
+    alone = estimate_campaign(
+        [(plan_alone(plan), mode, injectors) for plan, mode, injectors in watched],
+        repeats=ALONE_RUNS,
+        pause_s=pause_s,
+    )
     return replace(
         found,
-        duration_s=sum(limits_s) * repeats + waits_s,
-        settled_s=settled_s * repeats + waits_s,
-        runs_of_unknown_duration=0,
+        duration_s=sum(limits_s) * repeats + waits_s + alone.duration_s,
+        settled_s=settled_s * repeats + waits_s + alone.duration_s,
+        runs_of_unknown_duration=alone.runs_of_unknown_duration,
+        requests=found.requests + alone.requests,
+        rows=found.rows + alone.rows,
+        n_alone=alone.n_runs,
     )
 
 

@@ -2,10 +2,9 @@
 everything that is wrong at once, each sentence under the path of its field.
 """
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
@@ -24,6 +23,7 @@ from campaigns.domain.plan.fields import (
 from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
 from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
+from campaigns.domain.plan.reply_rules import STATUS_RULE
 from campaigns.domain.plan.session import (
     NO_AUTH,
     PLAIN_SESSION,
@@ -41,7 +41,6 @@ from campaigns.domain.plan.variables import NO_VARIABLES, Variables, declared_na
 
 MAX_TIMEOUT_S = 600
 MAX_WARM_UP_S = 3600
-_STATUS = re.compile(r"[1-5](?:xx|\d\d)")
 
 
 class ConnectionMode(StrEnum):
@@ -172,7 +171,7 @@ class Plan:
         if isinstance(raw, str):
             raw = raw.replace(",", " ").split()
         rules = tuple(str(rule).lower() for rule in raw) if isinstance(raw, list | tuple) else ()
-        if not rules or not all(_STATUS.fullmatch(rule) for rule in rules):
+        if not rules or not all(STATUS_RULE.fullmatch(rule) for rule in rules):
             reader.fail("expected_status", "Write statuses or classes, such as 2xx 304.")
         plan = cls(
             **read_scalars(reader, cls) | _read_mode(reader, exchange),
@@ -245,7 +244,8 @@ class Plan:
         return status_fits(status, self.expected_status)
 
 
-def status_fits(status: int, rules: Iterable[str]) -> bool:
+@lru_cache(maxsize=1024)
+def status_fits(status: int, rules: tuple[str, ...]) -> bool:
     """Whether a status is one of these, or in one of these classes, such as 404 and 2xx."""
     text = str(status)
     return any(rule == text or (rule.endswith("xx") and rule[0] == text[0]) for rule in rules)

@@ -94,7 +94,6 @@ QUESTIONS: dict[str, Question] = {
             "Layers",
             {"model": "open", "rate_per_s": 50, "requests": 600},
             (_NEW,),
-            repeats=5,
             warm_up_s=1,
             pause_s=1,
             compares_schemes=True,

@@ -7,9 +7,10 @@ from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.estimates import Estimate, estimate_campaign
+from campaigns.domain.plan.blocks import USUAL_BLOCKS
+from campaigns.domain.plan.estimates import Estimate, estimate_campaign, estimate_side_by_side
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.load import Model
+from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import (
@@ -19,6 +20,7 @@ from campaigns.domain.plan.tls_options import (
     is_post_quantum,
     profile_named,
 )
+from campaigns.domain.plan.turns import ArmsOfPlan, why_not_side_by_side
 
 # Profiles that are rungs; each other one has a name.
 _RUNGS_OF_TLS = frozenset({STANDARD, "tls12", "classical"})
@@ -189,10 +191,19 @@ def spec_of_rung(plan: Plan, rung: Rung) -> tuple[dict[str, Any], str]:
         return changed, name
 
 
-def estimate_ladder(plan: Plan, rungs: Iterable[Rung], *, repeats: int, pause_s: float) -> Estimate:
+def estimate_ladder(
+    plan: Plan, rungs: Iterable[Rung], *, repeats: int | None, pause_s: float
+) -> Estimate:
     """What these rungs take, without those that cannot send the plan."""
-    tests = []
+    by_load: dict[Load, list[tuple[Plan, ConnectionMode, int]]] = {}
     for rung in rungs:
         with suppress(InvalidPlan):
-            tests.append((Plan.from_json(spec_of_rung(plan, rung)[0]), rung.mode, 1))
-    return estimate_campaign(tests, repeats=repeats, pause_s=pause_s)
+            sent = Plan.from_json(spec_of_rung(plan, rung)[0])
+            by_load.setdefault(sent.load, []).append((sent, rung.mode, 1))
+    groups = list(by_load.values())
+    arms = [ArmsOfPlan("", sent, len(each)) for each in groups for sent, *_ in each]
+    if not arms or why_not_side_by_side(arms):
+        tests = [test for group in groups for test in group]
+        return estimate_campaign(tests, repeats=repeats or USUAL_BLOCKS, pause_s=pause_s)
+    values = {"limit_s": None, "until_settled": True, "pause_s": pause_s}
+    return estimate_side_by_side(groups, repeats=repeats or 1, **values)

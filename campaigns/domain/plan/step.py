@@ -1,60 +1,19 @@
 """A step of a plan: one request, and its valid content."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
-import re2
-
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.reply_rules import (
+    TOKEN,
+    Extract,
+    ReplyCheck,
+    read_checks,
+    read_extracts,
+)
 from campaigns.domain.typed_text import clean_name
-
-MAX_PATTERN_LENGTH = 500
-# In instructions of RE2. A search of 64 KiB then takes at most about 0.2 s, where pattern and reply
-# were made for each other, and below a millisecond as a rule.
-MAX_PROGRAM = 4_000
-_MAX_MEMORY_BYTES = 1 << 20
-# A larger upper bound is none: it costs a program, and nobody counts that far.
-_MAX_BOUND = 400
-_RANGE = re.compile(r"\{(\d+),(\d+)\}")
-
-
-class PatternFault(ValueError):
-    """What is wrong with a pattern, as a sentence."""
-
-
-def bounded(pattern: str):
-    """The pattern, compiled by RE2. Raises PatternFault."""
-    if not pattern:
-        raise PatternFault("There is no pattern; write such as token = body: id=([0-9]+)")
-    if len(pattern) > MAX_PATTERN_LENGTH:
-        raise PatternFault(f"Write a pattern of at most {MAX_PATTERN_LENGTH} characters.")
-    options = re2.Options()
-    options.max_mem, options.log_errors = _MAX_MEMORY_BYTES, False
-    try:
-        opened = _RANGE.sub(
-            lambda found: f"{{{found[1]},}}" if int(found[2]) > _MAX_BOUND else found[0], pattern
-        )
-        compiled = re2.compile(opened, options)
-    except re2.error as error:
-        raise PatternFault(f"The pattern cannot be read: {_words_of(error)}.") from None
-    if compiled.groups != 1:
-        raise PatternFault("Put what is to be taken into one pair of parentheses: id=(\\d+).")
-    if compiled.programsize > MAX_PROGRAM:
-        raise PatternFault(
-            "The pattern could take too long: its counted repeats are too large together. Write * "
-            "or + instead of a large count, or smaller counts."
-        )
-    return compiled
-
-
-def _words_of(error: Exception) -> str:
-    text = error.args[0] if error.args else ""
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # Idempotent methods, as HTTP defines them.
@@ -62,37 +21,12 @@ BODYLESS_METHODS = ("GET", "HEAD")
 REPEATABLE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 MAX_STEPS = 50
 MAX_PATH_LENGTH = 8000
-MAX_EXTRACTS, MAX_HEADERS = 20, 1000
-VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+MAX_HEADERS = 1000
 MAX_BODY_BYTES = 1024 * 1024
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # The injector writes these itself; a second copy would make the request ambiguous.
 RESERVED_HEADERS = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"}
 )
-
-
-class Source(StrEnum):
-    BODY = "body"
-    HEADER = "header"
-
-
-@dataclass(frozen=True, slots=True)
-class Extract:
-    """A value extracted from a reply by the one group of `pattern` (see `bounded`)."""
-
-    name: str
-    source: Source
-    pattern: str
-    header: str = ""
-
-    def to_json(self) -> dict[str, str]:
-        return {
-            "name": self.name,
-            "from": str(self.source),
-            "header": self.header,
-            "pattern": self.pattern,
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +37,7 @@ class Step:
     headers: tuple[tuple[str, str], ...] = ()
     body: str = ""
     extract: tuple[Extract, ...] = ()
+    checks: tuple[ReplyCheck, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -112,6 +47,7 @@ class Step:
             "headers": [list(pair) for pair in self.headers],
             "body": self.body,
             "extract": [each.to_json() for each in self.extract],
+            **({"checks": [each.to_json() for each in self.checks]} if self.checks else {}),
         }
 
 
@@ -159,39 +95,9 @@ def read_step(reader: JsonReader) -> Step:
     label = clean_name(reader.text("label", "", limit=100))
     if not label or label == f"{method} {path}"[:100]:
         label = default_label(method, path)  # without the query, which may have a key in it
-    reader.refuse_unknown("label", "method", "path", "headers", "body", "extract")
-    return Step(label, method, path, read_headers(reader), body, _read_extract(reader))
-
-
-def _read_extract(reader: JsonReader) -> tuple[Extract, ...]:
-    raw = reader.data.get("extract", [])
-    if not isinstance(raw, list) or len(raw) > MAX_EXTRACTS:
-        reader.fail("extract", f"Write a list of at most {MAX_EXTRACTS} extractions.")
-        return ()
-    return tuple(
-        _read_one(JsonReader(item, f"{reader.path}.extract.{index}", reader.errors))
-        for index, item in enumerate(raw)
-    )
-
-
-def _read_one(reader: JsonReader) -> Extract:
-    extract = Extract(
-        name=reader.text("name", "", limit=64),
-        source=reader.choice("from", Source, Source.BODY),
-        pattern=reader.text("pattern", "", limit=MAX_PATTERN_LENGTH),
-        header=reader.text("header", "", limit=100),
-    )
-    reader.refuse_unknown("name", "from", "header", "pattern")
-    if not VARIABLE_NAME.fullmatch(extract.name):
-        reader.fail("name", f"{extract.name!r} is not a name; use letters, digits and _.")
-    is_named = bool(_TOKEN.fullmatch(extract.header))
-    if is_named != (extract.source == Source.HEADER):
-        reader.fail("header", "Enter the header to read; leave it empty when reading the body.")
-    try:
-        bounded(extract.pattern)
-    except PatternFault as fault:
-        reader.fail("pattern", str(fault))
-    return extract
+    reader.refuse_unknown("label", "method", "path", "headers", "body", "extract", "checks")
+    headers, extracts = read_headers(reader), read_extracts(reader)
+    return Step(label, method, path, headers, body, extracts, read_checks(reader))
 
 
 def path_fault(path: str) -> str | None:
@@ -223,7 +129,7 @@ def read_headers(reader: JsonReader) -> tuple[tuple[str, str], ...]:
 
 def header_fault(name: str, value: str) -> str | None:
     """What is wrong with one header, or None."""
-    if not _TOKEN.fullmatch(name):
+    if not TOKEN.fullmatch(name):
         return f"{name!r} is not a header name; write it as in Content-Type."
     if name.lower() in RESERVED_HEADERS:
         return f"{name} is set by the injector; leave it out."

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import ceil
 from typing import Any, NamedTuple, Self
 
 from campaigns.domain.plan.exchange import Exchange
@@ -29,6 +30,8 @@ REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1
 # Of one WebSocket, which is opened and closed in a turn of at most half a second.
 MOST_MESSAGES, LONGEST_TALK_S = 100, 0.1
 MOST_CALLS = 20  # of one arrival, in such a turn
+# Of an arm on a watched machine, after the turns: runs by itself, and how long one measures.
+ALONE_RUNS, ALONE_S = 3, 6.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,18 @@ def plan_in_turns(plan: Plan, n_arms: int, limit_s: float) -> Plan:
     elif load.duration_s is None:
         return plan
     return replace(plan, load=replace(load, duration_s=limit_s / n_arms, requests=None))
+
+
+def plan_alone(plan: Plan) -> Plan:
+    """What an arm sends by itself, long enough to tell whose CPU it was. Only the rules about the
+    machine judge it."""
+    load, rules = plan.load, tuple(each for each in plan.thresholds if each.is_of_machine)
+    planned_s = planned_duration_s(load)
+    if load.requests and planned_s and planned_s > ALONE_S:
+        requests = ceil(load.requests * ALONE_S / planned_s)
+        return replace(plan, thresholds=rules, load=replace(load, requests=requests))
+    limited = plan_in_turns(plan, 1, min(ALONE_S, planned_s or ALONE_S))
+    return replace(limited, thresholds=rules)
 
 
 def load_at_rate(load: Load, rate_per_s: float) -> Load:

@@ -7,7 +7,7 @@ is plain text.
 import csv
 import io
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -16,7 +16,8 @@ from urllib.parse import quote
 
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, read_scalars, text
-from campaigns.domain.plan.step import VARIABLE_NAME, Step
+from campaigns.domain.plan.reply_rules import VARIABLE_NAME
+from campaigns.domain.plan.step import Step
 
 _BYTE_ORDER_MARK = "\ufeff"  # spreadsheets write one
 MAX_CSV_BYTES = 256 * 1024
@@ -71,6 +72,18 @@ def names_used(step: Step) -> set[str]:
 
 def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
     return {*variables.table[0], *(each.name for step in steps for each in step.extract)}
+
+
+def needed_values(variables: Variables, steps: Sequence[Step]) -> dict[str, int]:
+    """Of each value that a reply must give, because a step uses it and no column has it: the first
+    step that gives it."""
+    used = {name for step in steps for name in names_used(step)} - {*variables.table[0]}
+    givers: dict[str, int] = {}
+    for index, step in enumerate(steps):
+        for each in step.extract:
+            if each.name in used and not each.may_miss:
+                givers.setdefault(each.name, index)
+    return givers
 
 
 def filled_in(step: Step, values: Mapping[str, str]) -> Step:

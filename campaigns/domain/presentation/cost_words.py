@@ -37,7 +37,7 @@ def _sum(estimate: Estimate, words: str, n_unknown: int) -> str:
 
 
 def cost_notes(estimate: Estimate) -> list[str]:
-    """A sentence for each sum that only the target decides."""
+    """A sentence for each sum that only the target decides, and one for what comes on top."""
     notes = []
     if n_runs := estimate.runs_of_unknown_duration:
         notes.append(
@@ -48,6 +48,11 @@ def cost_notes(estimate: Estimate) -> list[str]:
         notes.append(
             f"Plus the {estimate.nouns} of {counted(n_runs, 'runs')} that {_end(n_runs)} after "
             "a time."
+        )
+    if n_runs := estimate.n_alone:
+        notes.append(
+            f"Includes {counted(n_runs, 'runs')} of single arms. They tell what each arm costs the "
+            "watched machine."
         )
     return notes
 

@@ -12,6 +12,7 @@ from typing import Any
 from campaigns.domain.analysis.overhead import SPLIT_PARTS, OverheadRow
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
 from campaigns.domain.presentation.intervals import change_percent
 from campaigns.domain.presentation.tables import (
@@ -49,6 +50,8 @@ def split_rows(
 MEAN = "mean"
 # What rungs can be compared by; only means have parts that add up.
 LADDER_METRICS = (MEAN, "p50", "p95", "p99")
+# Of rungs that took turns: the median without the injector's part first.
+METRICS_IN_TURNS = (TYPICAL, MEAN, "p95", "p99")
 SECTION_TITLES = {
     Section.NEW: "New connection",
     Section.KEPT: "Kept connection",
@@ -162,12 +165,14 @@ class LadderLikeness:
 @dataclass(frozen=True, slots=True)
 class Ladder:
     """The rungs of all sections, in the order of the ladder, compared by `metric`. `likeness`: what
-    is the same for all of them, and what differs although nobody chose it."""
+    is the same for all of them, and what differs although nobody chose it. `in_turns`: the rungs
+    took turns."""
 
     target: str
     rungs: tuple[LadderRung, ...]
     metric: str = MEAN
     likeness: LadderLikeness = field(default_factory=LadderLikeness)
+    in_turns: bool = False
 
     def of(self, section: Section) -> list[LadderRung]:
         return [rung for rung in self.rungs if rung.section == section]
@@ -191,13 +196,19 @@ class Ladder:
         return column_decimals([rung.value.mean / 1000 for rung in self.rungs if rung.value])
 
     @property
-    def mean_decimals(self) -> int:
-        """Of the times in words, which are of means whatever the metric is."""
-        return column_decimals([rung.mean.mean / 1000 for rung in self.rungs if rung.mean])
+    def metrics(self) -> Sequence[str]:
+        return METRICS_IN_TURNS if self.in_turns else LADDER_METRICS
+
+    @property
+    def confidence(self) -> str:
+        """Of its intervals."""
+        return "99 %" if self.in_turns else "95 %"
 
     @property
     def note(self) -> str:
         """Which times the percentages follow from."""
+        if self.in_turns:
+            return "All rungs took turns. Medians are without what the injector added."
         if not any(step.row.interval for _, step in self.compared):
             return ""
         return "Times are geometric means over runs, which one odd run moves less than averages."
@@ -208,22 +219,28 @@ class Ladder:
         return [_ladder_table(self), *parts, _wire_table(self), _agreed_table(self)]
 
 
-_STEP_COLUMNS = (
-    ("difference", "difference", "ms"),
-    ("change", "change", "%"),
-    ("change_low", "95 % from", "%"),
-    ("change_high", "to", "%"),
-)
 _HEAD = (Column("section", "section", is_text=True), Column("detail", "detail", is_text=True))
-_COLUMNS = (
-    Column("low", "95 % from", "ms"),
-    Column("high", "to", "ms"),
-    Column("runs", "runs", "counted"),
-    *(Column(f"before_{key}", f"{title}, rung before", unit) for key, title, unit in _STEP_COLUMNS),
-    Column("before_word", "word, rung before", is_text=True),
-    *(Column(f"plain_{key}", f"{title}, plain HTTP", unit) for key, title, unit in _STEP_COLUMNS),
-    Column("plain_word", "word, plain HTTP", is_text=True),
-)
+
+
+def _columns_of(ladder: Ladder) -> tuple[Column, ...]:
+    since = f"{ladder.confidence} from"
+    steps = (
+        ("difference", "difference", "ms"),
+        ("change", "change", "%"),
+        ("change_low", since, "%"),
+        ("change_high", "to", "%"),
+    )
+    return (
+        *_HEAD,
+        Column(ladder.metric, ladder.metric, "ms"),
+        Column("low", since, "ms"),
+        Column("high", "to", "ms"),
+        Column("runs", "runs", "counted"),
+        *(Column(f"before_{key}", f"{title}, rung before", unit) for key, title, unit in steps),
+        Column("before_word", "word, rung before", is_text=True),
+        *(Column(f"plain_{key}", f"{title}, plain HTTP", unit) for key, title, unit in steps),
+        Column("plain_word", "word, plain HTTP", is_text=True),
+    )
 
 
 def _ladder_table(ladder: Ladder) -> Table:
@@ -258,9 +275,8 @@ def _ladder_table(ladder: Ladder) -> Table:
         )
         for index, rung in enumerate(rungs)
     )
-    columns = (*_HEAD, Column(ladder.metric, ladder.metric, "ms"), *_COLUMNS)
     title = f"What each layer costs {ladder.target}"
-    return Table("ladder", title, columns, rows, "rung", ladder.note)
+    return Table("ladder", title, _columns_of(ladder), rows, "rung", ladder.note)
 
 
 def _columns(figures: Sequence[Sequence[Figure]], decimals: int) -> list[list[Cell]]:

@@ -7,10 +7,10 @@ from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
-from campaigns.domain.presentation.intervals import bounds_words, change_percent
+from campaigns.domain.presentation.intervals import bounds_words, change_percent, difference_words
 from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
 from campaigns.domain.presentation.results import Sentence
-from campaigns.domain.units import and_joined, decimals_to_see, number, percent, with_unit
+from campaigns.domain.units import and_joined, decimals_to_see, percent
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
 _HYBRID, _CLASSICAL = "hybrid key exchange", "classical key exchange"
@@ -51,12 +51,12 @@ def ladder_sentence(ladder: Ladder) -> Sentence:
         if section == Section.KEPT and ladder.of(Section.NEW):
             compared = [each for each in rungs if each.plain and each.plain.ratio is not None]
             for last in compared[-1:]:
-                said += _cost(_PLACES[section], "all of it", last.plain, ladder.mean_decimals)
+                said += _cost(_PLACES[section], "all of it", last.plain)
         elif section in _PLACES:
             first = _first_over_tls(rungs)
             if first:
                 at = (_PLACES[section], first.title)
-                said += _cost(*at, first.plain, ladder.mean_decimals)
+                said += _cost(*at, first.plain)
             said += _changes([rung for rung in rungs if rung is not first], rungs)
         else:
             said += _changes(rungs, rungs)
@@ -76,25 +76,13 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
     return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
 
 
-def _cost(place: str, what: str, step: RungStep, decimals: int) -> Sentence:
-    change = change_words(step)
-    if step.word == Word.SAME:
-        return [
-            (f"{place} {what} makes ", False),
-            ("no practical difference", True),
-            (f" to HTTP ({change}). ", False),
-        ]
-    if step.word in BOUNDED:
-        bounds = bounds_words(step.row.interval.low, step.row.interval.high)
-        effect = f"{place} {what} over HTTP is "
-        return [(effect, False), (str(step.word), True), (f": {bounds}. ", False)]
-    if not step.is_told:
-        return [(f"{place} {what} takes about {change} over HTTP. ", False)]
-    saved = percent(abs(step.ratio - 1), decimals=1)
-    does = f"costs {change}" if step.word == Word.SLOWER else f"saves {saved}"
-    http, own = (number(us / 1000, decimals) for us in step.times_us)
-    times = f"{own} instead of {with_unit(http, 'ms')}"
-    return [(f"{place} ", False), (f"{what} {does}", True), (f" over HTTP ({times}). ", False)]
+def _cost(place: str, what: str, step: RungStep) -> Sentence:
+    if not step.has_interval:
+        return [(f"{place} {what} takes about {change_words(step)} over HTTP. ", False)]
+    said, ends = difference_words(Word(step.word), step.ratio, *step.row.ends)
+    verb, than = ("makes", "to HTTP ") if step.word == Word.SAME else ("is", "than HTTP ")
+    than = "" if step.word == Word.OPEN else than
+    return [(f"{place} {what} {verb} ", False), (said, True), (f" {than}({ends}). ", False)]
 
 
 def change_words(step: RungStep) -> str:
@@ -120,9 +108,10 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
     for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
         for rung, step in by_word.get(word, []):
             share = percent(abs(step.ratio - 1), decimals=1)
+            _, ends = difference_words(word, step.ratio, *step.row.ends)
             does = verb if _is_several(rung) else f"{verb}s"
             said += [(f"{_at_start(_name(rung))} {does} ", False), (share, True)]
-            said += [(f"{_against(rung, rungs)}. ", False)]
+            said += [(f"{_against(rung, rungs)} ({ends}). ", False)]
     if alike := by_word.get(Word.SAME):
         make = "make" if len(alike) > 1 or _is_several(alike[0][0]) else "makes"
         named = _at_start(and_joined([_name(rung) for rung, _ in alike]))

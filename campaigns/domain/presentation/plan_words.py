@@ -178,6 +178,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     burst = f"{session.burst_length:,} requests{alone}"
     names, rows = plan.variables.table
     taken = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
+    checks = [f"{step.label}: {each.line}" for step in plan.steps for each in step.checks]
     table = (
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
@@ -186,6 +187,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", burst if session.burst_length > 1 else ""),
         ("Variables", "; ".join(filter(None, (table, *taken)))),
+        ("Checks", "; ".join(checks)),
         ("Credentials", _auth_words(plan, has_secret=has_secret)),
     ]
     return [(name, words) for name, words in facts if words]

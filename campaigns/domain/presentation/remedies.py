@@ -56,6 +56,10 @@ REMEDIES: dict[Kind, str] = {
     "before it.",
     Kind.HEADER_CAP: "The response header is larger than any server should send.",
     Kind.BODY_CAP: "Measure a path with a smaller response.",
+    Kind.CHECK_FAILED: "The server answered with another content. The detail says what was "
+    "expected and what came; correct the step's check if the reply is right.",
+    Kind.VALUE_MISSING: "The reply has no value for a variable of later requests. Compare the "
+    "pattern or path with the reply; name? in place of name lets the value be missing.",
     Kind.BODY_MISMATCH: "The server's answer is not an echo of the message. Check that the path "
     "echoes messages, or verify only the length.",
     Kind.WS_UPGRADE_REJECTED: "The server answered with plain HTTP. Check the path, the "

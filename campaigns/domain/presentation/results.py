@@ -16,7 +16,7 @@ from campaigns.domain.presentation.errors_table import Errors
 from campaigns.domain.presentation.ladder import Ladder
 from campaigns.domain.presentation.run_points import Progress
 from campaigns.domain.presentation.sweep_table import SweepPoint
-from campaigns.domain.presentation.tables import Table
+from campaigns.domain.presentation.tables import Row, Table
 from campaigns.domain.presentation.target_matrix import TargetMatrix
 
 _T = TypeVar("_T")
@@ -94,11 +94,17 @@ class TestAnswer:
     threshold_state: str
     finds_limit: bool
     curve: list[dict[str, Any]]
-    counted: tuple[int, ...] = ()  # the runs that enter its mean
+    counted: tuple[int, ...] = ()  # the runs that tell what it costs the target's machine
+    made_table_alone: Lazy[Table] | None = None  # of the runs of this arm alone, after its turns
 
     @property
     def table(self) -> Table:
         return self.made_table.value
+
+    @property
+    def rows_of_runs(self) -> list[Row]:
+        alone = self.made_table_alone.value.rows if self.made_table_alone else ()
+        return [*self.table.rows, *alone]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from campaigns.domain.plan.step import PatternFault, bounded
+from campaigns.domain.plan.patterns import PatternFault, bounded
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ class Http2Client(Streams):
         """A whole reply in one step, if its block, from `start` to `stop`, has come before and its
         body is one frame: where the next frame begins. 0 for any other, or if not all has come."""
         stream = self.streams.get(stream_id)
-        if stream is None or stream.first or stream.keep_bytes or stream.unsent or self._block:
+        if stream is None or stream.first or stream.unsent or self._block:
             return 0
         at = stop + STREAM_AT
         usual = stream.memo.usual.get(data[start:at])
@@ -124,6 +124,8 @@ class Http2Client(Streams):
         stream.head_bytes = head_bytes
         stream.body_bytes = body_bytes
         stream.received_bytes = received_bytes
+        if stream.keep_bytes:
+            stream.kept = data[end - body_bytes : end][: stream.keep_bytes]
         stream.is_complete = True
         del self.streams[stream_id]
         self.ended.append(stream)

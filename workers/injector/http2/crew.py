@@ -7,7 +7,12 @@ from campaigns.domain.plan.step import Step
 from workers.injector import http1
 from workers.injector.connection import Dialler
 from workers.injector.http2.pool import Pool
-from workers.injector.http2.request import StreamRequest, request_data, request_text
+from workers.injector.http2.request import (
+    CheckedStreamRequest,
+    StreamRequest,
+    request_data,
+    request_text,
+)
 from workers.injector.http2.worker import OnStreams, StreamSessionWorker, StreamWorker
 from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
@@ -37,7 +42,8 @@ class StreamCrew:
 
     def make_request(self, step: Step, data: bytes, recorder: StepRecorder) -> StreamRequest:
         text = request_text(step, self._authority)
-        return StreamRequest(self._plan, step, data, recorder, text)
+        make = CheckedStreamRequest if step.checks else StreamRequest
+        return make(self._plan, step, data, recorder, text)
 
     def make_worker(self, sessions: SessionContext | None) -> OnStreams:
         nth, self._n_workers = self._n_workers, self._n_workers + 1

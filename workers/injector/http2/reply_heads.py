@@ -5,7 +5,14 @@ from collections.abc import Sequence
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
-from workers.injector.http1 import BODY_CAP_BYTES, HEADER_CAP_COUNT, MEMO_CAP, SERVERS_CAP, Head
+from workers.injector.http1 import (
+    BODY_CAP_BYTES,
+    HEADER_CAP_COUNT,
+    MEMO_CAP,
+    SERVERS_CAP,
+    Head,
+    coding_of,
+)
 from workers.injector.http2.frames import (
     DATA,
     END_STREAM,
@@ -32,14 +39,16 @@ class BlockMemo:
     """Parsed heads by the bytes of their blocks; replies mostly repeat one.
 
     `servers` are the values of their Server headers, in order; capped, in case they are random.
-    `fits`: of each status that has come, whether the plan expects it. `usual`: of replies whose
-    body fits into one frame, the block and that frame's head up to its stream → (head, bytes of
-    its frame, of the body, of the whole reply).
+    `fits`: of each status that has come, whether it alone says that a reply is right. `usual`: of
+    replies whose body fits into one frame, the block and that frame's head up to its stream →
+    (head, bytes of its frame, of the body, of the whole reply).
     """
 
-    def __init__(self, plan: Plan, method: str):
+    def __init__(self, plan: Plan, method: str, *, has_rules: bool = False):
+        """`has_rules`: the step asks for more than a status."""
         self._plan = plan
         self._method = method
+        self._has_rules = has_rules
         self.known: dict[bytes, Head] = {}
         self.servers: dict[str, None] = {}
         self.fits: dict[int, bool] = {}
@@ -57,7 +66,8 @@ class BlockMemo:
             head_bytes = HEAD_BYTES + len(block)
             body = frame(DATA, END_STREAM, 0, bytes(size))
             self.usual[block + body[:STREAM_AT]] = head, head_bytes, size, head_bytes + len(body)
-        self.fits[head.status] = self._plan.status_is_expected(head.status)
+        is_expected = self._plan.status_is_expected(head.status)
+        self.fits[head.status] = is_expected and not self._has_rules
         if len(self.servers) < SERVERS_CAP:
             self.servers.update(dict.fromkeys(_values(head.headers, "server")[:1]))
         return head
@@ -82,6 +92,7 @@ def parse_head(block: bytes, method: str) -> Head:
         is_reusable=True,
         reason="",
         headers=tuple(headers),
+        coding=coding_of(headers),
     )
 
 

@@ -1,12 +1,15 @@
 """A step as HTTP/2 sends it: a header block that is encoded once, and the body."""
 
+from typing import Any
+
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step
 from workers.injector.http2 import frames
 from workers.injector.http2.header_block import Field, encode
 from workers.injector.http2.reply_heads import BlockMemo
 from workers.injector.recorder import StepRecorder
-from workers.injector.request import Request
+from workers.injector.reply_check import ReplyRules
+from workers.injector.request import Checked, Request
 
 _WITH_A_LENGTH = {"POST", "PUT", "PATCH"}
 
@@ -20,12 +23,21 @@ class StreamRequest(Request):
 
     def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder, text: bytes):
         super().__init__(plan, step, data, recorder)
-        self.memo = BlockMemo(plan, step.method)
+        self.memo = BlockMemo(plan, step.method, has_rules=bool(step.checks or step.extract))
         self._text = text
 
     @property
     def template(self) -> bytes:
         return self._text
+
+
+class CheckedStreamRequest(Checked, StreamRequest):
+    __slots__ = ("keep_bytes", "rules")
+
+    def __init__(self, plan: Plan, step: Step, *rest: Any):
+        super().__init__(plan, step, *rest)
+        self.rules = ReplyRules(step)
+        self.keep_bytes = self.rules.keep_bytes
 
 
 def request_data(step: Step, scheme: str, authority: str) -> bytes:

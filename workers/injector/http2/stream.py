@@ -35,7 +35,7 @@ class Stream:
         self.memo = memo
         self.worker = worker
         self.keep_bytes = keep_bytes
-        self.kept = b""
+        self.kept: bytes | bytearray = b""
         self.head: Head | None = None
         self.failure: BadReply | OSError | None = None
         self.is_complete = False
@@ -73,6 +73,8 @@ class Stream:
             raise StreamBroken(Code.PROTOCOL_ERROR, "a body without a head")
         if self.keep_bytes:
             missing = self.keep_bytes - len(self.kept)
+            if not self.kept:
+                self.kept = bytearray()
             self.kept += data[start : min(stop, start + missing)]
         self.body_bytes += stop - start
         if self.body_bytes > BODY_CAP_BYTES:

@@ -1,0 +1,285 @@
+"""What a plan expects of its replies and takes from them, as a server and the figures see it."""
+
+import gzip
+import json
+import subprocess
+import sys
+import time
+import zlib
+from collections import Counter
+
+import brotli
+import pytest
+import zstandard
+
+from campaigns.domain.plan.reply_rules import parse_check, parse_extract
+from tests.injector.http2.h2_server import h2_server
+from tests.injector.servers import Scripted, against, always, closed, measure
+
+DOCUMENT = {
+    "status": "ok",
+    "n": 5,
+    "items": [{"id": 12345}, {"id": 7}],
+    "flag": True,
+    "no": None,
+    'a"b': 1,
+}
+
+
+def reply(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    lines = [f"HTTP/1.1 {status}", *headers, f"Content-Length: {len(body)}", "", ""]
+    return "\r\n".join(lines).encode() + body
+
+
+def answering(**bodies: bytes):
+    """Each path its own reply; others get 404."""
+
+    def script(sock, server: Scripted) -> None:
+        while (request := server.read_request(sock)) is not None:
+            name = request.split()[1].decode().strip("/").partition("/")[0]
+            sock.sendall(bodies.get(name) or reply(b"none", status="404 Not Found"))
+
+    return script
+
+
+def step(path: str = "/a", check: str = "", **given) -> dict:
+    lines = [check] if check else []
+    return {"path": path, "checks": [parse_check(line) for line in lines], **given}
+
+
+def h2_against(body: bytes, **given):
+    """(what a load over HTTP/2 came to, its paths); each reply has this body."""
+
+    def answer(headers, _):
+        return 200, [("content-length", str(len(body)))], body
+
+    with h2_server(answer) as (server, answers):
+        return measure(server.port, plan={"http_version": "2"}, **given), answers.by_path
+
+
+def paths(server: Scripted) -> Counter:
+    return Counter(request.split()[1].decode() for request in server.requests)
+
+
+def examples(result) -> list[dict]:
+    return [each for second in result.seconds for each in second.examples]
+
+
+# --- a value that is missing ---------------------------------------------------------------------
+TAKING = [step(extract=[parse_extract('id = body: "id":"(\\d+)"')]), step("/item/${id}")]
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_a_reply_without_a_value_that_is_needed_is_a_failure_and_nothing_is_sent_without(version):
+    if version == "1.1":
+        result, server = against(always(reply(b"<p>busy")), steps=TAKING, load=closed(4))
+        assert paths(server) == {"/a": 4}
+    else:
+        result, server_paths = h2_against(b"<p>busy", steps=TAKING, load=closed(4))
+        assert set(server_paths) == {"/a"}
+    assert result.total.errors == {"value_missing": 4}
+    assert result.total.statuses == {"200": 4}
+    (example, *_) = examples(result)
+    assert 'expected id = body: "id":"(\\d+)"; the body begins: <p>busy' in example["detail"]
+    assert example["reply"].endswith("<p>busy")
+
+
+def test_a_value_that_may_miss_is_no_failure():
+    taking = step(extract=[parse_extract("id? = json: $.id")])
+    script = always(reply(b"{}"))
+    result, server = against(script, steps=[taking, step("/item/${id}")], load=closed(4))
+    assert result.total.errors == {}
+    assert paths(server) == {"/a": 2, "/item/": 2}
+
+
+def test_a_value_that_no_step_uses_is_no_failure():
+    taking = step(extract=[parse_extract("id = json: $.id")])
+    result, _ = against(always(reply(b"{}")), steps=[taking], load=closed(2))
+    assert (result.total.errors, result.total.count("extract_missed")) == ({}, 2)
+
+
+def test_a_step_that_needs_a_value_waits_for_the_one_that_gives_it():
+    """Whatever the order says: here the one that needs it comes first."""
+    steps = [step("/item/${id}"), step(extract=[parse_extract("id = json: $.id")])]
+    script = answering(a=reply(b'{"id": 7}'), item=reply(b"it"))
+    _, server = against(script, steps=steps, load=closed(4))
+    assert paths(server) == {"/a": 3, "/item/7": 1}
+    assert server.requests[0].startswith(b"GET /a ")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("x = json: $.items[0].id", "12345"),
+        ("x = json: $..id", "12345"),
+        ("x = json: $.items[?@.id == 7].id", "7"),
+        ("x = json: $.status", "ok"),
+        ("x = json: $.flag", "true"),
+        ("x = header X-Token", "t0k"),
+        ("x = header x-token: (\\d)", "0"),
+        ("x = cookie sid", "s1=="),
+        ("x = cookie sid: (..)", "s1"),
+        ("x = body: status. ?: .(o)", "o"),
+    ],
+)
+def test_a_value_comes_from_the_body_a_json_path_a_header_or_a_cookie(line, value):
+    headers = ("Set-Cookie: a=1", "Set-Cookie: sid=s1==; Path=/", "X-Token: t0k")
+    script = answering(a=reply(json.dumps(DOCUMENT).encode(), *headers), got=reply(b""))
+    steps = [step(extract=[parse_extract(line)]), step("/got/${x}")]
+    result, server = against(script, steps=steps, load=closed(2))
+    assert result.total.errors == {}
+    assert paths(server) == {"/a": 1, f"/got/{value}": 1}
+
+
+# --- checks --------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("line", "came"),
+    [
+        ("text: ok", ""),
+        ("text: Welcome", "the body begins: {"),
+        ("no text: Welcome", ""),
+        ("no text: status", "there is status"),
+        ("pattern: id.: \\d{5}", ""),
+        ("pattern: ^id", "the body begins: {"),
+        ("no pattern: \\d+", "there is 5"),
+        ("json: $.items[1].id", ""),
+        ("json: $.items[-1].id = 7", ""),
+        ("json: $['a\"b'] = 1", ""),
+        ("json: $.items.id", "nothing is at this path"),
+        ("json: $.items[2].id", "nothing is at this path"),
+        ("no json: $.error", ""),
+        ("no json: $.n", "there is 5"),
+        ("json: $.status = ok", ""),
+        ('json: $.status = "ok"', ""),
+        ("json: $.n = 5", ""),
+        ("json: $.n = 6", "there is 5"),
+        ("json: $.flag = 1", "there is true"),
+        ("json: $.no = null", ""),
+        ("json: $.items[*].id = 7", ""),
+        ("no json: $.items[*].id = 7", "there is 7"),
+        ("status: 200 204", ""),
+        ("status: 3xx", "the status is 200"),
+    ],
+)
+def test_a_check_that_does_not_hold_fails_the_request_and_says_what_came(line, came):
+    script = answering(a=reply(json.dumps(DOCUMENT).encode()))
+    result, _ = against(script, steps=[step(check=line)], load=closed(3))
+    assert result.total.errors == ({"check_failed": 3} if came else {})
+    if came:
+        assert examples(result)[0]["detail"].startswith(f"expected {parsed(line)}; {came}")
+
+
+def parsed(line: str) -> str:
+    return line.replace("= ok", '= "ok"')
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"plan": {"session": {"cookies": True}}},
+        {"plan": {"session": {"pipeline_depth": 2}}},
+        {"load": {"model": "open", "rate_per_s": 500, "requests": 10}},
+        {"mode": "new"},
+    ],
+    ids=["session", "pipelined", "open", "new"],
+)
+def test_every_way_of_sending_checks_its_replies(given):
+    """Each second reply is wrong, with the same head and length as a right one."""
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            sock.sendall(reply(b"wrong" if server.n_requests % 2 == 0 else b"right"))
+
+    load = given.get("load", closed(10))
+    result, _ = against(script, steps=[step(check="text: right")], **{**given, "load": load})
+    assert result.total.count("ok") == 5
+    assert result.total.errors == {"check_failed": 5}
+
+
+def test_over_http_2_each_reply_is_checked():
+    result, _ = h2_against(b"fine", steps=[step(check="text: fine")], load=closed(3))
+    assert (result.total.count("ok"), result.total.errors) == (3, {})
+    result, _ = h2_against(b"poor", steps=[step(check="text: fine")], load=closed(3))
+    assert result.total.errors == {"check_failed": 3}
+
+
+def test_an_unexpected_status_is_what_happened_first():
+    script = always(reply(b"no", status="500 Sorry"))
+    result, _ = against(script, steps=[step(check="text: fine")], load=closed(1))
+    assert result.total.errors == {"status_unexpected": 1}
+
+
+# --- encoded bodies ------------------------------------------------------------------------------
+def raw_deflate(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(data) + packer.flush()
+
+
+@pytest.mark.parametrize(
+    ("coding", "pack"),
+    [
+        ("gzip", gzip.compress),
+        ("deflate", zlib.compress),
+        ("deflate", raw_deflate),
+        ("br", brotli.compress),
+        ("zstd", zstandard.compress),
+        ("br, gzip", lambda data: gzip.compress(brotli.compress(data))),
+    ],
+)
+@pytest.mark.parametrize("is_chunked", [False, True])
+def test_an_encoded_body_is_decoded_for_checks_and_values(coding, pack, is_chunked):
+    body = pack(json.dumps(DOCUMENT).encode())
+    encoded = reply(body, f"Content-Encoding: {coding}")
+    if is_chunked:
+        head = encoded.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
+        parts = [body[at : at + 5] for at in range(0, len(body), 5)]
+        encoded = head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (*parts, b""))
+    taking = step(check="text: 12345", extract=[parse_extract("id = json: $.items[0].id")])
+    script = answering(a=encoded, item=reply(b"it"))
+    result, server = against(script, steps=[taking, step("/item/${id}")], load=closed(6))
+    assert result.total.errors == {}
+    assert paths(server) == {"/a": 3, "/item/12345": 3}
+
+
+@pytest.mark.parametrize(
+    ("coding", "body", "came"),
+    [
+        ("gzip", b"no gzip at all", "the body is no gzip"),
+        ("gzip", gzip.compress(b"fine " * 9, mtime=0)[:-4], "the body's gzip ends in the middle"),
+        ("sdch", b"fine", "nothing here decodes the body's coding sdch"),
+    ],
+)
+def test_a_body_that_cannot_be_decoded_fails_its_checks(coding, body, came):
+    script = always(reply(body, f"Content-Encoding: {coding}"))
+    result, _ = against(script, steps=[step(check="text: fine")], load=closed(1))
+    assert result.total.errors == {"check_failed": 1}
+    assert came in examples(result)[0]["detail"]
+
+
+def test_a_small_body_that_unpacks_to_much_takes_little_time_and_memory():
+    bomb = gzip.compress(bytes(1 << 28), 9)
+    began = time.process_time()
+    script = always(reply(bomb, "Content-Encoding: gzip"))
+    result, _ = against(script, steps=[step(check="no text: x")], load=closed(3))
+    assert result.total.count("ok") == 3
+    assert time.process_time() - began < 1
+
+
+def test_what_a_check_takes_is_in_no_time_of_the_request():
+    """A path through a large document takes much longer to follow than the reply to come."""
+    body = json.dumps([{"id": n, "name": "x" * 20} for n in range(15_000)]).encode()
+    path = step(check="json: $[?@.id == 14999]")
+    result, _ = against(always(reply(body)), steps=[path], load=closed(20))
+    assert result.total.errors == {}
+    assert result.ends[0].duration_us > 4 * result.total.timings["response"].sum_us
+
+
+def test_what_a_plan_does_not_use_is_not_loaded():
+    code = (
+        "import sys; from tests.injector.servers import *\n"
+        "with scripted(always(OK_REPLY)) as server: measure(server.port, steps=[{'path': '/'}])\n"
+        "unused = {'jsonpath_rfc9535', 'msgspec', 'brotli', 'zstandard'}\n"
+        "print(sorted(unused & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,299 @@
+"""Checks a whole reply, and takes values out of it, as a step of the plan says.
+
+It runs once the reply's last instant is noted, so it is in no time of its request. What has to wait
+for it meanwhile is late by the injector's own part, as with anything else that the process does.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from campaigns.domain.plan.patterns import bounded, json_path
+from campaigns.domain.plan.plan import status_fits
+from campaigns.domain.plan.reply_rules import CheckKind, Extract, ReplyCheck, Source
+from campaigns.domain.plan.step import Step
+from workers.injector.decoding import Undecodable, decoded
+from workers.injector.http1 import Head
+
+# How much of a body, decoded, is looked at: by patterns, whose time grows with it, and by others.
+PATTERN_BYTES = 64 * 1024
+BODY_BYTES = 1024 * 1024
+_EXCERPT = 200
+
+
+class Reply:
+    """A whole reply, of whose body as much is at hand as `keep_bytes` of the rules asked for."""
+
+    __slots__ = ("_body", "_document", "head", "is_whole", "kept")
+
+    def __init__(self, head: Head, kept: bytes, *, is_whole: bool):
+        self.head = head
+        self.kept = kept
+        self.is_whole = is_whole
+        self._body: bytes | None = None
+        self._document: Any = None
+
+    def body(self) -> bytes:
+        """Decoded. Raises Undecodable."""
+        if self._body is None:
+            coding, is_whole = self.head.coding, self.is_whole
+            self._body = (
+                decoded(self.kept, coding, BODY_BYTES, is_whole=is_whole) if coding else self.kept
+            )
+        return self._body
+
+    def text(self) -> str:
+        """What patterns search. Raises Undecodable."""
+        return self.body()[:PATTERN_BYTES].decode("utf-8", "replace")
+
+    def document(self) -> Any:
+        """Parsed JSON. Raises Undecodable."""
+        if self._document is None:
+            body = self.body()
+            try:
+                self._document = json.loads(body)
+            except (ValueError, RecursionError) as error:
+                if not self.is_whole or len(body) == BODY_BYTES:
+                    raise Undecodable(f"only {BODY_BYTES:,} bytes of a body are read") from None
+                raise Undecodable(f"the body is no JSON: {error}") from None
+        return self._document
+
+    def headers(self, name: str) -> list[str]:
+        wanted = name.lower()
+        return [value for name, value in self.head.headers if name.lower() == wanted]
+
+    def cookies(self, name: str) -> list[str]:
+        pairs = (each.partition(";")[0].partition("=") for each in self.headers("set-cookie"))
+        return [value.strip() for given, _, value in pairs if given.strip() == name]
+
+    def beginning(self) -> str:
+        """Of its body, for people."""
+        text = self.text()[:_EXCERPT]
+        return f"the body begins: {text}" if text else "the body is empty"
+
+
+Find = Callable[[Reply], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """Of a check, or of an extraction, with what it took: `line` is the rule as people write it,
+    `came` what was in its place, "" where the rule held."""
+
+    line: str
+    came: str
+    name: str = ""
+    value: str | None = None
+
+
+class ReplyRules:
+    """What one step expects of its reply and takes from it. `keep_bytes`: how much of a body it
+    needs. `texts`: (text, whether it must be absent) if the checks ask for nothing else."""
+
+    __slots__ = ("_checks", "_extracts", "keep_bytes", "texts")
+
+    def __init__(self, step: Step):
+        self._checks = [(each, _finder(each)) for each in step.checks]
+        self._extracts = [(each, _taker(each)) for each in step.extract]
+        are_texts = all(each.kind == CheckKind.TEXT for each in step.checks)
+        texts = [(each.value.encode(), each.is_absent) for each in step.checks]
+        self.texts = texts if are_texts else None
+        self.keep_bytes = max(map(_bytes_needed, (*step.checks, *step.extract)), default=0)
+
+    def fault(self, reply: Reply) -> str:
+        """The first check that does not hold: what was expected and what came; "" if all hold."""
+        for check, find in self._checks:
+            try:
+                if (find(reply) is None) == check.is_absent:
+                    continue
+            except Undecodable:
+                pass
+            return f"expected {check.line}; {_came(check, find, reply)}"
+        return ""
+
+    def take(self, reply: Reply) -> list[RuleOutcome]:
+        return [_taken(extract, take, reply) for extract, take in self._extracts]
+
+    def outcomes(self, reply: Reply) -> list[RuleOutcome]:
+        """Of all, also behind the first fault."""
+        checks = [
+            RuleOutcome(check.line, _came(check, find, reply)) for check, find in self._checks
+        ]
+        return [*checks, *self.take(reply)]
+
+
+def _bytes_needed(rule: ReplyCheck | Extract) -> int:
+    what = rule.kind if isinstance(rule, ReplyCheck) else rule.source
+    if what in {CheckKind.TEXT, CheckKind.JSON, Source.JSON}:
+        return BODY_BYTES
+    return PATTERN_BYTES if what in {CheckKind.PATTERN, Source.BODY} else 0
+
+
+# --- checks --------------------------------------------------------------------------------------
+def _finder(check: ReplyCheck) -> Find:
+    """What finds what a check is about; None if it is not in the reply. Raises Undecodable."""
+    match check.kind:
+        case CheckKind.STATUS:
+            rules = tuple(check.value.split())
+            return lambda reply: status_fits(reply.head.status, rules) or None
+        case CheckKind.TEXT:
+            text = check.value.encode()
+            return lambda reply: check.value if text in reply.body() else None
+        case CheckKind.PATTERN:
+            pattern = bounded(check.value, has_group=False)
+            return lambda reply: _match(pattern, reply.text(), 0)
+    values_in = _reader(check.value)
+    if not check.equals:
+        return lambda reply: values[:1] if (values := values_in(reply)) else None
+    return partial(_equal, values_in, json.loads(check.equals))
+
+
+def _equal(values_in: "ValuesIn", wanted: Any, reply: Reply) -> list[Any] | None:
+    """True is no 1 in JSON."""
+    is_flag = isinstance(wanted, bool)
+    for value in values_in(reply):
+        if value == wanted and isinstance(value, bool) == is_flag:
+            return [value]
+    return None
+
+
+def _came(check: ReplyCheck, find: Find, reply: Reply) -> str:
+    """What is in place of what a check expects; "" if it holds."""
+    try:
+        found = find(reply)
+        if (found is None) == check.is_absent:
+            return ""
+        if check.kind == CheckKind.STATUS:
+            return f"the status is {reply.head.status}"
+        if check.kind == CheckKind.JSON:
+            return _json_words(found or _reader(check.value)(reply))
+        return f"there is {found[:_EXCERPT]}" if found is not None else reply.beginning()
+    except Undecodable as error:
+        return str(error)
+
+
+def _json_words(values: list[Any]) -> str:
+    if not values:
+        return "nothing is at this path"
+    return f"there is {', '.join(map(_json_text, values))[:_EXCERPT]}"
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- JSON ----------------------------------------------------------------------------------------
+# The values at a path. Raises Undecodable.
+ValuesIn = Callable[[Reply], list[Any]]
+
+
+def _reader(text: str) -> ValuesIn:
+    path = json_path(text)
+
+    def values_in(reply: Reply) -> list[Any]:
+        document = reply.document()
+        try:
+            return path.find(document)
+        except Exception as error:  # nested too deeply for the library
+            raise Undecodable(f"the path cannot be followed: {error}") from None
+
+    if path.keys is None or not all(map(_is_quick, path.keys)):
+        return values_in
+    return _quick_reader(path.keys, values_in)
+
+
+def _is_quick(key: str | int) -> bool:
+    """A place is not counted from the end; a name has no character that JSON has to escape."""
+    return key >= 0 if isinstance(key, int) else key.isprintable() and not set(key) & {"\\", '"'}
+
+
+def _quick_reader(keys: tuple[str | int, ...], values_in: ValuesIn) -> ValuesIn:
+    """Reads nothing of a document but what is on the way, in a fifth of the time. Documents of
+    another shape are left to `values_in`, which knows what is wrong."""
+    import msgspec
+
+    unset = msgspec.UNSET
+    kind: Any = Any
+    for key in reversed(keys):
+        if isinstance(key, int):
+            kind = list[kind]
+        else:
+            at = [("value", kind, unset)]
+            kind = msgspec.defstruct("At", at, rename={"value": key}, gc=False)
+    decode = msgspec.json.Decoder(kind).decode
+
+    def quick_values_in(reply: Reply) -> list[Any]:
+        try:
+            value = decode(reply.body())
+        except (msgspec.MsgspecError, RecursionError):
+            return values_in(reply)
+        for key in keys:
+            if isinstance(key, int):
+                if key >= len(value):
+                    return []
+                value = value[key]
+            else:
+                value = value.value
+                if value is unset:
+                    return []
+        return [value]
+
+    return quick_values_in
+
+
+# --- extractions ---------------------------------------------------------------------------------
+def _taker(extract: Extract) -> Callable[[Reply], str | None]:
+    """What takes the value from a reply; None without one. Raises Undecodable."""
+    if extract.source == Source.JSON:
+        values_in = _reader(extract.pattern)
+        return lambda reply: next(map(_value_text, values_in(reply)), None)
+    pattern = bounded(extract.pattern) if extract.pattern else None
+    match extract.source:
+        case Source.HEADER:
+            return lambda reply: _first(pattern, reply.headers(extract.header))
+        case Source.COOKIE:
+            return lambda reply: _first(pattern, reply.cookies(extract.header))
+    return lambda reply: _first(pattern, [reply.text()])
+
+
+def _value_text(value: Any) -> str | None:
+    """As it is written into a request; null is no value."""
+    return value if isinstance(value, str) or value is None else _json_text(value)
+
+
+def _first(pattern: Any, texts: list[str]) -> str | None:
+    if pattern is None:
+        return texts[0] if texts else None
+    matches = (_match(pattern, text, 1) for text in texts)
+    return next((match for match in matches if match is not None), None)
+
+
+def _match(pattern: Any, text: str, group: int) -> str | None:
+    """In bytes: of a text, RE2's binding works out where each character begins."""
+    match = pattern.search(text.encode())
+    return None if match is None else (match[group] or b"").decode("utf-8", "replace")
+
+
+def _taken(extract: Extract, take: Callable[[Reply], str | None], reply: Reply) -> RuleOutcome:
+    came = ""
+    try:
+        value = take(reply)
+        if value is None:
+            came = _instead(extract, reply)
+    except Undecodable as error:
+        value, came = None, str(error)
+    return RuleOutcome(extract.line, came, extract.name, value)
+
+
+def _instead(extract: Extract, reply: Reply) -> str:
+    match extract.source:
+        case Source.HEADER:
+            values = reply.headers(extract.header)
+        case Source.COOKIE:
+            values = reply.cookies(extract.header)
+        case _:
+            return reply.beginning()
+    words = ", ".join(values)[:_EXCERPT]
+    return f"the {extract.source} is {words}" if words else f"there is no such {extract.source}"
