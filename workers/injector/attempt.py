@@ -179,8 +179,9 @@ class Worker(Holder):
             self.held = (*marks, end, head.status, *sizes)
             request.remember(beginning, head)
         else:
+            detail = request.recorder.examples.clean(request, fault.detail)
             failure = (fault.kind, head.status, request.size_bytes, received)
-            failure += (False, fault.detail, reader.head_bytes, reader.body_bytes)
+            failure += (False, detail, reader.head_bytes, reader.body_bytes)
             request.failures.append(Failure(marks[0], marks[1], end, *failure))
             request.recorder.examples.note_reply(request, fault, end, reader)
         self._reader = None
@@ -251,7 +252,7 @@ class Worker(Holder):
             return Worker.attempt(self, request, intended, start)
         sent_bytes = request.size_bytes if sent else 0
         by_kernel = faults.is_socket_timeout(error, kind)
-        detail = request.recorder.examples.detail(request, error, kind)
+        detail = request.recorder.examples.clean(request, faults.detail_of(error, kind))
         failure = (kind, 0, sent_bytes, received, by_kernel, detail)
         end = now()
         request.failures.append(Failure(intended, start, end, *failure))

@@ -7,7 +7,6 @@ from urllib.parse import quote
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.redaction import printable, redacted, redacted_head
-from workers.injector import faults
 from workers.injector.connection import NS
 from workers.injector.decoding import Undecodable, decoded
 from workers.injector.reply import BODY_BYTES
@@ -16,7 +15,7 @@ from workers.injector.reply import BODY_BYTES
 _AFTER_NS = (0, NS, 10 * NS)
 _MOST_KINDS = 50
 _HEAD_BYTES = 2048
-_DETAIL_CHARACTERS = 200
+_DETAIL_CHARACTERS = 300
 # Of one step: all examples together.
 _MOST_CHARACTERS = 96 * 1024
 
@@ -65,17 +64,17 @@ class Examples:
             "request": redacted_head(_text(head), secrets),
             "reply": _reply(reader, secrets),
             "body_bytes": reader.body_bytes if reader is not None and reader.head else None,
-            "detail": self._clean(request, detail)[:500],
+            "detail": self.clean(request, detail),
         }
         self._characters += sum(len(text) for text in example.values() if isinstance(text, str))
         self._kept.append(example)
 
-    def detail(self, request: Any, error: Exception, kind: Kind) -> str:
-        """What an error says beyond its kind, without secrets."""
-        return self._clean(request, faults.detail_of(error, kind).rstrip("."))[:_DETAIL_CHARACTERS]
-
-    def _clean(self, request: Any, text: str) -> str:
-        return text and redacted(printable(text), (*self.secrets, *request.secret_values()))
+    def clean(self, request: Any, detail: str) -> str:
+        """The beginning of a detail, without secrets."""
+        if not detail:
+            return ""
+        secrets = (*self.secrets, *request.secret_values())
+        return redacted(printable(detail.rstrip(".")), secrets)[:_DETAIL_CHARACTERS]
 
     def take(self) -> list[dict[str, Any]]:
         """All that are not written out, now to be."""

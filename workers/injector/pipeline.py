@@ -159,7 +159,8 @@ class PipelineWorker(SessionWorker):
                 self.settle()
         else:
             more = {"head_bytes": reader.head_bytes, "body_bytes": reader.body_bytes}
-            more["detail"] = fault.detail
+            if not call.is_filled_in:
+                more["detail"] = call.recorder.examples.clean(call, fault.detail)
             self._note_failure(this, fault.kind, times[1], head.status, received, **more)
             if not call.is_filled_in:
                 # Of others the values of this very call, to be hidden, are no longer known.
@@ -188,7 +189,8 @@ class PipelineWorker(SessionWorker):
                 by_kernel = faults.is_socket_timeout(error, kind)
                 # As of an example: of others the values to be hidden are no longer known.
                 examples, is_known = this.call.recorder.examples, not this.call.is_filled_in
-                detail = examples.detail(this.call, error, kind) if is_known else ""
+                said = faults.detail_of(error, kind) if is_known else ""
+                detail = examples.clean(this.call, said)
                 what = {"received": received, "by_kernel": by_kernel, "detail": detail}
                 self._note_failure(this, kind, instant, **what)
             elif this.sent == _NOT_SENT and others != Kind.ABORTED_BY_STOP:

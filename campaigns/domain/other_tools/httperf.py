@@ -312,7 +312,7 @@ def _errors(result: Measurement, notes: Footnotes) -> list[str]:
     refused, resets = count("connect_refused", 0), sum(count(kind, 0) for kind in _RESETS)
     table_full = count("client_file_table", 0)
     named = timeouts + refused + resets + fd_unavailable + ports + table_full
-    failed = total.count("failed") - count(Kind.STATUS_UNEXPECTED, 0)
+    failed = total.count("failed") - sum(count(kind, 0) for kind in _OF_WHOLE_REPLIES)
     cut_short = "with replies that ended early, which httperf takes for whole ones"
     return [
         f"Errors: total {failed} client-timo {timeouts - by_kernel} "
@@ -323,9 +323,10 @@ def _errors(result: Measurement, notes: Footnotes) -> list[str]:
     ]
 
 
+_OF_WHOLE_REPLIES = (Kind.STATUS_UNEXPECTED, Kind.CHECK_FAILED, Kind.VALUE_MISSING)
 _NAMED = {
     *TIMEOUT_KINDS, *_RESETS, Kind.CONNECT_REFUSED, Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_PORTS,
-    Kind.CLIENT_FILE_TABLE, Kind.STATUS_UNEXPECTED,
+    Kind.CLIENT_FILE_TABLE, *_OF_WHOLE_REPLIES,
 }  # fmt: skip
 
 
