@@ -9,7 +9,7 @@ from campaigns.api import fields
 from campaigns.domain.plan.body import MAX_NAME
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
-from campaigns.domain.plan.generated import MAX_NUMBER, MAX_WORD, MAX_WORDS, Clock, GeneratedKind
+from campaigns.domain.plan.generators import MAX_NUMBER, MAX_WORD, MAX_WORDS, Clock, GeneratorKind
 from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
 from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH
 from campaigns.domain.plan.plan import Plan, Timeouts
@@ -98,11 +98,11 @@ class ReplyCheckSerializer(fields.InputSerializer):
     )
 
 
-class GeneratedSerializer(fields.InputSerializer):
+class GeneratorSerializer(fields.InputSerializer):
     """A value that is made for each request, under its name."""
 
     name = serializers.CharField(max_length=64)
-    kind = serializers.ChoiceField(choices=list(GeneratedKind))
+    kind = serializers.ChoiceField(choices=list(GeneratorKind))
     low = serializers.IntegerField(
         required=False,
         min_value=-MAX_NUMBER,
@@ -130,8 +130,8 @@ class VariablesSerializer(_serializer_of(Variables)):
     """${name} in a path, a header's value or a body is replaced by a value of a table's row, or by
     one that is made."""
 
-    generated = GeneratedSerializer(
-        many=True, required=False, help_text=_help(Variables, "generated")
+    generators = GeneratorSerializer(
+        many=True, required=False, help_text=_help(Variables, "generators")
     )
 
 

@@ -53,18 +53,18 @@ VARIABLES = FormPart(Variables, "variables", names={"order": "row_order"})
 class VariableFields(VARIABLES.form()):
     csv = VARIABLES.field("csv", area(5, placeholder="user,page\nann,/a\nbob,/b"), strip=False)
 
-    generated = VARIABLES.field("generated", area(3, placeholder="id = uuid\nn = counter 1"))
+    generators = VARIABLES.field("generators", area(3, placeholder="id = uuid\nn = counter 1"))
 
     def variables(self) -> dict[str, Any]:
-        values = VARIABLES.values(self.cleaned_data, ("csv", "order", "generated"))
+        values = VARIABLES.values(self.cleaned_data, ("csv", "order", "generators"))
         return {**values, "csv": values["csv"].replace("\r\n", "\n")}
 
     def take_errors(self, errors: dict[str, str]) -> None:
         """Attach an error of any line to the one text field."""
-        lines = "variables.generated."
+        lines = "variables.generators."
         super().take_errors(
             {
-                "variables.generated" if path.startswith(lines) else path: sentence
+                "variables.generators" if path.startswith(lines) else path: sentence
                 for path, sentence in errors.items()
             }
         )

@@ -123,8 +123,6 @@ class FirstRequest(TriedRequest):
             return ""
         if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
             return self.report.detail
-        if self._result.get("error") == Kind.TLS_NAME:
-            return f"{self.report.detail} {self.report.mend}".lstrip()
         if self.report.is_ok and self.has_status:
             return f"What came: {self.report.broken.words}. {_BROKEN}"
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
@@ -246,8 +244,12 @@ class TriedEndpoint(TriedRequest):
 
     @property
     def refusal(self) -> str:
-        """Certificate name mismatch; "" where the certificate was not refused."""
-        words = words_of(self.probe.result["error"]) if self.refuses_certificate else ""
+        """Certificate name mismatch: issued for a.test, not for b.test; "" where the certificate
+        was not refused."""
+        if not self.refuses_certificate:
+            return ""
+        said = words_of(self._result["error"]), self._result.get("detail")
+        words = ": ".join(filter(None, said))
         return f"{words[:1].upper()}{words[1:]}"
 
     @property
@@ -277,7 +279,14 @@ class Tried:
         origin = (endpoint.scheme, endpoint.host, endpoint.port)
         insecure = endpoint.scheme == "https" and not endpoint.verify_tls
         auth = self.typed.request.get("auth", {})
-        return TypedRequest.of(origin, self.step, auth, is_insecure=insecure).text
+        return TypedRequest.of(
+            origin,
+            self.step,
+            auth,
+            is_insecure=insecure,
+            http_version=self.typed.request.get("http_version", ""),
+            pinned=endpoint.address,
+        ).text
 
     @property
     def is_finished(self) -> bool:

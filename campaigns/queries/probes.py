@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.tls_options import command_options
 from campaigns.domain.presentation.exchange_tables import close_words
@@ -104,11 +105,14 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
     error = result.get("error") or ""
     certificates = result.get("certificates") or []
     detail = result.get("detail") or result.get("reason_of_refusal") or ""
-    mend = remedy(error) if error else _redirect_hint(result) or _silence_hint(probe)
+    mend = remedy(error, 0, [detail]) if error else _redirect_hint(result) or _silence_hint(probe)
     if result.get("not_sent") or result.get("ended"):  # nothing failed: it says all there is
         mend, detail = detail, ""
+    sentence = _sentence(result, error)
+    if detail and error not in CLIENT_KINDS:
+        sentence, detail = f"{sentence.rstrip('.')}: {detail.rstrip('.')}.", ""
     return ProbeReport(
-        sentence=_sentence(result, error),
+        sentence=sentence,
         is_ok=not error,
         mend=mend,
         detail=detail,

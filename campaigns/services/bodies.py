@@ -48,7 +48,7 @@ def keep_body(project: Project, blob: Blob) -> bool:
     return True
 
 
-def bodies_of(project_id: int, *plans: Any) -> dict[str, Any]:
+def load_bodies(project_id: int, *plans: Any) -> dict[str, Any]:
     """{"bodies": {digest: base64}} of what the JSON of these plans or steps refers to; {} without
     any."""
     wanted = set(digests_in(plans))

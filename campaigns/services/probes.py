@@ -37,7 +37,7 @@ from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
-from campaigns.services.bodies import bodies_of, keep_bodies
+from campaigns.services.bodies import keep_bodies, load_bodies
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.endings import stop_by_itself
 from campaigns.services.items import hold
@@ -66,6 +66,7 @@ def request_probe(
     request: dict[str, Any],
     credentials_of: PlanVersion | None = None,
     is_guess: bool = False,
+    http_version: str = "",
 ) -> Probe:
     """Enqueue one attempt. Raises InvalidPlan if the request is invalid. `request` is a plan step;
     on a WebSocket endpoint, an exchange's path, headers and subprotocols, and a message or None.
@@ -84,6 +85,8 @@ def request_probe(
         cleaned |= _credentials(by, endpoint, credentials_of)
     if is_guess:
         cleaned["is_guess"] = True
+    if http_version:
+        cleaned["http_version"] = http_version
     return Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
 
 
@@ -160,7 +163,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "probe": True,
         **_what_is_tried(probe),
-        **bodies_of(probe.endpoint.target.project_id, probe.request),
+        **load_bodies(probe.endpoint.target.project_id, probe.request),
         "endpoint": probe.endpoint.frozen().to_order(),
         "secrets": {
             **secret_of(probe.endpoint),

@@ -165,6 +165,8 @@ def test_a_check_that_does_not_hold_fails_the_request_and_says_what_came(line, c
     script = answering(a=reply(json.dumps(DOCUMENT).encode()))
     result, _ = against(script, steps=[step(check=line)], load=closed(3))
     assert result.total.errors == ({"check_failed": 3} if came else {})
+    rows = [each.details for each in result.measurement.failures]
+    assert rows == ([{parsed(line): 3}] if came else [])
     if came:
         assert examples(result)[0]["detail"].startswith(f"expected {parsed(line)}; {came}")
 

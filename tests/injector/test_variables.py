@@ -53,7 +53,7 @@ MADE = [
 def made_by(shard, load, **plan):
     """(id, n, size, what, at) of each request of one shard."""
     step = {"path": "/${id}/${n}/${size}/${what}/${at}"}
-    plan = {"variables": {"generated": MADE}, **plan}
+    plan = {"variables": {"generators": MADE}, **plan}
     with scripted(always(OK_REPLY)) as server:
         measure(server.port, steps=[step], load=load, shard=shard, plan=plan, seed=7)
     return [each.split()[1].decode().split("/")[1:] for each in server.requests]

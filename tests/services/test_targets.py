@@ -4,8 +4,8 @@ import pytest
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
+from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
-from campaigns.domain.plan.typed_request import read_typed
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queries.campaigns import grid_of

@@ -76,7 +76,7 @@ WRONG = [
     ("thresholds", "p95 < 1e400 ms"),
     ("expected_status", "fine"),
     ("csv", "a,b\n1\n"),
-    ("generated", "id = guid"),
+    ("generators", "id = guid"),
     ("auth_user", "a:b"),
     ("ws_path", "no slash"),
     ("ws_headers", "Sec-WebSocket-Key: x"),

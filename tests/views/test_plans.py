@@ -141,9 +141,9 @@ TYPED_AND_STORED = [
         {"steps.0.form": [["user", "ann"], ["words", "a b"]]},
     ),
     (
-        {"generated": "id = uuid\nn=counter 7\nsize = integer 1-9\nkind = choice a, b"},
+        {"generators": "id = uuid\nn=counter 7\nsize = integer 1-9\nkind = choice a, b"},
         {
-            "variables.generated": [
+            "variables.generators": [
                 {"name": "id", "kind": "uuid"},
                 {"name": "n", "kind": "counter", "low": 7},
                 {"name": "size", "kind": "integer", "low": 1, "high": 9},

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from campaigns.domain.plan.generated import parse_lines
+from campaigns.domain.plan.generators import parse_lines
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.variables import Variables
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
@@ -60,7 +60,7 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _variables_of(options: argparse.Namespace) -> dict[str, Any]:
-    made = {"generated": parse_lines("\n".join(options.value))} if options.value else {}
+    made = {"generators": parse_lines("\n".join(options.value))} if options.value else {}
     if not options.csv:
         refuse_given(options, Variables, "says which row of --csv is next; there is no --csv.")
         return made

@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.redaction import printable, redacted, redacted_head
+from campaigns.domain.metrics.snapshot import DETAIL_CHARACTERS
+from workers.injector import faults
 from workers.injector.connection import NS
 from workers.injector.decoding import Undecodable, decoded
 from workers.injector.reply import BODY_BYTES
@@ -63,10 +65,17 @@ class Examples:
             "request": redacted_head(_text(head), secrets),
             "reply": _reply(reader, secrets),
             "body_bytes": reader.body_bytes if reader is not None and reader.head else None,
-            "detail": redacted(printable(detail), secrets)[:500],
+            "detail": self._clean(request, detail)[:500],
         }
         self._characters += sum(len(text) for text in example.values() if isinstance(text, str))
         self._kept.append(example)
+
+    def detail(self, request: Any, error: Exception, kind: Kind) -> str:
+        """What an error says beyond its kind, without secrets."""
+        return self._clean(request, faults.detail_of(error, kind).rstrip("."))[:DETAIL_CHARACTERS]
+
+    def _clean(self, request: Any, text: str) -> str:
+        return text and redacted(printable(text), (*self.secrets, *request.secret_values()))
 
     def take(self) -> list[dict[str, Any]]:
         """All that are not written out, now to be."""

@@ -107,16 +107,16 @@ class ReplyRules:
         self.texts = texts if are_texts else None
         self.keep_bytes = max(map(_bytes_needed, (*step.checks, *step.extract)), default=0)
 
-    def fault(self, reply: Reply) -> str:
-        """The first check that does not hold: what was expected and what came; "" if all hold."""
+    def fault(self, reply: Reply) -> tuple[str, str] | None:
+        """The first check that does not hold: (its line, what came); None if all hold."""
         for check, find in self._checks:
             try:
                 if (find(reply) is None) == check.is_absent:
                     continue
             except Undecodable:
                 pass
-            return f"expected {check.line}; {_came(check, find, reply)}"
-        return ""
+            return check.line, _came(check, find, reply)
+        return None
 
     def take(self, reply: Reply) -> list[RuleOutcome]:
         return [_taken(extract, take, reply) for extract, take in self._extracts]

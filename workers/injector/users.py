@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
-from campaigns.domain.plan.generated import Generator
+from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind, makes_visits
@@ -181,15 +181,15 @@ class Rows:
         self._n_rows = len(variables.table[1])
         self._seed = seed
         self._uses = shard.all()
-        made = Generator(variables.generated, seed, os.urandom(16))
-        self.at = partial(self._with_made, made) if variables.generated else self._row
+        made = ValueMaker(variables.generators, seed, os.urandom(16))
+        self.at = partial(self._with_made, made) if variables.generators else self._row
         self.times = partial(_times, made) if made.has_times else None
 
     def take(self) -> dict[str, str]:
         """The values of the next use."""
         return self.at(next(self._uses))
 
-    def _with_made(self, made: Generator, number: int) -> dict[str, str]:
+    def _with_made(self, made: ValueMaker, number: int) -> dict[str, str]:
         return self._row(number) | made.values(number)
 
     def _row(self, number: int) -> dict[str, str]:
@@ -201,5 +201,5 @@ class Rows:
         return self._variables.values(number % self._n_rows)
 
 
-def _times(made: Generator) -> dict[str, str]:
+def _times(made: ValueMaker) -> dict[str, str]:
     return made.times(time.time_ns())

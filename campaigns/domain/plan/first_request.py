@@ -4,7 +4,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
-from campaigns.domain.plan.generated import Generator
+from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import BODIES, Step
@@ -74,5 +74,5 @@ def _with_values(plan: Plan, step: Step, epoch_ns: int) -> Step:
         return step
     variables = plan.variables
     row = variables.values(0) if variables.table[0] else {}
-    made = Generator(variables.generated, 0, b"%d" % epoch_ns)
+    made = ValueMaker(variables.generators, 0, b"%d" % epoch_ns)
     return filled_in(step, row | made.values(0) | made.times(epoch_ns))

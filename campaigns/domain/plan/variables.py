@@ -1,4 +1,4 @@
-"""Values that differ from request to request: from a table, made for it (`generated`), or taken
+"""Values that differ from request to request: from a table, made for it (`generators`), or taken
 out of an earlier reply.
 
 `${name}` in a path, a header's value or a body is replaced by one. In a plan without variables it
@@ -17,13 +17,13 @@ from urllib.parse import quote
 
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, listed, read_scalars, text
-from campaigns.domain.plan.generated import (
+from campaigns.domain.plan.generators import (
     EXAMPLES,
-    MAX_GENERATED,
-    Generated,
-    lines_of,
+    MAX_GENERATORS,
+    Generator,
     parse_lines,
-    read_generated,
+    read_generators,
+    write_lines,
 )
 from campaigns.domain.plan.reply_rules import VARIABLE_NAME
 from campaigns.domain.plan.step import Step
@@ -57,14 +57,14 @@ class Variables:
         help="Which row comes next: the one below, or one drawn by the recorded seed.",
         option="--csv-order",
         option_help="which row of --csv comes next: the one below, or one drawn by --seed")
-    generated: tuple[Generated, ...] = listed("Made for each request",
-        f"list of up to {MAX_GENERATED} objects, []", later=True,
+    generators: tuple[Generator, ...] = listed("Made for each request",
+        f"list of up to {MAX_GENERATORS} objects, []", later=True,
         help=f"One per line: {EXAMPLES}. ${{name}} is then a new value where a row would be the "
         "next one; a time is that of the request. A counter starts anew in each run, and no two "
         "injector processes use the same number.",
         detail='`{"name", "kind"}` with `low` of a counter (1), `low` and `high` of an integer, '
         '`words` of a choice, `clock` of a time: "s" or "ms" since 1970, or "iso".',
-        from_text=parse_lines, to_text=lines_of)
+        from_text=parse_lines, to_text=write_lines)
     # fmt: on
 
     @cached_property
@@ -89,14 +89,14 @@ def names_used(step: Step) -> set[str]:
 
 
 def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
-    made = (each.name for each in variables.generated)
+    made = (each.name for each in variables.generators)
     return {*variables.table[0], *made, *(each.name for step in steps for each in step.extract)}
 
 
 def needed_values(variables: Variables, steps: Sequence[Step]) -> dict[str, int]:
     """Of each value that a reply must give, because a step uses it and nothing else has it: the
     first step that gives it."""
-    made = {*variables.table[0], *(each.name for each in variables.generated)}
+    made = {*variables.table[0], *(each.name for each in variables.generators)}
     used = {name for step in steps for name in names_used(step)} - made
     givers: dict[str, int] = {}
     for index, step in enumerate(steps):
@@ -134,14 +134,14 @@ def _filled(text: str, values: Mapping[str, str], written: Any) -> str:
 
 
 def read_variables(reader: JsonReader, steps: tuple[Step, ...]) -> Variables:
-    generated = read_generated(reader)
-    variables = Variables(**read_scalars(reader, Variables), generated=generated)
+    generators = read_generators(reader)
+    variables = Variables(**read_scalars(reader, Variables), generators=generators)
     fault = _table_fault(variables)
     if fault:
         reader.fail("csv", fault)
         return NO_VARIABLES
-    if twice := {each.name for each in generated} & set(variables.table[0]):
-        reader.fail("generated", f"{min(twice)} is a column of the table already.")
+    if twice := {each.name for each in generators} & set(variables.table[0]):
+        reader.fail("generators", f"{min(twice)} is a column of the table already.")
     declared = declared_names(variables, steps)
     unknown = sorted({name for step in steps for name in names_used(step)} - declared)
     if declared and unknown:

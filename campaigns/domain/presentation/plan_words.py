@@ -179,7 +179,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     names, rows = plan.variables.table
     taken = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
     checks = [f"{step.label}: {each.line}" for step in plan.steps for each in step.checks]
-    made = [each.line for each in plan.variables.generated]
+    made = [each.line for each in plan.variables.generators]
     table = (
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )

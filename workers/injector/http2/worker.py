@@ -129,6 +129,7 @@ class OnStreams(Worker):
         request, status = self.request, stream.head.status
         if not stream.memo.fits[status] and (fault := request.fault_in(stream)):
             failure = (fault.kind, status, stream.sent_bytes, stream.received_bytes)
+            failure += (False, fault.short, stream.head_bytes, stream.body_bytes)
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note_reply(request, fault, stream.end, stream)
             return
@@ -165,7 +166,8 @@ class OnStreams(Worker):
         kind = kind_of(error, sent, received)
         by_kernel = faults.is_socket_timeout(error, kind)
         end = now()
-        failure = (kind, 0, sent_bytes, received, by_kernel)
+        detail = request.recorder.examples.detail(request, error, kind)
+        failure = (kind, 0, sent_bytes, received, by_kernel, detail)
         request.failures.append(Failure(intended, start, end, *failure))
         request.recorder.examples.note(request, kind, 0, end, stream, str(error))
         self.drop_connection()

@@ -126,6 +126,12 @@ class ExchangeContext:
         """None but the order's own: what a server said to a variable's value is not shown."""
         return ()
 
+    def detail(self, error: Exception, kind: Kind) -> str:
+        """What the error says beyond its kind; "" where the server may have repeated values."""
+        if isinstance(self.upgrade, VaryingUpgrade) or isinstance(error, UpgradeRejected):
+            return ""
+        return self.recorder.examples.detail(self, error, kind)
+
     def note_example(self, kind: Kind, status: int, end: int, error: Exception) -> None:
         """Of a failure at `end`: the reply that refused the opening, or why it was closed."""
         refusal = error if isinstance(error, UpgradeRejected) else None

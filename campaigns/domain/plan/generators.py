@@ -18,14 +18,14 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.reply_rules import VARIABLE_NAME
 from campaigns.domain.plan.step_order import draw
 
-MAX_GENERATED, MAX_WORDS, MAX_WORD = 50, 1000, 200
+MAX_GENERATORS, MAX_WORDS, MAX_WORD = 50, 1000, 200
 MAX_NUMBER = 10**15
 EXAMPLES = "id = uuid, n = counter 1, size = integer 1 to 9, kind = choice a, b or at = time ms"
 _LINE = re.compile(r"\s*(\S+?)\s*=\s*(\w+)\s*(.*?)\s*")
 _RANGE = re.compile(r"(-?\d{1,16})\s*(?:to|-|\.\.)\s*(-?\d{1,16})")
 
 
-class GeneratedKind(StrEnum):
+class GeneratorKind(StrEnum):
     UUID = "uuid"
     COUNTER = "counter"
     INTEGER = "integer"
@@ -42,11 +42,11 @@ class Clock(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Generated:
+class Generator:
     """A counter counts uses from `low`; an integer is from `low` to `high`, both included."""
 
     name: str
-    kind: GeneratedKind
+    kind: GeneratorKind
     low: int = 1
     high: int = 1
     words: tuple[str, ...] = ()
@@ -56,13 +56,13 @@ class Generated:
     def line(self) -> str:
         """As `parse_lines` reads it."""
         match self.kind:
-            case GeneratedKind.COUNTER:
+            case GeneratorKind.COUNTER:
                 more = str(self.low)
-            case GeneratedKind.INTEGER:
+            case GeneratorKind.INTEGER:
                 more = f"{self.low} to {self.high}"
-            case GeneratedKind.CHOICE:
+            case GeneratorKind.CHOICE:
                 more = ", ".join(self.words)
-            case GeneratedKind.TIME:
+            case GeneratorKind.TIME:
                 more = str(self.clock)
             case _:
                 more = ""
@@ -71,13 +71,13 @@ class Generated:
     def to_json(self) -> dict[str, Any]:
         values: dict[str, Any] = {"name": self.name, "kind": str(self.kind)}
         match self.kind:
-            case GeneratedKind.COUNTER:
+            case GeneratorKind.COUNTER:
                 values |= {"low": self.low}
-            case GeneratedKind.INTEGER:
+            case GeneratorKind.INTEGER:
                 values |= {"low": self.low, "high": self.high}
-            case GeneratedKind.CHOICE:
+            case GeneratorKind.CHOICE:
                 values |= {"words": list(self.words)}
-            case GeneratedKind.TIME:
+            case GeneratorKind.TIME:
                 values |= {"clock": str(self.clock)}
         return values
 
@@ -94,68 +94,68 @@ def _parsed(line: str) -> dict[str, Any]:
     name, kind, more = match.groups()
     made = {"name": name, "kind": kind.lower()}
     bounds = _RANGE.fullmatch(more)
-    if made["kind"] == GeneratedKind.INTEGER and bounds:
+    if made["kind"] == GeneratorKind.INTEGER and bounds:
         return {**made, "low": int(bounds[1]), "high": int(bounds[2])}
-    if made["kind"] == GeneratedKind.COUNTER and re.fullmatch(r"-?\d{1,16}", more):
+    if made["kind"] == GeneratorKind.COUNTER and re.fullmatch(r"-?\d{1,16}", more):
         return {**made, "low": int(more)}
-    if made["kind"] == GeneratedKind.CHOICE:
+    if made["kind"] == GeneratorKind.CHOICE:
         return {**made, "words": [word.strip() for word in more.split(",")]}
-    if made["kind"] == GeneratedKind.TIME and more:
+    if made["kind"] == GeneratorKind.TIME and more:
         return {**made, "clock": more.lower()}
     return {**made, "more": more} if more else made
 
 
-def lines_of(generated: Iterable[dict[str, Any]]) -> str:
+def write_lines(generators: Iterable[dict[str, Any]]) -> str:
     """What `parse_lines` reads, of the stored form."""
-    return "\n".join(_read(JsonReader(each)).line for each in generated)
+    return "\n".join(_read(JsonReader(each)).line for each in generators)
 
 
-def read_generated(reader: JsonReader) -> tuple[Generated, ...]:
-    """The field `generated` of the variables; what is wrong goes to the reader's errors."""
-    raw = reader.data.get("generated") or []
-    if not isinstance(raw, list | tuple) or len(raw) > MAX_GENERATED:
-        reader.fail("generated", f"Write a list of at most {MAX_GENERATED} values.")
+def read_generators(reader: JsonReader) -> tuple[Generator, ...]:
+    """The field `generators` of the variables; what is wrong goes to the reader's errors."""
+    raw = reader.data.get("generators") or []
+    if not isinstance(raw, list | tuple) or len(raw) > MAX_GENERATORS:
+        reader.fail("generators", f"Write a list of at most {MAX_GENERATORS} values.")
         return ()
-    path = f"{reader.path}.generated" if reader.path else "generated"
+    path = f"{reader.path}.generators" if reader.path else "generators"
     read = tuple(
         _read(JsonReader(item, f"{path}.{index}", reader.errors)) for index, item in enumerate(raw)
     )
     if len({each.name for each in read}) < len(read):
-        reader.fail("generated", "Use each name once.")
+        reader.fail("generators", "Use each name once.")
     return read
 
 
 _USED = {
-    GeneratedKind.UUID: (),
-    GeneratedKind.COUNTER: ("low",),
-    GeneratedKind.INTEGER: ("low", "high"),
-    GeneratedKind.CHOICE: ("words",),
-    GeneratedKind.TIME: ("clock",),
+    GeneratorKind.UUID: (),
+    GeneratorKind.COUNTER: ("low",),
+    GeneratorKind.INTEGER: ("low", "high"),
+    GeneratorKind.CHOICE: ("words",),
+    GeneratorKind.TIME: ("clock",),
 }
 
 
-def _read(reader: JsonReader) -> Generated:
+def _read(reader: JsonReader) -> Generator:
     name, kind = reader.text("name", limit=64), reader.text("kind")
     if not VARIABLE_NAME.fullmatch(name):
         reader.fail("name", f"{name!r} is not a name. Write such as {EXAMPLES}.")
-    if kind not in list(GeneratedKind):
+    if kind not in list(GeneratorKind):
         reader.fail("kind", f"{name} = {kind} cannot be made. Write such as {EXAMPLES}.")
-        return Generated(name, GeneratedKind.UUID)
-    kind = GeneratedKind(kind)
+        return Generator(name, GeneratorKind.UUID)
+    kind = GeneratorKind(kind)
     reader.refuse_unknown("name", "kind", *_USED[kind])
     bounds = {"low": -MAX_NUMBER, "high": MAX_NUMBER, "whole": True}
-    low = reader.number("low", 1 if kind == GeneratedKind.COUNTER else None, **bounds)
+    low = reader.number("low", 1 if kind == GeneratorKind.COUNTER else None, **bounds)
     high = reader.number("high", None, **bounds)
-    if kind == GeneratedKind.INTEGER and (low is None or high is None or low > high):
+    if kind == GeneratorKind.INTEGER and (low is None or high is None or low > high):
         reader.fail("low", f"Write two whole numbers, as in {name} = integer 1 to 9.")
     clock = reader.choice("clock", Clock, Clock.SECONDS)
-    return Generated(name, kind, low or 0, high or 0, _read_words(reader, kind), clock)
+    return Generator(name, kind, low or 0, high or 0, _read_words(reader, kind), clock)
 
 
-def _read_words(reader: JsonReader, kind: GeneratedKind) -> tuple[str, ...]:
+def _read_words(reader: JsonReader, kind: GeneratorKind) -> tuple[str, ...]:
     words = reader.data.get("words", [])
     is_list = isinstance(words, list | tuple) and all(isinstance(each, str) for each in words)
-    if kind == GeneratedKind.CHOICE and (
+    if kind == GeneratorKind.CHOICE and (
         not is_list
         or not 0 < len(words) <= MAX_WORDS
         or any(len(each) > MAX_WORD or "\0" in each for each in words)
@@ -167,16 +167,16 @@ def _read_words(reader: JsonReader, kind: GeneratedKind) -> tuple[str, ...]:
     return tuple(words) if is_list else ()
 
 
-class Generator:
+class ValueMaker:
     """Makes the values of uses by their numbers. `salt` makes ids differ from those of any other
     run; whatever else is random follows from the seed."""
 
-    def __init__(self, generated: Iterable[Generated], seed: int, salt: bytes):
+    def __init__(self, generators: Iterable[Generator], seed: int, salt: bytes):
         self._seed, self._salt = seed, salt
         self._made: list[tuple[str, Callable[[int], str]]] = []
         self._clocks: list[tuple[str, Callable[[int], str]]] = []
-        for each in generated:
-            if each.kind == GeneratedKind.TIME:
+        for each in generators:
+            if each.kind == GeneratorKind.TIME:
                 self._clocks.append((each.name, _CLOCKS[each.clock]))
             else:
                 self._made.append((each.name, self._maker(each)))
@@ -192,15 +192,15 @@ class Generator:
     def times(self, epoch_ns: int) -> dict[str, str]:
         return {name: write(epoch_ns) for name, write in self._clocks}
 
-    def _maker(self, each: Generated) -> Callable[[int], str]:
+    def _maker(self, each: Generator) -> Callable[[int], str]:
         stream = self._seed ^ zlib.crc32(each.name.encode())
         match each.kind:
-            case GeneratedKind.COUNTER:
+            case GeneratorKind.COUNTER:
                 return lambda number: str(each.low + number)
-            case GeneratedKind.INTEGER:
+            case GeneratorKind.INTEGER:
                 size = each.high - each.low + 1
                 return lambda number: str(each.low + (draw(stream, number) * size >> 64))
-            case GeneratedKind.CHOICE:
+            case GeneratorKind.CHOICE:
                 return lambda number: each.words[draw(stream, number) * len(each.words) >> 64]
         salt = self._salt + each.name.encode()
         return lambda number: _uuid(salt, number)
