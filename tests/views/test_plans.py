@@ -152,6 +152,7 @@ TYPED_AND_STORED = [
         },
     ),
     ({"checks": "text: ok\nno json: $.error"}, {}),
+    ({"total_s": "1min", "warm_up_s": "2 min"}, {"timeouts.total_s": 60, "warm_up_s": 120}),
     ({"http_version": "1.0"}, {"http_version": "1.0"}),
     ({"http_version": "2", "streams": "16"}, {"http_version": "2", "streams": 16}),
     ({"resolve": "per_connection"}, {"resolve": "per_connection"}),

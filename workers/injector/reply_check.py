@@ -17,8 +17,10 @@ from campaigns.domain.plan.step import Step
 from workers.injector.decoding import Undecodable, decoded
 from workers.injector.http1 import Head
 
-# How much of a body, decoded, is looked at: by patterns, whose time grows with it, and by others.
+# How much of a body, decoded, is looked at: by patterns, by JSON paths with wildcards or filters,
+# which then take at most about 0.2 s of the worst reply, and by others.
 PATTERN_BYTES = 64 * 1024
+PATH_BYTES = 128 * 1024
 BODY_BYTES = 1024 * 1024
 _EXCERPT = 200
 
@@ -198,6 +200,8 @@ def _reader(text: str) -> ValuesIn:
     path = json_path(text)
 
     def values_in(reply: Reply) -> list[Any]:
+        if path.keys is None and len(reply.body()) > PATH_BYTES:
+            raise Undecodable(f"a body of over {PATH_BYTES:,} bytes is too long for such a path")
         document = reply.document()
         try:
             return path.find(document)

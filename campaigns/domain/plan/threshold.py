@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.typed_text import PER_SECOND, SECONDS
 
 MAX_THRESHOLDS = 20
 SESSION_PREFIX, FIRST_BYTE_PREFIX = "session_", "first_byte_"
@@ -35,12 +36,10 @@ _RULE = re.compile(
     r"\s*([<>])\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*"
 )
 _SPELLINGS = {"µs": "us", "μs": "us", "requests/s": "/s", "req/s": "/s"}
-# Other units: (the stored one, how many of it).
+# Units that are read but not stored: (the stored one, how many of it).
 _OTHER_UNITS = {
-    "min": ("s", 60.0),
-    "h": ("s", 3600.0),
-    "/min": ("/s", 1 / 60),
-    "/h": ("/s", 1 / 3600),
+    **{name: ("s", SECONDS[name]) for name in ("m", "min", "h")},
+    **{name: ("/s", PER_SECOND[name]) for name in ("/m", "/min", "/h")},
 }
 EXAMPLES = "p95 < 300 ms, errors < 1 %, rate > 100 /s, p99.9 of step 2 < 2s, errors of check < 1 %"
 

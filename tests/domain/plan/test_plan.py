@@ -147,6 +147,25 @@ def test_a_duration_that_is_refused_does_not_count_as_missing_too(duration_s):
     assert list(refused.value.errors) == ["load.duration_s"]
 
 
+def test_times_and_rates_are_read_with_units_and_kept_as_numbers():
+    load = {"model": "open", "rate_per_s": "30/min", "duration_s": "2h"}
+    plan = Plan.from_json({"steps": [STEP], "load": load, "warm_up_s": "2min"})
+    stored = plan.to_json()
+    assert (stored["load"]["rate_per_s"], stored["load"]["duration_s"]) == (0.5, 7200)
+    assert stored["warm_up_s"] == 120
+    stages = [{"duration_s": "1min", "from_per_s": "60/min"}]
+    staged = Plan.from_json({"steps": [STEP], "load": {"model": "open", "stages": stages}})
+    assert (staged.load.stages[0].duration_s, staged.load.stages[0].from_per_s) == (60, 1)
+
+
+@pytest.mark.parametrize("duration_s", ["2x", "5", "1/s", ""])
+def test_a_text_without_a_unit_that_fits_is_no_number(duration_s):
+    load = {"model": "open", "rate_per_s": 1, "duration_s": duration_s}
+    with pytest.raises(InvalidPlan) as refusal:
+        Plan.from_json({"steps": [STEP], "load": load})
+    assert any(path.startswith("load") for path in refusal.value.errors)
+
+
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), 10**400, -(10**400)])
 def test_a_number_that_nothing_can_compute_with_is_refused_like_any_other(number):
     refused = faults(load=CLOSED | {"connections": number}, timeouts={"total_s": number})
