@@ -39,9 +39,9 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
         hold(typed.target)  # so that what is read of it now does not go by itself
         sent = {"by": by, "request": request.step, "credentials_of": version}
-        sent["http_version"] = request.http_version
-        probe = request_probe(endpoint=typed, **sent)
+        probe = request_probe(endpoint=typed, http_version=request.http_version, **sent)
         for endpoint, is_guess in _others(typed):
+            # Without TLS few servers speak HTTP/2, and none was named.
             request_probe(endpoint=endpoint, is_guess=is_guess, **sent)
     except InvalidPlan as invalid:
         raise NotUnderstood(" ".join(dict.fromkeys(invalid.errors.values()))) from None
@@ -177,6 +177,10 @@ def cells_of_question(
         raise Refused("Nothing answers yet. Try one request first.")
     require(by, Action.EDIT, target.project)
     keep_target(target)
+    version_of = {probe.endpoint.scheme: probe.request.get("http_version", "") for probe in probes}
+    named = next(filter(None, version_of.values()), "")
+    if named and not question.compares_schemes:
+        probes = [each for each in probes if version_of[each.endpoint.scheme] == named]
     endpoints = {probe.endpoint.scheme: probe.endpoint for probe in reversed(probes)}
     arms = question.arms(list(endpoints))
     if not arms:
@@ -185,8 +189,7 @@ def cells_of_question(
             "missing one to the target."
         )
     sent, host = probes[0].request, probes[0].endpoint.host
-    given = sent.get("auth", {}), sent.get("http_version", "")
-    version = plan_for(by, target.project, question, step, *given, host=host)
+    version = plan_for(by, target.project, question, step, sent.get("auth", {}), named, host=host)
     if source := probes[0].request.get("plan"):
         share_secret(by=by, source=source, plan=version.plan)
     return [CampaignCell(version, endpoints[scheme], str(mode)) for scheme, mode in arms]
@@ -211,9 +214,6 @@ def plan_for(
     return plan_of_spec(by, project, name, spec)
 
 
-MAX_NAME_OF_HOST = 60
-
-
 @transaction.atomic
 def plan_from_requests(
     *, by: Actor, project: Project, requests: Sequence[TypedRequest]
@@ -236,11 +236,9 @@ def plan_from_requests(
     }
     if any(each.http_version == "2" for each in requests):
         spec["http_version"] = "2"
-    count_words = counted(len(requests), "requests")
-    name = f"{first.host[:MAX_NAME_OF_HOST]}: {count_words}"
-    taken = project.plans.values_list("name", flat=True)
+    name = f"{first.host[:60]}: {counted(len(requests), 'requests')}"
+    name = free_name(name, project.plans.values_list("name", flat=True))
     secret = first.secret if first.auth_kind != AuthKind.NONE else None
-    name = free_name(name, taken)
     version = create_plan(by=by, project=project, name=name, spec=spec, secret=secret)
     endpoint = _endpoint_of(project, first) or _new_endpoint(by, project, first, is_kept=True)
     keep_target(endpoint.target)

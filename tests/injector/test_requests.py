@@ -10,7 +10,7 @@ from tests.injector.http2.h2_server import h2_server
 from tests.injector.servers import OK_REPLY, against, always, closed, make_order, measure, scripted
 from workers.injector import attempt, guard
 from workers.injector.attempt import Worker
-from workers.injector.order import Order, Refusal
+from workers.injector.order import ArmsOrder, Order, Refusal
 
 
 def test_any_method_is_sent_with_a_body():
@@ -162,3 +162,13 @@ def test_a_large_body_lets_others_have_their_turns(monkeypatch):
         later - earlier for earlier, later in zip([0, *turns], [*turns, clock[0]], strict=True)
     ]
     assert max(gaps_ns) <= 1_500_000
+
+
+def test_arms_side_by_side_share_the_files_of_their_order():
+    digest = Blob.of(BYTES).to_json()
+    step = {"path": "/", "body_file": digest}
+    arm = make_order(80, steps=[step], load={"model": "open", "rate_per_s": 50, "duration_s": 5})
+    order = {"protocol": 2, "arms": [arm, arm], "policy": arm["policy"], "turns": {}}
+    beside = {"bodies": {digest["sha256"]: base64.b64encode(BYTES).decode()}}
+    arms = ArmsOrder.from_json(order | beside).arms
+    assert [each.plan.steps[0].content[0] for each in arms] == [BYTES, BYTES]

@@ -215,6 +215,8 @@ def test_any_bytes_are_uploaded_stored_once_and_kept_by_errors_and_edits(as_edit
     version = PlanVersion.objects.get()
     stored = version.spec["steps"][0]["body_file"]
     assert stored == {"sha256": sha256(data).hexdigest(), "size_bytes": len(data)}
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id]))
+    assert "a file of 76,800 bytes" in text_of(page)
     address = reverse("plan-edit", args=[version.plan_id])
     kept = fields_of_page(as_editor.get(address))
     as_editor.post(address, {**kept, "requests": "7"})
