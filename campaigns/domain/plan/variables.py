@@ -99,8 +99,13 @@ def filled_in(step: Step, values: Mapping[str, str]) -> Step:
             (name, _filled(value, values, lambda text: _NOT_FOR_HEADERS.sub("", text)))
             for name, value in step.headers
         ),
-        body=_filled(step.body, values, str),
+        body=filled_text(step.body, values),
     )
+
+
+def filled_text(text: str, values: Mapping[str, str]) -> str:
+    """With values as they are."""
+    return _filled(text, values, str)
 
 
 def _filled(text: str, values: Mapping[str, str], written: Any) -> str:
