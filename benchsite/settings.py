@@ -318,8 +318,10 @@ CONTENT_SECURITY_POLICY = {
 MOST_BODY_BYTES = 1024 * 1024
 # Each byte of it may be written as three, which take long to read.
 MOST_URLENCODED_BYTES = 256 * 1024
-MOST_PLAN_FORM_BYTES = 2 * 1024 * 1024  # a table, and bodies of steps; it is written back, too
-# The most that any view may say.
+# A plan as JSON, with a file of 8 MiB as base64; its form, with files for bodies.
+MOST_PLAN_BYTES, MOST_PLAN_FORM_BYTES = 14 * 1024 * 1024, 34 * 1024 * 1024
+MOST_PASTE_BYTES = 4 * 1024 * 1024  # a HAR file, or an OpenAPI document
+# Of a form all but its files, for that is written back; of JSON the most that other views may say.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 
 # --- static files --------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ class NewCampaign(Tagged):
         default="",
         help_text="Default: side by side where the loads allow it, else blocks.",
     )
-    limit_s = serializers.FloatField(
+    limit_s = fields.SecondsField(
         default=None,
         allow_null=True,
         min_value=1,
@@ -136,7 +136,7 @@ class NewCampaign(Tagged):
     until_settled = serializers.BooleanField(
         default=True, help_text="Side by side: end as soon as the answer is clear."
     )
-    pause_s = serializers.FloatField(default=2.0, min_value=0, max_value=MAX_PAUSE_S)
+    pause_s = fields.SecondsField(default=2.0, min_value=0, max_value=MAX_PAUSE_S)
     injectors = serializers.IntegerField(default=1, min_value=1, max_value=MAX_INJECTORS)
     sweep = SweepInput(
         required=False,
@@ -314,7 +314,7 @@ class NewLadder(Tagged):
         max_value=MAX_REPEATS,
         help_text="Default: one pass side by side, or five blocks.",
     )
-    pause_s = serializers.FloatField(default=1.0, min_value=0, max_value=MAX_PAUSE_S)
+    pause_s = fields.SecondsField(default=1.0, min_value=0, max_value=MAX_PAUSE_S)
 
 
 class LadderList(APIView):

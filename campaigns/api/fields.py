@@ -30,6 +30,7 @@ from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
 from campaigns.domain.presentation.history_words import HistoryStatus
+from campaigns.domain.typed_text import has_unit, per_second_in, seconds_in
 from campaigns.permissions import Role
 from campaigns.queries.campaign_list import STATE_IS
 
@@ -124,6 +125,8 @@ def _is_mistyped(field: serializers.Field, value: Any) -> bool:
         return any(_is_mistyped(field.child, each) for each in value)
     if isinstance(field, serializers.BooleanField):
         return not isinstance(value, bool)
+    if isinstance(field, SecondsField) and isinstance(value, str):
+        return not has_unit(value)
     if isinstance(field, serializers.IntegerField | serializers.FloatField):
         return isinstance(value, bool | str)
     return type(field) is serializers.CharField and isinstance(value, int | float)
@@ -147,6 +150,30 @@ class AboveField(serializers.FloatField):
         if value <= self.above:
             raise serializers.ValidationError(f"Write a number above {self.above:g}.")
         return value
+
+
+class SecondsField(serializers.FloatField):
+    """A text may have a unit: 500ms, 2s, 5min, 1h."""
+
+    amount = staticmethod(seconds_in)
+
+    def to_internal_value(self, data: Any) -> float:
+        if has_unit(data):
+            try:
+                data = self.amount(data)
+            except ValueError as fault:
+                raise serializers.ValidationError(f"{fault}.") from None
+        return super().to_internal_value(data)
+
+
+class AboveSecondsField(AboveField, SecondsField):
+    """The same, above 0."""
+
+
+class RateField(AboveField, SecondsField):
+    """A text may have a unit: 10/s, 1/min."""
+
+    amount = staticmethod(per_second_in)
 
 
 class IdField(serializers.IntegerField):

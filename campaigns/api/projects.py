@@ -22,8 +22,11 @@ from campaigns.api.access import (
     ordering_of,
     refuse_unknown,
 )
-from campaigns.api.specs import SpecSerializer
+from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
@@ -150,6 +153,56 @@ class UseOfProject(APIView):
         return Response(UseSerializer(use).data)
 
 
+class PasteText(fields.StrictSerializer):
+    text = serializers.CharField(
+        trim_whitespace=False,
+        help_text="A command of curl (bash, cmd, PowerShell), HTTPie or PowerShell, fetch(…), a "
+        "raw request, a HAR file, or an OpenAPI document in JSON or YAML.",
+    )
+
+
+class ReadRequest(serializers.Serializer):
+    origin = serializers.CharField()
+    address = serializers.CharField(help_text="What --resolve pinned it to.")
+    step = StepSerializer(help_text="For `steps` of a plan.")
+    auth = AuthSerializer(help_text="For `auth` of a plan.")
+    http_version = serializers.CharField()
+    is_insecure = serializers.BooleanField()
+
+
+class ReadRequests(serializers.Serializer):
+    requests = ReadRequest(many=True)
+    note = serializers.CharField(help_text="What is left out, in one sentence.")
+
+
+class RequestsOfText(APIView):
+    most_body_bytes = settings.MOST_PASTE_BYTES
+
+    @extend_schema(request=PasteText, responses=ReadRequests, operation_id="projects_read_requests")
+    def post(self, request, pk):
+        """Reads pasted requests as steps of a plan. Nothing is sent or stored; passwords and tokens
+        are not answered."""
+        project = find(Project, request, pk=pk)
+        require(actor_of(request), Action.EDIT, project)
+        text = fields.validated(PasteText, request.data)["text"]
+        try:
+            paste = read_paste(text)
+        except NotUnderstood as fault:
+            raise InvalidFields({"text": str(fault)}) from None
+        rows = [
+            {
+                "origin": each.address.removesuffix(each.path),
+                "address": each.pinned,
+                "step": each.step,
+                "auth": each.auth,
+                "http_version": each.http_version or "1.1",
+                "is_insecure": each.is_insecure,
+            }
+            for each in paste.requests
+        ]
+        return Response({"requests": rows, "note": paste.note})
+
+
 @extend_schema_field(SpecSerializer)
 class SpecField(serializers.JSONField):
     """A plan's JSON. The domain's own reader checks it, so that pages and API agree."""
@@ -222,7 +275,7 @@ class PlanViewSet(ItemViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet
-    most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE  # a table, and a body in each step
+    most_body_bytes = settings.MOST_PLAN_BYTES
 
     def get_queryset(self):
         plans = with_latest(super().get_queryset()).select_related("secret")

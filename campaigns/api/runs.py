@@ -125,6 +125,8 @@ class VerdictSerializer(serializers.Serializer):
     is_open = serializers.BooleanField(
         help_text="A busy machine may have broken the rule, so it is neither kept nor broken."
     )
+    kind = serializers.CharField(help_text="Of a group of errors alone; empty of all.")
+    step = serializers.IntegerField(help_text="Of this step alone, from 1; 0 of all.")
 
 
 class RunWithSnapshotSerializer(RunSerializer):

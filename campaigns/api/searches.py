@@ -49,14 +49,14 @@ class NewSearch(Tagged):
         max_length=20,
         help_text="Rules such as p95 < 300 ms and errors < 1 %. Default: the plan's thresholds.",
     )
-    start_per_s = fields.AboveField(help_text="The first rate; it should be kept easily.")
-    limit_per_s = fields.AboveField(
+    start_per_s = fields.RateField(help_text="The first rate; it should be kept easily.")
+    limit_per_s = fields.RateField(
         max_value=MAX_RATE_PER_S, help_text="No trial is above this rate."
     )
-    trial_s = serializers.FloatField(
+    trial_s = fields.SecondsField(
         default=20.0, min_value=SHORTEST_TRIAL_S, max_value=LONGEST_TRIAL_S
     )
-    longest_s = fields.AboveField(
+    longest_s = fields.AboveSecondsField(
         default=3600.0, max_value=LONGEST_SEARCH_S, help_text="No trial begins after this time."
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=fields.LARGEST_ID)

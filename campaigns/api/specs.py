@@ -6,18 +6,20 @@ from typing import Any
 from rest_framework import serializers
 
 from campaigns.api import fields
+from campaigns.domain.plan.body import MAX_NAME
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
+from campaigns.domain.plan.generators import MAX_NUMBER, MAX_WORD, MAX_WORDS, Clock, GeneratorKind
 from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
 from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.reply_rules import CheckKind, Source
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.shards import MAX_WEIGHT
-from campaigns.domain.plan.step import METHODS
+from campaigns.domain.plan.step import MAX_METHOD
 from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
-from campaigns.domain.plan.threshold import MAX_LIMIT, UNITS
+from campaigns.domain.plan.threshold import ERROR_GROUPS, MAX_LIMIT
 from campaigns.domain.plan.variables import Variables
 
 _NUMBERS = {int: serializers.IntegerField, float: serializers.FloatField}
@@ -96,18 +98,80 @@ class ReplyCheckSerializer(fields.InputSerializer):
     )
 
 
+class GeneratorSerializer(fields.InputSerializer):
+    """A value that is made for each request, under its name."""
+
+    name = serializers.CharField(max_length=64)
+    kind = serializers.ChoiceField(choices=list(GeneratorKind))
+    low = serializers.IntegerField(
+        required=False,
+        min_value=-MAX_NUMBER,
+        max_value=MAX_NUMBER,
+        help_text="A counter starts with it (1); an integer is at least that.",
+    )
+    high = serializers.IntegerField(
+        required=False,
+        min_value=-MAX_NUMBER,
+        max_value=MAX_NUMBER,
+        help_text="An integer is at most that.",
+    )
+    words = serializers.ListField(
+        child=serializers.CharField(max_length=MAX_WORD, allow_blank=True),
+        required=False,
+        max_length=MAX_WORDS,
+        help_text="A choice is one of them.",
+    )
+    clock = serializers.ChoiceField(
+        choices=list(Clock), required=False, help_text="A time is s or ms since 1970, or ISO 8601."
+    )
+
+
 class VariablesSerializer(_serializer_of(Variables)):
-    """A table. ${name} in a path, a header's value or a body is replaced by a value of a row."""
+    """${name} in a path, a header's value or a body is replaced by a value of a table's row, or by
+    one that is made."""
+
+    generators = GeneratorSerializer(
+        many=True, required=False, help_text=_help(Variables, "generators")
+    )
+
+
+class FileField(serializers.JSONField):
+    """Base64, or {"sha256", "size_bytes"} of a file that the project has already."""
+
+
+class PartSerializer(fields.InputSerializer):
+    """A field of a form: a value, or a file."""
+
+    name = serializers.CharField(max_length=MAX_NAME, allow_blank=True)
+    value = serializers.CharField(required=False, allow_blank=True)
+    file = FileField(required=False, help_text="As `body_file` of a step.")
+    filename = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
+    content_type = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
 
 
 class StepSerializer(fields.InputSerializer):
     label = serializers.CharField(required=False, allow_blank=True, max_length=100)
-    method = serializers.ChoiceField(choices=METHODS, default="GET")
+    method = serializers.CharField(
+        default="GET", max_length=MAX_METHOD, help_text="Any token, such as PURGE; not CONNECT."
+    )
     path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
     headers = serializers.ListField(
         child=PairField(), required=False, help_text="[name, value] pairs."
     )
     body = serializers.CharField(required=False, allow_blank=True)
+    body_file = FileField(
+        required=False,
+        help_text="A body of any bytes in place of `body`, at most 8 MiB. A file above 4 KiB is "
+        "stored once in the project and read back as its digest, which may be written again.",
+    )
+    form = serializers.ListField(
+        child=PairField(),
+        required=False,
+        help_text="[name, value] pairs, sent as application/x-www-form-urlencoded.",
+    )
+    multipart = PartSerializer(
+        many=True, required=False, help_text="Fields and files, sent as multipart/form-data."
+    )
     extract = ExtractSerializer(many=True, required=False)
     checks = ReplyCheckSerializer(many=True, required=False)
 
@@ -153,12 +217,22 @@ class ThresholdSerializer(fields.InputSerializer):
     """A limit that a run must keep: the value must stay below it, a rate above it. Session metrics
     need an open load of sessions, or a closed load with calls_per_session."""
 
-    metric = serializers.ChoiceField(choices=list(UNITS))
+    metric = serializers.CharField(
+        help_text="A percentile from p50 to p99.99, mean, max (after session_ or first_byte_ that "
+        "of sessions, or of the wait for the first byte), errors, rate, sessions_failed, "
+        "session_rate, target_cpu, target_memory or target_resent."
+    )
     limit = serializers.FloatField(min_value=0, max_value=MAX_LIMIT)
     unit = serializers.CharField(
         required=False,
         allow_blank=True,
         help_text="ms, us or s for times; % or nothing (a count) for errors; /s for rates.",
+    )
+    kind = serializers.ChoiceField(
+        choices=ERROR_GROUPS, required=False, help_text="Of errors: only these."
+    )
+    step = serializers.IntegerField(
+        required=False, min_value=0, help_text="Of this step alone, from 1."
     )
 
 

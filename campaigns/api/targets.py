@@ -24,9 +24,9 @@ from campaigns.api.access import (
     find,
     ordering_of,
 )
-from campaigns.api.specs import PairField
+from campaigns.api.specs import FileField, PairField, PartSerializer
 from campaigns.domain.errors import InvalidFields, InvalidPlan
-from campaigns.domain.plan.step import METHODS
+from campaigns.domain.plan.step import BODIES, MAX_METHOD
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import (
     LONGEST_OFFER,
@@ -181,8 +181,8 @@ class EndpointSerializer(serializers.ModelSerializer):
     class Meta:
         model = Endpoint
         fields = (
-            *("id", "scheme", "host", "port", "verify_tls", "tls", "has_client_key", "origin"),
-            *("archived_at",),
+            *("id", "scheme", "host", "port", "address", "verify_tls", "tls", "has_client_key"),
+            *("origin", "archived_at"),
         )
         read_only_fields = fields
 
@@ -213,6 +213,13 @@ class EndpointInput(fields.StrictSerializer):
     scheme = serializers.ChoiceField(choices=Endpoint.SCHEMES)
     host = serializers.CharField(max_length=253)
     port = serializers.IntegerField(min_value=1, max_value=65535)
+    address = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=45,
+        help_text="Connections go to it, whatever a name server says of the host; Host header and "
+        "SNI stay the host's.",
+    )
     verify_tls = serializers.BooleanField(default=True)
     tls = TlsSerializer(required=False)
     client_key_pem = serializers.CharField(
@@ -403,12 +410,15 @@ class ProbeSerializer(serializers.ModelSerializer):
 class ProbeRequest(fields.StrictSerializer):
     """`body` and `method` are of HTTP endpoints, `subprotocols` and `message` of WebSocket ones."""
 
-    method = serializers.ChoiceField(choices=METHODS, required=False)
+    method = serializers.CharField(required=False, max_length=MAX_METHOD)
     path = serializers.CharField(default="/")
     headers = serializers.ListField(
         child=PairField(), required=False, help_text="[name, value] pairs."
     )
     body = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+    body_file = FileField(required=False, help_text="As in a plan's step.")
+    form = serializers.ListField(child=PairField(), required=False)
+    multipart = PartSerializer(many=True, required=False)
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
     message = serializers.CharField(required=False, allow_null=True, trim_whitespace=False)
 
@@ -455,7 +465,7 @@ def _as_sent(endpoint: Endpoint, asked: dict[str, Any]) -> dict[str, Any]:
     if endpoint.scheme not in WEBSOCKET_SCHEMES:
         _refuse_others(asked, ("subprotocols", "message"), "an HTTP endpoint")
         return {"method": "GET", "path": "/", **asked}
-    _refuse_others(asked, ("method", "body"), "a WebSocket endpoint")
+    _refuse_others(asked, ("method", *BODIES), "a WebSocket endpoint")
     return {"path": "/", "headers": [], "subprotocols": [], "message": None, **asked}
 
 

@@ -26,6 +26,7 @@ from campaigns.api.projects import (
     PlanViewSet,
     PresetList,
     ProjectViewSet,
+    RequestsOfText,
     UseOfProject,
 )
 from campaigns.api.runs import (
@@ -65,6 +66,7 @@ urlpatterns = [
     _url("projects/", "project-list", ProjectViewSet, LIST),
     _url("projects/<int:pk>/", "project", ProjectViewSet, ITEM),
     _url("projects/<int:pk>/use/", "project-use", UseOfProject),
+    _url("projects/<int:pk>/read-requests/", "project-read-requests", RequestsOfText),
     _url("projects/<int:pk>/history/", "project-history", HistoryOfProject),
     _url("projects/<int:pk>/history.csv", "project-history-csv", HistoryOfProjectCsv),
     _url(

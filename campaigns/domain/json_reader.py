@@ -1,8 +1,11 @@
 """Reads values from parsed JSON and collects errors by field path."""
 
 import sys
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Any
+
+from campaigns.domain.typed_text import has_unit
 
 
 class JsonReader:
@@ -37,9 +40,17 @@ class JsonReader:
         high: float,
         whole: bool = False,
         above_low: bool = False,
+        amount: Callable[[str], float] | None = None,
     ) -> float | None:
-        """A number in [low, high] (or above low), or the default if missing."""
+        """A number in [low, high] (or above low), or the default if missing. `amount` reads a text
+        that ends with a unit, such as 500ms."""
         value = self.data.get(name)
+        if amount and has_unit(value):
+            try:
+                value = amount(value)
+            except ValueError as fault:
+                self.fail(name, f"{fault}.")
+                return default
         if value is None or value == "":
             return default
         bounds = f"{'above' if above_low else 'from'} {_digits(low)} to {_digits(high)}"

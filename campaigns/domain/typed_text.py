@@ -1,9 +1,10 @@
-"""What somebody typed into a field of one's own words; and tags: short words to find campaigns,
-plans, targets and projects by.
+"""What somebody typed into a field of one's own words; tags: short words to find campaigns, plans,
+targets and projects by; and durations and rates with a unit.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 from unicodedata import bidirectional, category, combining, normalize
 
 from campaigns.domain.errors import InvalidFields
@@ -87,3 +88,42 @@ def clean_tags(tags: Iterable[str]) -> list[str]:
         if "," in tag:
             raise InvalidFields({"tags": "Tags cannot contain commas."})
     return clean
+
+
+SECONDS: Mapping[str, float] = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}
+PER_SECOND: Mapping[str, float] = {"/s": 1, "/m": 1 / 60, "/min": 1 / 60, "/h": 1 / 3600}
+_AMOUNT = re.compile(r"(-?[0-9.]+(?:e[+-]?[0-9]+)?) ?(/?[a-z]*)", re.IGNORECASE)
+
+
+def has_unit(value: Any) -> bool:
+    """Whether it is a text that ends with a letter."""
+    return isinstance(value, str) and value.strip()[-1:].isalpha()
+
+
+def seconds_in(text: str) -> float:
+    """Of "500ms", "2s", "5 min" or "1h"; a number alone is seconds. Raises ValueError."""
+    return _amount(text, SECONDS, "write seconds, or such as 500ms, 2s, 5min or 1h")
+
+
+def per_second_in(text: str) -> float:
+    """Of "10/s", "1/min" or "5 /h"; a number alone is per second. Raises ValueError."""
+    return _amount(text, PER_SECOND, "write a rate per second, or such as 10/s or 1/min")
+
+
+def _amount(text: str, units: Mapping[str, float], what: str) -> float:
+    match = _AMOUNT.fullmatch(text.strip())
+    try:
+        number, unit = match.groups()
+        # Divided where that is exact: 30/min are 0.5 a second.
+        times = units[unit.lower()] if unit else 1
+        return float(number) / round(1 / times) if times < 1 else float(number) * times
+    except (AttributeError, KeyError, ValueError):
+        raise ValueError(f"{text!r}: {what}") from None
+
+
+# How what has this unit is read, where it is typed as text.
+AMOUNTS: Mapping[str, Callable[[str], float]] = {
+    "s": seconds_in,
+    "requests/s": per_second_in,
+    "messages/s": per_second_in,
+}

@@ -27,8 +27,9 @@ from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.domain.plan.tls_options import TlsProfile
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.ladder import SECTION_TITLES
+from campaigns.domain.typed_text import per_second_in, seconds_in
 from campaigns.forms.filters import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
-from campaigns.forms.requests import CheckedForm, number_field
+from campaigns.forms.requests import CheckedForm, amount_field, number_field
 from campaigns.models import Campaign, Endpoint, PlanVersion
 from campaigns.queries.campaigns import Arm, Grid, GridPlan
 from campaigns.queries.references import why_no_reference
@@ -116,8 +117,8 @@ class CampaignForm(forms.Form):
         initial="",
         widget=forms.RadioSelect,
     )
-    limit_s = number_field(
-        forms.FloatField,
+    limit_s = amount_field(
+        seconds_in,
         1,
         LONGEST_LIMIT_S,
         required=False,
@@ -139,8 +140,8 @@ class CampaignForm(forms.Form):
         help_text="Leave empty for one pass side by side, or five blocks. Blocks need at least "
         "three for a verdict.",
     )
-    pause_s = number_field(
-        forms.FloatField,
+    pause_s = amount_field(
+        seconds_in,
         0,
         MAX_PAUSE_S,
         initial=2,
@@ -339,7 +340,7 @@ class LadderForm(CheckedForm):
         forms.IntegerField, 1, MAX_REPEATS, required=False, label="Repeats",
         help_text="Leave empty for one pass side by side, or five blocks."
     )  # fmt: skip
-    pause_s = number_field(forms.FloatField, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
+    pause_s = amount_field(seconds_in, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
 
     def __init__(self, *args, grid: Grid, profiles: Sequence[TlsProfile] = (), **kwargs):
         super().__init__(*args, **kwargs)
@@ -425,16 +426,16 @@ class SearchForm(CheckedForm):
         widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
         help_text=f"What every trial must keep: {EXAMPLES}. Empty: the plan's thresholds.",
     )
-    start_per_s = number_field(
-        forms.FloatField,
+    start_per_s = amount_field(
+        per_second_in,
         0,
         MAX_RATE_PER_S,
         label="Start at",
         help_text="A rate that is kept easily. It is doubled until a trial fails.",
     )
-    limit_per_s = number_field(forms.FloatField, 0, MAX_RATE_PER_S, label="Never above")
-    trial_s = number_field(
-        forms.FloatField,
+    limit_per_s = amount_field(per_second_in, 0, MAX_RATE_PER_S, label="Never above")
+    trial_s = amount_field(
+        seconds_in,
         int(SHORTEST_TRIAL_S),
         int(LONGEST_TRIAL_S),
         initial=20,

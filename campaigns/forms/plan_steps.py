@@ -4,6 +4,7 @@ are left out, so that steps can be removed without a script too. Variables in th
 table, and extracts from replies as lines of text. The WebSocket exchange in the plan form, which
 replaces HTTP steps."""
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -11,12 +12,12 @@ from typing import Any
 
 from django import forms
 
+from campaigns.domain.plan.body import Blob
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.reply_rules import Extract, ReplyCheck, parse_check, parse_extract
 from campaigns.domain.plan.step import (
-    BODYLESS_METHODS,
     MAX_STEPS,
     METHODS,
     Step,
@@ -25,12 +26,22 @@ from campaigns.domain.plan.step import (
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from campaigns.domain.plan.variables import Variables
 from campaigns.domain.units import counted
+from campaigns.forms.bodies import (
+    FILE,
+    TEXT,
+    TypedBody,
+    body_fields,
+    body_words,
+    initial_body,
+    read_body,
+)
 from campaigns.forms.plan_fields import FormPart, form_choice
 from campaigns.forms.requests import (
     MOST_CHARACTERS,
     RequestFields,
     area,
     number,
+    other_method,
     read_headers,
     text_widget,
     write_headers,
@@ -42,9 +53,21 @@ VARIABLES = FormPart(Variables, "variables", names={"order": "row_order"})
 class VariableFields(VARIABLES.form()):
     csv = VARIABLES.field("csv", area(5, placeholder="user,page\nann,/a\nbob,/b"), strip=False)
 
+    generators = VARIABLES.field("generators", area(3, placeholder="id = uuid\nn = counter 1"))
+
     def variables(self) -> dict[str, Any]:
-        values = VARIABLES.values(self.cleaned_data)
+        values = VARIABLES.values(self.cleaned_data, ("csv", "order", "generators"))
         return {**values, "csv": values["csv"].replace("\r\n", "\n")}
+
+    def take_errors(self, errors: dict[str, str]) -> None:
+        """Attach an error of any line to the one text field."""
+        lines = "variables.generators."
+        super().take_errors(
+            {
+                "variables.generators" if path.startswith(lines) else path: sentence
+                for path, sentence in errors.items()
+            }
+        )
 
 
 def _rules(text: str, parse: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -67,8 +90,13 @@ ORDER_WORDS = {
 _EXAMPLE = 'token = body: name="csrf" value="([^"]+)"'
 _BLANK = "step0_"
 _KIND_OF_BODY = re.compile(r"^content-type:.*\b(json|xml|html)\b", re.IGNORECASE | re.MULTILINE)
-_STEP_FIELDS = ("label", "method", "path", "headers", "body", "checks", "extract", "weight")
-_TYPED = ("label", "headers", "body", "checks", "extract")
+_STEP_FIELDS = (
+    *("label", "method", "other_method", "path", "headers", "body_kind", "body", "kept"),
+    *("checks", "extract", "weight"),
+)
+
+# Under the request line.
+_IN_MORE = ("other_method", "label", "headers", "body", "checks", "extract")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +113,7 @@ class StepBlock:
     @property
     def more_has_errors(self) -> bool:
         """Whether a field under the request line has an error to see."""
-        return any(self.fields[name].errors for name in _TYPED)
+        return any(self.fields[name].errors for name in _IN_MORE)
 
     @property
     def more_words(self) -> str:
@@ -96,18 +124,26 @@ class StepBlock:
         )
         said = (
             f"named {self.texts['label']}" if self.texts["label"] else "",
+            f"method {self.texts['other_method']}" if self.texts["other_method"] else "",
             counted(headers, "headers") if headers else "",
-            _body_words(self.n_body_bytes, self.texts["headers"]),
+            self._body_words(),
             counted(checks, "checks") if checks else "",
             f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
         )
         return ", ".join(filter(None, said))
 
+    def _body_words(self) -> str:
+        kind = self.texts["body_kind"] or TEXT
+        if kind == TEXT:
+            return _body_words(self.n_body_bytes, self.texts["headers"])
+        return body_words(kind, self.n_body_bytes, self.texts["kept"])
+
     @property
     def request(self) -> str:
         """POST /orders; "" for a further step that is left out because it has no path."""
         path = self.texts["path"]
-        return f"{self.texts['method'] or METHODS[0]} {path}" if path else ""
+        method = self.texts["other_method"] or self.texts["method"] or METHODS[0]
+        return f"{method} {path}" if path else ""
 
 
 def _body_words(n_bytes: int, headers: str) -> str:
@@ -131,13 +167,14 @@ def step_fields() -> dict[str, forms.Field]:
             initial="GET",
             widget=forms.Select({"aria-label": "Method"}),
         ),
+        "other_method": other_method(),
         "path": forms.CharField(
             label="Path", required=False, max_length=8000, widget=text_widget("input-wide")
         ),
         "headers": forms.CharField(
             label="Headers", required=False, max_length=MOST_CHARACTERS, widget=area(2)
         ),
-        "body": forms.CharField(label="Body", required=False, strip=False, widget=area(4)),
+        **body_fields(),
         "checks": forms.CharField(
             label="Check the reply",
             required=False,
@@ -167,7 +204,6 @@ def prefix_of(index: int) -> str:
 class StepsFields(ORDER.form(), RequestFields):
     """`RequestFields` is the first step; `n_steps` determines how many follow."""
 
-    bodyless_methods = " ".join(BODYLESS_METHODS)
     n_steps = forms.IntegerField(required=False, initial=1, widget=forms.HiddenInput)
     label = forms.CharField(
         label="Step name", required=False, max_length=100, widget=text_widget("input-name")
@@ -175,12 +211,36 @@ class StepsFields(ORDER.form(), RequestFields):
     checks = step_fields()["checks"]
     extract = step_fields()["extract"]
     weight = step_fields()["weight"]
+    # Where a page sends no files, none can be missing.
+    takes_files = True
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._indices: list[int] = []
+        self._bodies: dict[str, TypedBody] = {}
+        self.fields |= {name: made for name, made in body_fields().items() if name != "body"}
         for index in range(1, self.step_count):
             self._add_step(prefix_of(index))
+
+    @property
+    def uploads(self) -> list[Blob]:
+        """The files that came with the form."""
+        return [blob for typed in self._bodies.values() for blob in typed.blobs]
+
+    def take_bodies(self) -> None:
+        """Read the bodies and their files, so that errors in other fields keep them."""
+        self.data = self.data.copy()
+        for prefix in map(prefix_of, range(self.step_count)):
+            given = {name: self.cleaned_data.get(prefix + name) or "" for name in body_fields()}
+            uploads = self.files.getlist(f"{prefix}files") if self.files else ()
+            typed = read_body(given["body_kind"], given["body"], given["kept"], uploads)
+            self._bodies[prefix] = typed
+            if typed.fault and self.takes_files:
+                self.add_error(f"{prefix}body", typed.fault)
+            self.data[f"{prefix}body"] = typed.text
+            self.data[f"{prefix}kept"] = json.dumps(typed.kept) if typed.kept else ""
+            if "body_file" in typed.json:
+                self.data[f"{prefix}body_kind"] = FILE
 
     @property
     def order_rows(self) -> list[forms.BoundField]:
@@ -258,10 +318,10 @@ class StepsFields(ORDER.form(), RequestFields):
         data = self.cleaned_data
         return {
             "label": data[f"{prefix}label"],
-            "method": data[f"{prefix}method"],
+            "method": data[f"{prefix}other_method"] or data[f"{prefix}method"],
             "path": data[f"{prefix}path"] or "/",
             "headers": read_headers(data[f"{prefix}headers"]),
-            "body": data[f"{prefix}body"].replace("\r\n", "\n"),
+            **self._bodies[prefix].json,
             "checks": _rules(data[f"{prefix}checks"], parse_check),
             "extract": _rules(data[f"{prefix}extract"], parse_extract),
         }
@@ -286,6 +346,10 @@ class StepsFields(ORDER.form(), RequestFields):
                 return "order_kind"
             case ["order", "weights", index]:
                 name = f"{self._prefix(index)}weight"
+            case ["steps", index, "method"] if self._typed(f"{self._prefix(index)}other_method"):
+                name = f"{self._prefix(index)}other_method"
+            case ["steps", index, "body_file" | "form" | "multipart", *_]:
+                name = f"{self._prefix(index)}body"
             case ["steps", index, field, *_]:
                 name = f"{self._prefix(index)}{field}"
             case _:
@@ -325,14 +389,18 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
     method, path = step.get("method", ""), step.get("path", "")
     return {
         "label": "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label,
-        "method": step["method"],
+        **_initial_method(method),
         "path": step["path"],
         "headers": write_headers(step["headers"]),
-        "body": step["body"],
+        **initial_body(step),
         "checks": _lines(ReplyCheck.from_json(each) for each in step.get("checks", [])),
         "extract": _lines(Extract.from_json(each) for each in step["extract"]),
         "weight": f"{weight:g}",
     }
+
+
+def _initial_method(method: str) -> dict[str, str]:
+    return {"method": method} if method in METHODS else {"other_method": method}
 
 
 EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})

@@ -10,7 +10,6 @@ from django import forms
 from campaigns.domain.plan.fields import groups_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import Auth, AuthKind, Session, ThinkKind, ThinkTime
-from campaigns.domain.plan.step import MAX_BODY_BYTES
 from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.units import counted
 from campaigns.forms.plan_fields import LOAD, PLAN, TIMEOUTS, FormPart, LoadFields, initial_load
@@ -209,7 +208,7 @@ _PLACES = {"variables": "csv"} | {
     for path, name in part.places().items()
 }
 # What a preset does not determine.
-_NOT_COMPARED = {"name", "n_steps", "body_file", "secret", "forget_secret"}
+_NOT_COMPARED = {"name", "n_steps", "kept", "secret", "forget_secret"}
 
 
 class PlanForm(
@@ -224,11 +223,6 @@ class PlanForm(
     StepsFields,
 ):
     name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
-    body_file = forms.FileField(
-        required=False,
-        label="or from a file",
-        help_text="Replaces the text above. At most 1 MB of UTF-8 text, such as a SOAP envelope.",
-    )
     expected_status = PLAN.field("expected_status", text_widget("input-medium"))
 
     field_order = ["name", "method", "path"]
@@ -250,25 +244,8 @@ class PlanForm(
         }
 
     def clean(self):
-        self._take_file()
+        self.take_bodies()
         return self.cleaned_data
-
-    def _take_file(self) -> None:
-        """Copy an uploaded file into the body's text, so that errors in other fields keep it."""
-        upload = self.cleaned_data.get("body_file")
-        if not upload:
-            return
-        if upload.size > MAX_BODY_BYTES:
-            self.add_error("body_file", f"{upload.size:,} bytes are too many; at most 1 MB.")
-            return
-        try:
-            text = upload.read().decode("utf-8-sig")
-        except UnicodeDecodeError:
-            self.add_error("body_file", "This is not UTF-8 text. Save it as UTF-8 and try again.")
-            return
-        self.cleaned_data["body"] = text
-        self.data = self.data.copy()
-        self.data["body"] = text
 
     def spec(self, base: dict[str, Any] | None = None) -> dict[str, Any]:
         """The plan's JSON without fields that the chosen model does not use. `base` is the version

@@ -3,12 +3,14 @@ in forms: typed as text, parsed leniently, validated by the domain; or in a rang
 the domain checks."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from django import forms
 
-from campaigns.domain.plan.step import METHODS
+from campaigns.domain.plan.step import MAX_METHOD, METHODS
+from campaigns.domain.typed_text import has_unit
 
 
 class CheckedForm(forms.Form):
@@ -53,17 +55,37 @@ def _has_thousands(text: str) -> bool:
 
 def number_field(field: type[forms.IntegerField], low: int, high: int, **more: Any):
     """A field for a number in a range; every error message names the range."""
-    kind = "a number" if field is forms.FloatField else "a whole number"
+    kind = "a whole number" if field is forms.IntegerField else "a number"
     sentence = f"Enter {kind} from {low:,} to {high:,}."
     wrong = ("required", "invalid", "min_value", "max_value")
     step = {"step": "any"} if field is forms.FloatField else {}
+    options = {"widget": forms.NumberInput(attrs={"class": "input-number", **step}), **more}
     return field(
-        min_value=low,
-        max_value=high,
-        widget=forms.NumberInput(attrs={"class": "input-number", **step}),
-        error_messages=dict.fromkeys(wrong, sentence),
-        **more,
+        min_value=low, max_value=high, error_messages=dict.fromkeys(wrong, sentence), **options
     )
+
+
+class AmountField(forms.FloatField):
+    """Seconds, or a rate per second, which may be typed with a unit: 500ms, 1/min."""
+
+    def __init__(self, *, amount: Callable[[str], float], **options: Any):
+        super().__init__(**options)
+        self._amount = amount
+
+    def to_python(self, value: Any) -> float | None:
+        if has_unit(value):
+            try:
+                value = self._amount(value)
+            except ValueError as fault:
+                raise forms.ValidationError(f"{fault}.") from None
+        return super().to_python(value)
+
+
+def amount_field(amount: Callable[[str], float], low: int, high: int, **more: Any) -> AmountField:
+    """The same for an amount with a unit."""
+    widget = text_widget("input-number", inputmode="decimal")
+    field = partial(AmountField, amount=amount)
+    return number_field(field, low, high, widget=widget, **more)
 
 
 def text_widget(css: str, **attrs):
@@ -92,12 +114,23 @@ def area(rows: int, **attrs):
     return _Area(attrs={"rows": rows, "spellcheck": "false"} | attrs)
 
 
+def other_method() -> forms.CharField:
+    return forms.CharField(
+        label="Another method",
+        required=False,
+        max_length=MAX_METHOD,
+        widget=text_widget("input-name", placeholder="PURGE"),
+        help_text="In place of the one above: any name, such as PURGE or PROPFIND.",
+    )
+
+
 class RequestFields(forms.Form):
     method = forms.ChoiceField(
         choices=[(method, method) for method in METHODS],
         initial="GET",
         widget=forms.Select({"aria-label": "Method"}),
     )
+    other_method = other_method()
     path = forms.CharField(
         initial="/", max_length=8000, strip=True, required=False, widget=text_widget("input-wide")
     )
@@ -105,7 +138,8 @@ class RequestFields(forms.Form):
         required=False,
         max_length=MOST_CHARACTERS,
         widget=area(3, placeholder="Content-Type: text/xml; charset=utf-8"),
-        help_text="One per line, “Name: value”. Host and Content-Length are set for you.",
+        help_text="One per line, “Name: value”. Host and Content-Length are set for you; a "
+        "Host of your own is sent in place of the endpoint's.",
     )
     body = forms.CharField(required=False, strip=False, widget=area(6))
 
@@ -113,7 +147,7 @@ class RequestFields(forms.Form):
         """The request as a plan step. Invalid header lines are kept for the domain to reject."""
         data = self.cleaned_data
         return {
-            "method": data["method"],
+            "method": data["other_method"] or data["method"],
             "path": data["path"] or "/",
             "headers": read_headers(data["headers"]),
             "body": data["body"].replace("\r\n", "\n"),

@@ -69,6 +69,7 @@ class TargetForm:
                 str(each.port),
                 each.verify_tls,
                 {**each.tls, "has_key": each.has_client_key},
+                each.address,
             )
             for each in target.endpoints.filter(archived_at=None)
         ]
@@ -82,14 +83,15 @@ class TargetForm:
             data.getlist("port"),
             data.getlist("verify_tls"),
             _posted_tls(data),
+            data.getlist("address"),
             fillvalue="",
         )
         facts = zip_longest(data.getlist("label"), data.getlist("value"), fillvalue="")
         return cls(
             data.get("name", ""),
             [
-                (scheme, host, port, verify != "no", tls or {})
-                for scheme, host, port, verify, tls in rows
+                (scheme, host, port, verify != "no", tls or {}, address)
+                for scheme, host, port, verify, tls, address in rows
                 if host.strip() or port.strip() not in {"", DEFAULT_PORTS.get(scheme)}
             ],
             [list(fact) for fact in facts if fact[1].strip() or fact[0] not in ("", *FACT_LABELS)],
@@ -137,7 +139,7 @@ class TargetForm:
         }
 
 
-_ROW = ("scheme", "host", "port", "verify_tls", "tls")
+_ROW = ("scheme", "host", "port", "verify_tls", "tls", "address")
 
 
 def _endpoint(row: tuple) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from campaigns.models.machines import (
     MachineSecond,
     ToolOutput,
 )
-from campaigns.models.plans import PlanSecret, PlanVersion, SavedPlan
+from campaigns.models.plans import PlanSecret, PlanVersion, SavedPlan, StoredBody
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import FailureExample, Round, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.summaries import (

@@ -4,6 +4,7 @@ Secrets of plans' credentials. Encrypted; never in a plan version, a frozen run 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models.functions import Now
 
 from campaigns.domain.plan.plan import Plan
 from campaigns.models.projects import Item, Project, ProjectQuerySet
@@ -62,6 +63,25 @@ class PlanVersion(models.Model):
 
     def value(self) -> Plan:
         return Plan.from_json(self.spec)
+
+
+class StoredBody(models.Model):
+    """The bytes of a large body, which plans and requests of the project know by their digest."""
+
+    project_path = "project"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="bodies")
+    sha256 = models.CharField(max_length=64)
+    data = models.BinaryField()
+    used_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "sha256"], name="one_body_per_digest")
+        ]
+
+    def __str__(self) -> str:
+        return self.sha256
 
 
 class PlanSecret(models.Model):

@@ -173,6 +173,8 @@ class Endpoint(models.Model):
     tls = models.JSONField(default=dict, blank=True)
     # The client certificate's key, encrypted by services.vault; only orders carry it.
     client_key = models.TextField(default="", blank=True, editable=False)
+    # What connections go to in place of what a name server says of the host; "" without.
+    address = models.CharField(max_length=45, default="", db_default="", blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
 
     # In place of its host, for a reader who may not see machines; see queries.arms.hide_hosts.
@@ -189,6 +191,7 @@ class Endpoint(models.Model):
                 "host",
                 "port",
                 Coalesce(KeyTextTransform("profile", "tls"), Value("")),
+                "address",
                 condition=models.Q(archived_at=None),
                 name="one_endpoint_per_origin",
             ),
@@ -198,13 +201,14 @@ class Endpoint(models.Model):
         ]
 
     def __str__(self) -> str:
-        return ", ".join(filter(None, [self.origin, self.tls_profile]))
+        return ", ".join(filter(None, [self.described().place, self.tls_profile]))
 
     @property
     def siblings(self) -> models.QuerySet["Endpoint"]:
         """The target's endpoints of the other scheme on the same host, which are tried with it."""
         other = "http" if self.scheme == "https" else "https"
-        return self.target.endpoints.filter(scheme=other, host=self.host, archived_at=None)
+        at = {"host": self.host, "address": self.address}
+        return self.target.endpoints.filter(scheme=other, **at, archived_at=None)
 
     @property
     def named(self) -> str:
@@ -213,8 +217,13 @@ class Endpoint(models.Model):
 
     @property
     def told_host(self) -> str:
-        """Its host, as the reader may know it."""
-        return self.hidden_host or self.host
+        """What connections go to, as the reader may know it."""
+        return self.hidden_host or self.dialled
+
+    @property
+    def dialled(self) -> str:
+        """The name or the address that connections go to."""
+        return self.address or self.host
 
     @property
     def origin(self) -> str:
@@ -222,7 +231,8 @@ class Endpoint(models.Model):
 
     def described(self) -> Origin:
         """With its own options, and of its TLS profile the name."""
-        return Origin(self.scheme, self.host, self.port, self.verify_tls, TlsOptions(**self.tls))
+        where = self.scheme, self.host, self.port, self.verify_tls
+        return Origin(*where, TlsOptions(**self.tls), address=self.address)
 
     def frozen(self) -> Origin:
         """The copy stored with a run, of which injectors get orders: with what its TLS profile

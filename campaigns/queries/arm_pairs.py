@@ -287,9 +287,9 @@ def _joined(*parts: str) -> str:
 
 def hide_hosts(tests: Sequence[Test]) -> None:
     """From a reader who may not see machines: numbers tell these tests' hosts apart as well."""
-    hosts = list(dict.fromkeys(test.endpoint.host for test in tests))
+    hosts = list(dict.fromkeys(test.endpoint.dialled for test in tests))
     for test in tests:
-        test.endpoint.hidden_host = f"host {hosts.index(test.endpoint.host) + 1}"
+        test.endpoint.hidden_host = f"host {hosts.index(test.endpoint.dialled) + 1}"
 
 
 def stop_reason_of(campaign: Campaign, *, shows_machines: bool) -> str:
@@ -303,9 +303,9 @@ def stop_reason_of(campaign: Campaign, *, shows_machines: bool) -> str:
 
 def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]:
     """What tells endpoints apart that target and scheme do not: ":8443", "10.0.0.2:8443"."""
-    if len({(each.target_id, each.origin) for each in endpoints}) == n_told_apart:
+    if len({(each.target_id, each.described().place) for each in endpoints}) == n_told_apart:
         return {}
-    one_host = len({each.host for each in endpoints}) == 1
+    one_host = len({each.dialled for each in endpoints}) == 1
     return {each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints}
 
 

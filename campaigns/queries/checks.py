@@ -69,7 +69,7 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
             "List networks in BENCHSITE_ALLOWED_NETWORKS.",
         )
         return
-    verdicts = {(each.host, each.port): _refusal(each, networks) for each in endpoints}
+    verdicts = {(each.dialled, each.port): _refusal(each, networks) for each in endpoints}
     fine = dict.fromkeys(host for (host, _), refusal in verdicts.items() if not refusal)
     for name in fine:
         if not is_address(name):
@@ -83,7 +83,8 @@ def _addresses(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
 def _refusal(endpoint: Endpoint, networks: Iterable[Allowed]) -> str | None:
     if settings.PROOF_DAYS:
         return why_not_permitted(endpoint)
-    return vet(endpoint.host, endpoint.port, networks) if is_address(endpoint.host) else None
+    dialled = endpoint.dialled
+    return vet(dialled, endpoint.port, networks) if is_address(dialled) else None
 
 
 def _slots(wanted: int) -> Check:
@@ -114,7 +115,7 @@ def _busy_machine() -> Iterable[Check]:
 def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
     targets = {endpoint.target_id for endpoint in endpoints}
     machines = machines_of(
-        (address for each in endpoints for address in written_addresses(each.host) or ()),
+        (address for each in endpoints for address in written_addresses(each.dialled) or ()),
         own_addresses(),
     )
     active = Run.objects.filter(state__in=ACTIVE_STATES)

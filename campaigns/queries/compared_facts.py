@@ -13,6 +13,7 @@ from campaigns.domain.metrics.figures import Figures, curve
 from campaigns.domain.metrics.injector_end import tls_libraries_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.plan.step import BODIES
 from campaigns.domain.presentation.compared import ComparedDetail, ComparedTest, Difference
 from campaigns.domain.presentation.exchange_tables import exchange_figures
 from campaigns.domain.presentation.latency_table import figures_by_key, latency_table
@@ -71,8 +72,9 @@ def _facts_of(each: MeasuredRun) -> dict:
     # All that may differ between two runs beside their results, secrets as digests.
     frozen = each.run.frozen
     # The plan; bodies, headers and tables, which may be secret or long, as size and digest.
+    told = {"headers", *BODIES}
     steps = [
-        {**step, "headers": _told_apart(step["headers"]), "body": _told_apart(step["body"])}
+        {name: _told_apart(value) if name in told else value for name, value in step.items()}
         for step in frozen.plan_json["steps"]
     ]
     exchange = frozen.plan_json.get("exchange")

@@ -105,14 +105,14 @@ def held_places() -> HeldPlaces:
 
 def names_to_look_up() -> list[tuple[int, str, int]]:
     """(run, host, port) of each campaign's next run, and of those that it leads, whose host is a
-    name."""
+    name that is not pinned to an address."""
     heads = Q(pk__in=head_runs().values("pk")) | Q(leader__in=head_runs().values("pk"))
-    of_host = ("test__endpoint__host", "test__endpoint__port", "machines")
-    rows = Run.objects.filter(heads).order_by("pk").values_list("pk", *of_host)
+    of_host = tuple(f"test__endpoint__{name}" for name in ("host", "address", "port"))
+    rows = Run.objects.filter(heads).order_by("pk").values_list("pk", *of_host, "machines")
     return [
-        (pk, host, port)
-        for pk, host, port, machines in rows
-        if machines is None or written_addresses(host) is None
+        (pk, address or host, port)
+        for pk, host, address, port, machines in rows
+        if machines is None or written_addresses(address or host) is None
     ]
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.plan.plan import status_fits
-from campaigns.domain.plan.step import default_label
+from campaigns.domain.plan.step import BODIES, default_label
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
 from campaigns.domain.presentation.remedies import words_of
 from campaigns.domain.units import counted
@@ -26,6 +26,11 @@ _LIMIT_OF = {Kind.CONNECT_TIMEOUT: "connect_s", Kind.TLS_TIMEOUT: "tls_s"}
 _UNEXPECTED = (
     "Correct the plan's path or its expected status, or fix the service. A changed plan is a new "
     "version: run the campaign again with it."
+)
+
+_BROKEN = (
+    "Correct the step's checks and values, or fix the service. A changed plan is a new version: "
+    "run the campaign again with it."
 )
 
 
@@ -70,8 +75,13 @@ class FirstRequest(TriedRequest):
         """Whether the plan counts such a reply as ok; an opened WebSocket always is."""
         if not self.report or not self.report.is_ok:
             return False
+        return bool(self.report.websocket) or (self.has_status and not self.report.broken)
+
+    @property
+    def has_status(self) -> bool:
+        """Whether a reply has a status that the plan expects."""
         rules = tuple(self.probe.request["expected_status"])
-        return bool(self.report.websocket) or status_fits(self._result["status"], rules)
+        return status_fits(self._result["status"], rules)
 
     @property
     def status_words(self) -> str:
@@ -93,8 +103,14 @@ class FirstRequest(TriedRequest):
         if not self.report or self.is_expected:
             return ""
         if self.report.is_ok:
-            return f"{self.status_words}, but the plan expects {self.expected}"
+            return f"{self.status_words}, but {self.expectation}"
         return self.status_words
+
+    @property
+    def expectation(self) -> str:
+        """Of the plan, that the reply does not meet: the plan expects 2xx."""
+        rule = self.report.broken if self.has_status else None
+        return f"the plan expects {rule.rule if rule else self.expected}"
 
     @property
     def is_injectors(self) -> bool:
@@ -107,6 +123,8 @@ class FirstRequest(TriedRequest):
             return ""
         if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
             return self.report.detail
+        if self.report.is_ok and self.has_status:
+            return f"What came: {self.report.broken.words}. {_BROKEN}"
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
 
     @property
@@ -200,7 +218,7 @@ def _responses_of(probes: Sequence[Probe]) -> FirstResponses:
     )
 
 
-_STEP = ("method", "path", "headers", "body")
+_STEP = ("method", "path", "headers", *BODIES)
 _SCHEMES = ("http", "https")
 
 
@@ -261,7 +279,14 @@ class Tried:
         origin = (endpoint.scheme, endpoint.host, endpoint.port)
         insecure = endpoint.scheme == "https" and not endpoint.verify_tls
         auth = self.typed.request.get("auth", {})
-        return TypedRequest.of(origin, self.step, auth, is_insecure=insecure).text
+        return TypedRequest.of(
+            origin,
+            self.step,
+            auth,
+            is_insecure=insecure,
+            http_version=self.typed.request.get("http_version", ""),
+            pinned=endpoint.address,
+        ).text
 
     @property
     def is_finished(self) -> bool:
@@ -350,7 +375,7 @@ def _over(tried: TriedEndpoint) -> str:
 
 def step_of(probe: Probe) -> dict[str, Any]:
     """What was sent, as a plan's step."""
-    return {name: probe.request[name] for name in _STEP}
+    return {name: probe.request[name] for name in _STEP if name in probe.request}
 
 
 def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:

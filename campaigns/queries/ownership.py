@@ -49,8 +49,8 @@ def why_not_permitted(endpoint: Endpoint) -> str:
     if not settings.PROOF_DAYS:
         return ""
     project, host = endpoint.target.project_id, endpoint.host
-    if is_address(host):
-        return _refused(project, host, [place_of(host, endpoint.port)])
+    if is_address(endpoint.dialled):
+        return _refused(project, host, [place_of(endpoint.dialled, endpoint.port)])
     claim = HostClaim.objects.filter(project=project, host=host_key(host)).first()
     of_port = (
         [each for each in claim.places if Allowed.parse(each).ports[0] == endpoint.port]
@@ -149,7 +149,8 @@ def _claims(project: Project, endpoints: Iterable[Endpoint]) -> QuerySet[HostCla
 def _may_need_proof(endpoint: Endpoint) -> bool:
     """A name may: what it stands for is known once it was looked up."""
     networks = parse_networks(settings.ALLOWED_NETWORKS)
-    return not is_address(endpoint.host) or bool(vet(endpoint.host, endpoint.port, networks))
+    dialled = endpoint.dialled
+    return not is_address(dialled) or bool(vet(dialled, endpoint.port, networks))
 
 
 def _state(

@@ -42,6 +42,16 @@ class ProbePhase:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleReport:
+    """A check or an extraction of the request: `words` are the value that was taken, or what came
+    in place of what it asks for."""
+
+    rule: str
+    holds: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeReport:
     sentence: str
     is_ok: bool
@@ -52,6 +62,12 @@ class ProbeReport:
     certificates: list[dict[str, Any]]
     certificate_days_left: int | None
     websocket: list[tuple[str, str]]
+    rules: list["RuleReport"]
+
+    @property
+    def broken(self) -> "RuleReport | None":
+        """The first check that does not hold, or needed value that is missing."""
+        return next((each for each in self.rules if not each.holds), None)
 
     @property
     def certificate_days_ago(self) -> int:
@@ -105,6 +121,10 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
         websocket=_websocket_facts(result.get("websocket") or {}),
+        rules=[
+            RuleReport(each["rule"], each["holds"], each["came"] or each["value"] or "")
+            for each in result.get("rules") or ()
+        ],
     )
 
 

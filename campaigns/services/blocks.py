@@ -225,7 +225,7 @@ def queued_run(test: Test, turn: Turn, snapshot: dict[str, Any]) -> Run:
         campaign=test.campaign,
         test=test,
         target=test.endpoint.target,
-        machines=written_addresses(test.endpoint.host),
+        machines=written_addresses(test.endpoint.dialled),
         position=turn.position,
         repeat=turn.repeat,
         n_shards=test.injectors,

@@ -32,10 +32,11 @@ def start_ladder(
     rungs: Sequence[str],
     repeats: int | None = None,
     pause_s: float = 1.0,
+    when_quiet: bool = False,
 ) -> Campaign:
     """Measure these rungs (keys of RUNGS, or of rung_of_profile for the project's own profiles) of
     the target of `endpoint`, an HTTPS one, side by side where the load allows it. `repeats`: None
-    for one pass, or five blocks.
+    for one pass, or five blocks. `when_quiet`: as of `start_campaign`.
 
     What the plan sends is sent on every rung: HTTP/2 and 32 requests at a time by plans that are
     made from it, other TLS profiles by endpoints of the same origin. All rungs are measured, even
@@ -62,7 +63,7 @@ def start_ladder(
         # A rung that the server does not speak is an answer, and hides no other rung.
         keeps_going=True,
     )
-    start_campaign(by=by, campaign=campaign)
+    start_campaign(by=by, campaign=campaign, when_quiet=when_quiet)
     return campaign
 
 
@@ -116,7 +117,7 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
     same = endpoint.target.endpoints.filter(scheme=rung.scheme).select_related("target")
     if rung.scheme != "https":
         plain = same.filter(archived_at=None).order_by("pk")
-        found = plain.filter(host=endpoint.host).first() or plain.first()
+        found = plain.filter(host=endpoint.host, address=endpoint.address).first() or plain.first()
         if found is None:
             raise Refused(
                 f"{endpoint.target.name} has no HTTP endpoint: add one to the target, or leave out "
@@ -125,7 +126,7 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
         return found
     if endpoint.tls.get("profile", "") == rung.profile and not endpoint.archived_at:
         return endpoint
-    at = same.filter(host=endpoint.host, port=endpoint.port)
+    at = same.filter(host=endpoint.host, port=endpoint.port, address=endpoint.address)
     for known in at.order_by("archived_at", "-pk"):
         if known.tls.get("profile", "") == rung.profile:
             # What an archived one offered by itself would hide its profile, which may be another
@@ -142,6 +143,7 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
         scheme=endpoint.scheme,
         host=endpoint.host,
         port=endpoint.port,
+        address=endpoint.address,
         verify_tls=endpoint.verify_tls,
         tls=_tls_of(endpoint, rung.profile),
         client_key=endpoint.client_key,

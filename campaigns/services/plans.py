@@ -12,6 +12,7 @@ from campaigns.domain.plan.threshold import Threshold, never_kept
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, Actor, require
+from campaigns.services.bodies import keep_bodies
 from campaigns.services.caps import require_room_for_plan
 from campaigns.services.items import free_name, hold
 from campaigns.services.vault import keep_secret
@@ -22,12 +23,13 @@ def create_plan(
 ) -> PlanVersion:
     """Raises InvalidPlan for an invalid spec, InvalidFields for an invalid name or secret."""
     require(by, Action.EDIT, project)
-    clean = _checked(name, spec)
+    checked = _checked(name, spec)
     with transaction.atomic():
         require_room_for_plan(project)
+        keep_bodies(project, checked.steps)
         plan = _save(SavedPlan(project=project), name)
         keep_secret(by=by, plan=plan, secret=secret)
-        return plan.versions.create(number=1, spec=clean, created_by=by.user)
+        return plan.versions.create(number=1, spec=checked.to_json(), created_by=by.user)
 
 
 def plan_of_spec(by: Actor, project: Project, name: str, spec: dict[str, Any]) -> PlanVersion:
@@ -65,7 +67,9 @@ def edit_plan(
         hold(plan)
         if plan.archived_at:
             raise Refused(f"{plan.name} is archived. Create a new plan instead.")
-        clean = _checked(name, spec, stored=plan.latest.value())
+        checked = _checked(name, spec, stored=plan.latest.value())
+        keep_bodies(plan.project, checked.steps)
+        clean = checked.to_json()
         wanted = {"name": _clean_name(name), **clean}
         check_unchanged(opened, stored=content_of(plan), wanted=wanted)
         _save(plan, name)
@@ -76,14 +80,14 @@ def edit_plan(
         return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
 
 
-def _checked(name: str, spec: dict[str, Any], stored: Plan | None = None) -> dict[str, Any]:
-    """The spec as it is stored, instead of `stored`. Errors of name and spec are raised
+def _checked(name: str, spec: dict[str, Any], stored: Plan | None = None) -> Plan:
+    """The spec's plan, to be stored instead of `stored`. Errors of name and spec are raised
     together."""
     try:
         plan = Plan.from_json(spec)
         if unkept := _never_kept(plan, stored.thresholds if stored else ()):
             raise InvalidPlan(unkept)
-        return plan.to_json()
+        return plan
     except InvalidPlan as invalid:
         fault = _name_fault(name)
         raise InvalidPlan({**({"name": fault} if fault else {}), **invalid.errors}) from None

@@ -9,6 +9,7 @@ fails. Otherwise it is on hold (`held_at`), until somebody starts it anyway, tri
 it, or until an hour is over. They wait for their turn as long as it takes (`probe_queue`), so also
 for as long as load is off."""
 
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
@@ -25,6 +26,7 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind
+from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Run, Target
@@ -35,6 +37,7 @@ from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queries.ownership import networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
+from campaigns.services.bodies import keep_bodies, load_bodies
 from campaigns.services.dispatch import lock_admission
 from campaigns.services.endings import stop_by_itself
 from campaigns.services.items import hold
@@ -45,7 +48,7 @@ from campaigns.services.vault import name_origin, require_secret, secret_of, sec
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
 TIMEOUTS = {"connect_s": 5, "tls_s": 5, "total_s": 15}
-_STEP = ("label", "method", "path", "headers", "body", "extract")
+_STEP = ("label", "method", "path", "headers", *BODIES, "extract", "checks")
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
@@ -63,6 +66,7 @@ def request_probe(
     request: dict[str, Any],
     credentials_of: PlanVersion | None = None,
     is_guess: bool = False,
+    http_version: str = "",
 ) -> Probe:
     """Enqueue one attempt. Raises InvalidPlan if the request is invalid. `request` is a plan step;
     on a WebSocket endpoint, an exchange's path, headers and subprotocols, and a message or None.
@@ -71,11 +75,18 @@ def request_probe(
     _require_endpoint(by, endpoint)
     _require_room(by, endpoint.target.project)
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
-    cleaned = _clean_opening(request) if is_websocket else _clean_step(request)
+    if is_websocket:
+        cleaned = _clean_opening(request)
+    else:
+        step = _clean_step(request)
+        keep_bodies(endpoint.target.project, [step])
+        cleaned = step.to_json()
     if credentials_of is not None:
         cleaned |= _credentials(by, endpoint, credentials_of)
     if is_guess:
         cleaned["is_guess"] = True
+    if http_version:
+        cleaned["http_version"] = http_version
     return Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
 
 
@@ -94,7 +105,8 @@ def request_first(
     _require_endpoint(by, endpoint)
     if campaign is None:
         _require_room(by, endpoint.target.project)
-    request = first_request(version.value(), together) | _credentials(by, endpoint, version)
+    request = first_request(version.value(), together, epoch_ns=time.time_ns())
+    request |= _credentials(by, endpoint, version)
     return Probe.objects.create(
         plan_version=version,
         campaign=campaign,
@@ -151,6 +163,7 @@ def order_of(probe: Probe) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "probe": True,
         **_what_is_tried(probe),
+        **load_bodies(probe.endpoint.target.project_id, probe.request),
         "endpoint": probe.endpoint.frozen().to_order(),
         "secrets": {
             **secret_of(probe.endpoint),
@@ -232,10 +245,10 @@ def _named() -> QuerySet[Probe]:
     return Probe.objects.exclude(request__has_key="is_guess")
 
 
-def _clean_step(request: dict[str, Any]) -> dict[str, Any]:
-    """The step as a plan would store it; plans and probes share one reader."""
+def _clean_step(request: dict[str, Any]) -> Step:
+    """The step as a plan would have it; plans and probes share one reader."""
     spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
-    return Plan.from_json(spec).to_json()["steps"][0]
+    return Plan.from_json(spec).steps[0]
 
 
 def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import FailureExample, Round, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries.ownership import networks_for
+from campaigns.services.bodies import load_bodies
 from campaigns.services.own_services import policy
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
@@ -137,6 +138,7 @@ def _order(run: Run) -> dict[str, Any]:
         "protocol": PROTOCOL,
         "run": run.label,
         **_order_of_arm(run),
+        **load_bodies(run.project_id, frozen.plan_json),
         "policy": policy(_allowed(run, run.project_id)),
         "seed": frozen.seed,
         "shard": {
@@ -164,6 +166,7 @@ def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
         "protocol": PROTOCOL_OF_ARMS,
         "run": leader.label,
         "arms": [_order_of_arm(run) for run in runs],
+        **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
         "policy": policy(list(dict.fromkeys(allowed))),
         "seed": frozen.seed,
         "turns": frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat},

@@ -142,7 +142,11 @@ def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
                 endpoint.delete()
     for index, origin in enumerate(origins):
         endpoint = known.get(origin.key) or Endpoint(
-            target=target, scheme=origin.scheme, host=origin.host, port=origin.port
+            target=target,
+            scheme=origin.scheme,
+            host=origin.host,
+            port=origin.port,
+            address=origin.address,
         )
         endpoint.verify_tls = origin.verify_tls
         endpoint.tls = origin.tls.chosen()

@@ -2,7 +2,7 @@
 The request goes out as a probe does: a worker's injector vets the address before it connects. One
 click on a question: its plan, its campaign, started."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
@@ -12,12 +12,13 @@ from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.plan.questions import QUESTIONS, Question
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
+from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import step_of
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.services.items import hold
-from campaigns.services.plans import plan_of_spec
+from campaigns.services.items import free_name, hold
+from campaigns.services.plans import create_plan, plan_of_spec
 from campaigns.services.probes import is_only_guessed, request_probe
 from campaigns.services.projects import create_project
 from campaigns.services.targets import create_target, keep_target
@@ -31,31 +32,36 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
     """The probe of the endpoint that was typed; its twin is tried beside it. Without a project a
     first one is created. A target that has the endpoint is used again. Raises Forbidden, and
     NotUnderstood with what to change."""
-    project = project or create_project(by=by, name=FIRST_PROJECT)
+    project = project or first_project(by=by)
     require(by, Action.EDIT, project)
     try:
         version = _credentials(by, project, request)
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
         hold(typed.target)  # so that what is read of it now does not go by itself
-        probe = request_probe(by=by, endpoint=typed, request=request.step, credentials_of=version)
+        sent = {"by": by, "request": request.step, "credentials_of": version}
+        probe = request_probe(endpoint=typed, http_version=request.http_version, **sent)
         for endpoint, is_guess in _others(typed):
-            request_probe(
-                by=by,
-                endpoint=endpoint,
-                request=request.step,
-                credentials_of=version,
-                is_guess=is_guess,
-            )
+            # Without TLS few servers speak HTTP/2, and none was named.
+            request_probe(endpoint=endpoint, is_guess=is_guess, **sent)
     except InvalidPlan as invalid:
         raise NotUnderstood(" ".join(dict.fromkeys(invalid.errors.values()))) from None
     return probe
+
+
+def first_project(*, by: Actor) -> Project:
+    """For who has none yet."""
+    return create_project(by=by, name=FIRST_PROJECT)
 
 
 def try_again(*, by: Actor, probe: Probe) -> Probe:
     """The same request to the same endpoint, such as after its certificate was accepted."""
     version = PlanVersion.objects.filter(plan=probe.request.get("plan")).last()
     return request_probe(
-        by=by, endpoint=probe.endpoint, request=step_of(probe), credentials_of=version
+        by=by,
+        endpoint=probe.endpoint,
+        request=step_of(probe),
+        credentials_of=version,
+        http_version=probe.request.get("http_version", ""),
     )
 
 
@@ -64,7 +70,7 @@ def _credentials(by: Actor, project: Project, request: TypedRequest) -> PlanVers
     if request.auth_kind == AuthKind.NONE:
         return None
     question = QUESTIONS["works"]
-    version = plan_for(by, project, question, request.step, request.auth, request.host)
+    version = plan_for(by, project, question, request.step, request.auth, host=request.host)
     if request.secret:
         keep_secret(by=by, plan=version.plan, secret=request.secret)
     elif not PlanSecret.objects.filter(plan=version.plan).exists():
@@ -81,16 +87,20 @@ def _endpoint_of(project: Project, request: TypedRequest) -> Endpoint | None:
         scheme=request.scheme,
         host=request.host,
         port=request.port,
+        address=request.pinned,
     )
     return min(found, key=lambda each: (each.tls_profile, each.pk), default=None)
 
 
-def _new_endpoint(by: Actor, project: Project, request: TypedRequest) -> Endpoint:
+def _new_endpoint(
+    by: Actor, project: Project, request: TypedRequest, *, is_kept: bool = False
+) -> Endpoint:
     names = set(Target.objects.filter(project=project).values_list("name", flat=True))
     description = {
         "scheme": request.scheme,
         "host": request.host,
         "port": request.port,
+        "address": request.pinned,
         "verify_tls": not request.is_insecure,
     }
     target = create_target(
@@ -99,7 +109,7 @@ def _new_endpoint(by: Actor, project: Project, request: TypedRequest) -> Endpoin
         name=next(name for name in _names_for(request) if name not in names),
         environment=[],
         endpoints=[description],
-        is_kept=False,
+        is_kept=is_kept,
     )
     return target.endpoints.get()
 
@@ -118,8 +128,8 @@ def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
     if known.exists() or twin is None:
         return [(endpoint, is_only_guessed(endpoint)) for endpoint in known]
     scheme, port = twin
-    values = {"scheme": scheme, "host": typed.host, "port": port, "verify_tls": typed.verify_tls}
-    return [(typed.target.endpoints.create(**values), True)]
+    same = {name: getattr(typed, name) for name in ("host", "address", "verify_tls")}
+    return [(typed.target.endpoints.create(scheme=scheme, port=port, **same), True)]
 
 
 @transaction.atomic
@@ -167,6 +177,10 @@ def cells_of_question(
         raise Refused("Nothing answers yet. Try one request first.")
     require(by, Action.EDIT, target.project)
     keep_target(target)
+    version_of = {probe.endpoint.scheme: probe.request.get("http_version", "") for probe in probes}
+    named = next(filter(None, version_of.values()), "")
+    if named and not question.compares_schemes:
+        probes = [each for each in probes if version_of[each.endpoint.scheme] == named]
     endpoints = {probe.endpoint.scheme: probe.endpoint for probe in reversed(probes)}
     arms = question.arms(list(endpoints))
     if not arms:
@@ -174,8 +188,8 @@ def cells_of_question(
             f"{question.title} needs an HTTP and an HTTPS endpoint that both answer. Add the "
             "missing one to the target."
         )
-    auth = probes[0].request.get("auth", {})
-    version = plan_for(by, target.project, question, step, auth, probes[0].endpoint.host)
+    sent, host = probes[0].request, probes[0].endpoint.host
+    version = plan_for(by, target.project, question, step, sent.get("auth", {}), named, host=host)
     if source := probes[0].request.get("plan"):
         share_secret(by=by, source=source, plan=version.plan)
     return [CampaignCell(version, endpoints[scheme], str(mode)) for scheme, mode in arms]
@@ -187,12 +201,45 @@ def plan_for(
     question: Question,
     step: dict[str, Any],
     auth: dict[str, str],
+    http_version: str = "",
+    *,
     host: str,
 ) -> PlanVersion:
     """The project's plan that asks this with this request; a new one if there is none yet. A plan
     with credentials is of one host, because each host has its own secret."""
-    spec = question.spec(step, auth)
+    spec = question.spec(step, auth, http_version)
     name = f"{question.plan_name}: {step['method']} {step['path']}"[:90]
     if spec["auth"]["kind"] != AuthKind.NONE:
         name = f"{name[:50]} on {host}"[:90]
     return plan_of_spec(by, project, name, spec)
+
+
+@transaction.atomic
+def plan_from_requests(
+    *, by: Actor, project: Project, requests: Sequence[TypedRequest]
+) -> PlanVersion:
+    """A new plan whose steps are these requests, and a target for their origin if there is none
+    yet. Raises Refused where they have several origins or credentials, and InvalidPlan."""
+    require(by, Action.EDIT, project)
+    if not requests:
+        raise Refused("Choose at least one request.")
+    if len(origins := {each.origin for each in requests}) > 1:
+        raise Refused(f"A plan is for one origin. Leave the requests of {len(origins) - 1} out.")
+    signed = {(each.auth_kind, each.user, each.secret) for each in requests}
+    if len(signed) > 1:
+        raise Refused("A plan has one user or token. Choose requests with the same credentials.")
+    first = requests[0]
+    spec = {
+        "steps": [each.step for each in requests],
+        "load": {"model": "closed", "connections": 1, "requests": 100},
+        "auth": first.auth,
+    }
+    if any(each.http_version == "2" for each in requests):
+        spec["http_version"] = "2"
+    name = f"{first.host[:60]}: {counted(len(requests), 'requests')}"
+    name = free_name(name, project.plans.values_list("name", flat=True))
+    secret = first.secret if first.auth_kind != AuthKind.NONE else None
+    version = create_plan(by=by, project=project, name=name, spec=spec, secret=secret)
+    endpoint = _endpoint_of(project, first) or _new_endpoint(by, project, first, is_kept=True)
+    keep_target(endpoint.target)
+    return version

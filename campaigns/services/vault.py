@@ -164,13 +164,17 @@ def _credentials(run: Run) -> dict[str, str]:
     if run.frozen.plan.auth.kind == AuthKind.NONE:
         return {}
     stored = PlanSecret.objects.filter(plan__versions__tests__runs=run.pk)
-    return _for_origin(stored, str(run.frozen.endpoint))
+    return _for_origin(stored, run.frozen.endpoint.place)
 
 
 def secret_of_plan(plan: int | None, endpoint: Endpoint) -> dict[str, str]:
     """A plan's secret in the form of an order's `secrets`; {} if it has none. Raises Refused if it
     may not be sent to this endpoint, or no key decrypts it."""
-    return _for_origin(PlanSecret.objects.filter(plan=plan), endpoint.origin) if plan else {}
+    return (
+        _for_origin(PlanSecret.objects.filter(plan=plan), endpoint.described().place)
+        if plan
+        else {}
+    )
 
 
 def _for_origin(secrets, origin: str) -> dict[str, str]:
@@ -217,12 +221,13 @@ def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
     unless it may be already, or `by` is who entered it."""
     secrets = PlanSecret.objects.select_for_update(of=("self",)).select_related("plan__project")
     stored = secrets.filter(plan=version.plan_id).first()
-    if stored is None or endpoint.origin in stored.origins:
+    place = endpoint.described().place
+    if stored is None or place in stored.origins:
         return
     if stored.changed_by_id != by.user.pk:
-        raise Refused(_not_for(stored, endpoint.origin))
-    PlanSecret.objects.filter(pk=stored.pk).update(origins=[*stored.origins, endpoint.origin])
-    label = f"{_label(stored.plan)}, {endpoint.origin}"
+        raise Refused(_not_for(stored, place))
+    PlanSecret.objects.filter(pk=stored.pk).update(origins=[*stored.origins, place])
+    label = f"{_label(stored.plan)}, {place}"
     audit.note(by, AuditEvent.SECRET_BOUND, label, project=stored.plan.project)
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -10,11 +11,12 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.snapshot import PARTS
+from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_side_by_side
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
-from campaigns.domain.plan.typed_request import NotUnderstood, read_typed
+from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.domain.presentation.cost_words import duration_words
 from campaigns.domain.units import counted
 from campaigns.forms.targets import DEMO
@@ -34,17 +36,20 @@ from campaigns.views.access import (
     signed_in_post,
 )
 from campaigns.views.drawings import draw_stacked
+from campaigns.views.paste import choice_page
 from campaigns.views.search_new import (
     address_of_ladder,
     address_of_search,
     search_words,
     usual_cost,
 )
+from campaigns.views.transfer import takes_bytes
 
 _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)
 
 
+@takes_bytes(settings.MOST_PASTE_BYTES)
 @signed_in_form
 def measure(request: HttpRequest) -> HttpResponse:
     """What is typed where there is no project yet, or several: `project` is posted with it."""
@@ -55,6 +60,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     return _try_typed(request, project)
 
 
+@takes_bytes(settings.MOST_PASTE_BYTES)
 @signed_in_form
 def project_measure(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
@@ -71,9 +77,16 @@ def _try_typed(request: HttpRequest, project: Project | None) -> HttpResponse:
     if project is not None:
         require(actor, Action.EDIT, project)
     try:
-        probe = typed_targets.try_typed(by=actor, project=project, request=read_typed(text))
+        paste = read_paste(text)
+        if len(paste.requests) > 1:
+            project = project or typed_targets.first_project(by=actor)
+            return choice_page(request, project, text, paste)
+        (typed,) = paste.requests
+        probe = typed_targets.try_typed(by=actor, project=project, request=typed)
     except (NotUnderstood, Refused) as fault:
         return field_page(request, project, text=text, fault=str(fault), status=422)
+    if paste.note:
+        messages.info(request, paste.note)
     return redirect(_address_of(probe))
 
 
@@ -180,7 +193,9 @@ def _offers(tried: Tried) -> list[dict[str, Any]]:
 
 def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     """(how long, how many requests) in words."""
-    plan = Plan.from_json(question.spec(tried.step, tried.typed.request.get("auth", {})))
+    sent = tried.typed.request
+    given = sent.get("auth", {}), sent.get("http_version", "")
+    plan = Plan.from_json(question.spec(tried.step, *given))
     if question.is_search:
         return search_words(usual_cost(plan))
     modes = [mode for _, mode in question.arms(tried.schemes)]

@@ -42,6 +42,7 @@ from campaigns.queries import plans as queries
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
 from campaigns.services import plans as services
+from campaigns.services.bodies import keep_body
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -162,16 +163,21 @@ def plan_detail(request, plan: int):
 
 
 def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
-    if not form.is_valid():
-        return None
     try:
-        return service(
-            **whose, name=form.cleaned_data["name"], spec=form.spec(base), secret=form.new_secret()
-        )
+        if form.is_valid():
+            return service(
+                **whose,
+                name=form.cleaned_data["name"],
+                spec=form.spec(base),
+                secret=form.new_secret(),
+            )
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
     except Refused as refusal:
         form.add_error(None, str(refusal))
+    project = whose.get("project") or whose["plan"].project
+    for blob in form.uploads:
+        keep_body(project, blob)  # so that nobody has to choose it again
     return None
 
 
@@ -276,6 +282,8 @@ _READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s")
 class _PreviewForm(PlanForm):
     """The plan form without fields for further steps: of these, only their number and what is
     typed in them matter here."""
+
+    takes_files = False
 
     def _add_step(self, prefix: str) -> None:
         pass

@@ -65,7 +65,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "parts_bar": parts_bar(report.parts),
         "errors": errors_section(report.errors, examples_of(actor, run=run)),
         "is_live": not run.is_done,
-        "origin": str(run.frozen.endpoint),
+        "origin": run.frozen.endpoint.place,
         "n_steps": len(plan.labels),
         "load_words": plan_load_words(plan),
         "planned": planned,

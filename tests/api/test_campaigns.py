@@ -193,6 +193,14 @@ def test_it_says_how_long_and_how_many(api, asked):
     assert not Campaign.objects.exists(), "an estimate creates nothing"
 
 
+def test_a_pause_may_have_a_unit(api, asked):
+    plain = estimate(api, asked | {"pause_s": 60}).json()
+    assert estimate(api, asked | {"pause_s": "1min"}).json()["duration_s"] == plain["duration_s"]
+    for wrong in ("1x", "60"):
+        refusal = estimate(api, asked | {"pause_s": wrong}).json()
+        assert set(refusal["error"]["fields"]) == {"pause_s"}
+
+
 def test_the_checks_say_what_disturbs_the_machine(api, asked):
     host(slots=4, use=others_use(0.9))
     found = estimate(api, asked).json()

@@ -148,7 +148,7 @@ def make_plan(page, project_path):
     page.locator("#id_path").fill("/soap")
     page.get_by_text("Headers and body").first.click()
     page.locator("#id_headers").fill("Content-Type: text/xml; charset=utf-8")
-    page.locator("[name=body_file]").set_input_files(
+    page.locator("[name=files]").set_input_files(
         files=[{"name": "soap.xml", "mimeType": "text/xml", "buffer": SOAP.encode()}]
     )
     page.locator("[name=model][value=over]").check(force=True)

@@ -3,7 +3,13 @@
 import pytest
 
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.typed_text import clean_name, clean_tags, storable
+from campaigns.domain.typed_text import (
+    clean_name,
+    clean_tags,
+    per_second_in,
+    seconds_in,
+    storable,
+)
 
 
 @pytest.mark.parametrize(
@@ -70,3 +76,34 @@ def test_what_no_float_can_hold_is_no_number(value, whole):
     reader = JsonReader({"n": value})
     assert reader.number("n", 5, low=1, high=10, whole=whole) == 5
     assert reader.errors.keys() == {"n"}
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("500ms", 0.5),
+        ("2s", 2),
+        ("1.5 min", 90),
+        ("3m", 180),
+        ("2h", 7200),
+        ("7", 7),
+        (" 1H ", 3600),
+    ],
+)
+def test_a_duration_may_have_a_unit(text, seconds):
+    assert seconds_in(text) == seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"), [("10/s", 10), ("1/min", 1 / 60), ("36 /h", 0.01), ("4", 4)]
+)
+def test_a_rate_may_have_a_unit(text, rate):
+    assert per_second_in(text) == rate
+
+
+@pytest.mark.parametrize(
+    ("read", "text"), [(seconds_in, "2x"), (seconds_in, "1/s"), (per_second_in, "5s")]
+)
+def test_another_unit_is_refused_with_those_that_there_are(read, text):
+    with pytest.raises(ValueError, match="or such as"):
+        read(text)

@@ -181,6 +181,7 @@ def make_order(port: int, **given: Any) -> dict[str, Any]:
         "port": port,
         "verify_tls": given.pop("verify_tls", False),
         "tls": given.pop("tls", {}),
+        "address": given.pop("address", ""),
     }
     return {
         "protocol": 1,

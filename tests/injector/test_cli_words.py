@@ -46,7 +46,7 @@ def test_the_document_has_every_option(option):
 @pytest.mark.parametrize(
     "options",
     [
-        *(["--body", "@{}"], ["--step", "POST /b @{}"], ["--csv", "{}"], ["--plan", "{}"]),
+        *(["--csv", "{}"], ["--plan", "{}"]),
         *(["--bearer", "--secret-file", "{}"], ["--ca-file", "{}"]),
     ],
 )

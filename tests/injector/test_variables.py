@@ -1,5 +1,8 @@
 """Values from a table and from earlier replies, and the order of steps, as a server sees them."""
 
+import time
+from uuid import UUID
+
 import pytest
 
 from campaigns.domain.lifecycle import TargetState
@@ -36,6 +39,46 @@ def test_each_request_takes_the_next_row_in_path_header_and_body():
     assert [each.split()[1] for each in sent] == [b"/a%20b", b"/c/d?e=1", b"/a%20b"]
     assert [b"X-User: u-ann\r\n" in each for each in sent] == [True, False, True]
     assert sent[1].endswith(b"Content-Length: 5\r\n\r\n<bob>")
+
+
+MADE = [
+    {"name": "id", "kind": "uuid"},
+    {"name": "n", "kind": "counter", "low": 100},
+    {"name": "size", "kind": "integer", "low": 3, "high": 5},
+    {"name": "what", "kind": "choice", "words": ["book", "pen"]},
+    {"name": "at", "kind": "time", "clock": "ms"},
+]
+
+
+def made_by(shard, load, **plan):
+    """(id, n, size, what, at) of each request of one shard."""
+    step = {"path": "/${id}/${n}/${size}/${what}/${at}"}
+    plan = {"variables": {"generators": MADE}, **plan}
+    with scripted(always(OK_REPLY)) as server:
+        measure(server.port, steps=[step], load=load, shard=shard, plan=plan, seed=7)
+    return [each.split()[1].decode().split("/")[1:] for each in server.requests]
+
+
+def test_made_values_are_new_for_each_request_and_unique_over_shards():
+    before_ms = time.time_ns() // 1_000_000
+    shards = [made_by({"index": index, "count": 2}, closed(20, 2)) for index in (0, 1)]
+    sent = [each for shard in shards for each in shard]
+    ids, numbers, sizes, words, times = zip(*sent, strict=True)
+    assert len({str(UUID(each, version=4)) for each in ids}) == 20
+    assert sorted(map(int, numbers)) == list(range(100, 120))
+    assert set(sizes) == {"3", "4", "5"}
+    assert set(words) == {"book", "pen"}
+    assert all(before_ms <= int(each) <= time.time_ns() // 1_000_000 for each in times)
+    again = made_by({"index": 0, "count": 2}, closed(20, 2))
+    assert [each[1:4] for each in again] == [each[1:4] for each in shards[0]]
+    assert not {each[0] for each in again} & set(ids)
+
+
+def test_in_a_session_they_stay_but_for_the_time():
+    session = {"session": {"calls_per_session": 3}}
+    sent = made_by({"index": 0, "count": 1}, closed(6), **session)
+    assert [each[1] for each in sent] == ["100"] * 3 + ["101"] * 3
+    assert len({each[0] for each in sent}) == 2
 
 
 def test_a_value_cannot_smuggle_a_header_or_a_request():

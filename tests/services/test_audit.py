@@ -34,6 +34,7 @@ from campaigns.models import (
     RunEvent,
     RunUse,
     Search,
+    StoredBody,
 )
 from campaigns.permissions import Actor
 from campaigns.services import (
@@ -259,6 +260,7 @@ def world():
     run = rows["run"]
     RunUse.objects.get_or_create(run=run, defaults={"project": rows["project"]})
     PlanSecret.objects.create(plan=rows["plan"], ciphertext="x")
+    StoredBody.objects.create(project=rows["project"], sha256="0" * 64, data=b"")
     Probe.objects.create(endpoint=rows["endpoint"], campaign=rows["campaign"], request={})
     RunEvent.objects.create(run=run, kind="run_done")
     KeptMinute.objects.create(run=run, minute=0, step=0, packed=b"")

@@ -4,8 +4,8 @@ import pytest
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
+from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
-from campaigns.domain.plan.typed_request import read_typed
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queries.campaigns import grid_of
@@ -131,6 +131,25 @@ def test_an_origin_is_listed_once_for_each_tls_profile(project, as_bob):
     with pytest.raises(InvalidTarget) as refusal:
         make(as_bob, project, name="other", endpoints=[old, old])
     assert "another TLS profile" in refusal.value.errors["endpoints.1.host"]
+
+
+def test_a_name_is_pinned_to_several_addresses_and_to_none_that_load_may_never_reach(
+    project, as_bob
+):
+    named = {**HTTP, "host": "shop.example"}
+    endpoints = [named, {**named, "address": "10.0.0.5"}, {**named, "address": "10.0.0.6"}]
+    target = make(as_bob, project, endpoints=endpoints)
+    places = [each.described().place for each in target.endpoints.order_by("pk")]
+    assert places == [
+        "http://shop.example:80",
+        "http://shop.example:80 at 10.0.0.5",
+        "http://shop.example:80 at 10.0.0.6",
+    ]
+    assert target.endpoints.last().frozen().to_order()["address"] == "10.0.0.6"
+    for address in ("169.254.169.254", "shop.example", "10.0.0"):
+        with pytest.raises(InvalidTarget) as refusal:
+            make(as_bob, project, name="other", endpoints=[{**named, "address": address}])
+        assert list(refusal.value.errors) == ["endpoints.0.address"]
 
 
 def test_the_endpoint_of_another_profile_is_another_one_and_comes_back_as_it_was(project, as_bob):

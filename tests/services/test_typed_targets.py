@@ -8,13 +8,16 @@ from django.db import transaction
 
 from campaigns import queue
 from campaigns.domain.errors import Refused
+from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
-from campaigns.domain.plan.typed_request import NotUnderstood, read_typed
+from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project
+from campaigns.queries.first_requests import step_of
 from campaigns.services.probes import finish_probe, order_of
 from campaigns.services.targets import edit_target
 from campaigns.services.typed_targets import (
     accept_certificate,
+    cells_of_question,
     start_question,
     try_again,
     try_typed,
@@ -138,8 +141,8 @@ def test_without_a_project_the_first_use_creates_one(as_charlie):
 
 
 def test_what_a_plan_would_refuse_is_refused_with_its_sentence(try_, project):
-    with pytest.raises(NotUnderstood, match="Host is set by the injector"):
-        try_("curl -H 'Host: other' http://127.0.0.1/")
+    with pytest.raises(NotUnderstood, match="not allowed in headers"):
+        try_("curl -H $'X-A: a\\x01b' http://127.0.0.1/")
     assert not project.targets.exists()
 
 
@@ -216,3 +219,18 @@ def test_a_certificate_that_was_not_shown_is_refused(shown, as_bob, fingerprint)
     with pytest.raises(Refused, match="another certificate"):
         accept_certificate(by=as_bob, probe=shown, fingerprint=fingerprint)
     assert Endpoint.objects.get(pk=shown.endpoint_id).tls == {}
+
+
+def test_a_typed_version_is_asked_of_the_typed_endpoint_and_measured_on_it(try_, as_bob):
+    probe = try_("curl --http2 --resolve shop.example:443:127.0.0.1 https://shop.example/")
+    guess = guess_beside(probe)
+    assert order_of(probe)["http_version"] == "2"
+    assert order_of(probe)["endpoint"]["address"] == "127.0.0.1"
+    assert "http_version" not in order_of(guess)
+    for each in (probe, guess):
+        finish_probe(probe_id=each.pk, result=OK)
+    asked = {"by": as_bob, "step": step_of(probe), "probes": [guess, probe]}
+    (cell,) = cells_of_question(question=QUESTIONS["works"], **asked)
+    assert (cell.endpoint, cell.plan_version.spec["http_version"]) == (probe.endpoint, "2")
+    both = cells_of_question(question=QUESTIONS["https"], **asked)
+    assert {each.plan_version.spec["http_version"] for each in both} == {"1.1"}

@@ -61,6 +61,14 @@ def test_cells_of_another_project_are_no_choice(as_editor, project, target, vers
     assert "cells" in response.context["form"].errors
 
 
+def test_a_pause_may_have_a_unit(as_editor, project, target, version):
+    ticked = cells(version, target, ("http", "new"))
+    as_editor.post(new_url(project), fields(ticked, pause_s="500ms"))
+    assert Campaign.objects.get().pause_s == 0.5
+    response = as_editor.post(new_url(project), fields(ticked, pause_s="5 parsecs"))
+    assert "or such as 500ms" in response.context["form"].errors["pause_s"][0]
+
+
 def test_the_estimate_survives_half_filled_fields(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
     wrong = fields(ticked, repeats="", pause_s="x", injectors="-1", seed="", order="?")

@@ -38,7 +38,8 @@ WHERE = {
     "step2_headers": TWO,
     "step2_checks": TWO,
     "step2_extract": TWO,
-    "step2_body": TWO,
+    "body": {"body_kind": "multipart"},
+    "step2_body": {**TWO, "step2_body_kind": "multipart"},
     "think_mean_s": {"think_kind": "constant"},
     "think_min_s": {"think_kind": "uniform", "think_max_s": "9"},
     "think_max_s": {"think_kind": "uniform", "think_min_s": "1"},
@@ -59,14 +60,15 @@ NUMBERS = [name for name, row in ROWS.items() if row.is_number] + ["weight", "st
 WRONG = [
     ("name", ""),
     ("path", "no slash"),
-    ("headers", "Host: x"),
-    ("body", "sent with GET"),
+    ("headers", "TE: x"),
+    ("other_method", "TWO WORDS"),
+    ("body", "photo=@missing.png"),
     ("extract", "t = body: (?=a)(b)"),
     ("checks", "Welcome"),
     ("step2_checks", "json: a.b"),
     ("step2_path", "no slash"),
     ("step2_headers", "no colon"),
-    ("step2_body", "sent with GET"),
+    ("step2_body", "photo=@missing.png"),
     ("step2_extract", "nothing"),
     ("stages", "30 seconds"),
     ("stages", f"30: {'9' * 400}"),
@@ -75,6 +77,7 @@ WRONG = [
     ("thresholds", "p95 < 1e400 ms"),
     ("expected_status", "fine"),
     ("csv", "a,b\n1\n"),
+    ("generators", "id = guid"),
     ("auth_user", "a:b"),
     ("ws_path", "no slash"),
     ("ws_headers", "Sec-WebSocket-Key: x"),
@@ -90,7 +93,7 @@ TOGETHER = [
     for place in _PLACES.values()
 ]
 CHOICES = [name for name, row in ROWS.items() if row.is_choice]
-CHOICES += ["method", "rate_shape", "stop", "protocol", "ws_kind"]
+CHOICES += ["method", "body_kind", "rate_shape", "stop", "protocol", "ws_kind"]
 TICKS = {name for name, row in ROWS.items() if row.kind is bool} - {"ws_kind"}
 
 
@@ -175,5 +178,5 @@ def test_a_secret_is_never_written_into_the_page_again(answer_to):
 def test_every_field_of_the_form_is_tried_here():
     tried = {name for name, _ in WRONG} | {name for _, names in TOGETHER for name in names}
     tried |= set(CHOICES)
-    free = {"n_steps", "label", "secret", "forget_secret", "body_file", *TICKS}
+    free = {"n_steps", "label", "secret", "forget_secret", "kept", *TICKS}
     assert set(PlanForm().fields) - tried == free

@@ -3,6 +3,7 @@
 import json
 import re
 from functools import reduce
+from hashlib import sha256
 from html import unescape
 
 import pytest
@@ -14,7 +15,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms import requests
 from campaigns.forms.plans import GROUPS, PlanForm, initial_of, names_in
-from campaigns.models import PlanSecret, PlanVersion
+from campaigns.models import PlanSecret, PlanVersion, StoredBody
 from tests.factories import make_plan
 from tests.values import plan_spec
 from tests.views.pages import text_of
@@ -67,6 +68,7 @@ KEPT = {"model": "closed", "connections": "2", "connection_mode": "keep-alive"}
 SECOND = {"n_steps": "2", "step2_method": "GET", "step2_path": "/list", "step2_weight": "3"}
 LINES = 'token = body: value="([^"]+)"\nplace = header Location: /room/(\\d+)'
 TYPED_AND_STORED = [
+    ({"method": "GET", "other_method": "PURGE"}, {"steps.0.method": "PURGE"}),
     (
         {"model": "closed", "connections": "9", "ramp_up_s": "4.5"},
         {"load.connections": 9, "load.ramp_up_s": 4.5},
@@ -132,9 +134,25 @@ TYPED_AND_STORED = [
     ),
     (
         {"csv": "user\r\nann\r\n", "path": "/${user}", "extract": LINES},
-        {"variables": {"csv": "user\nann\n", "order": "sequential"}},
+        {"variables.csv": "user\nann\n", "variables.order": "sequential"},
+    ),
+    (
+        {"body_kind": "form", "body": "user=ann\nwords=a b"},
+        {"steps.0.form": [["user", "ann"], ["words", "a b"]]},
+    ),
+    (
+        {"generators": "id = uuid\nn=counter 7\nsize = integer 1-9\nkind = choice a, b"},
+        {
+            "variables.generators": [
+                {"name": "id", "kind": "uuid"},
+                {"name": "n", "kind": "counter", "low": 7},
+                {"name": "size", "kind": "integer", "low": 1, "high": 9},
+                {"name": "kind", "kind": "choice", "words": ["a", "b"]},
+            ]
+        },
     ),
     ({"checks": "text: ok\nno json: $.error"}, {}),
+    ({"total_s": "1min", "warm_up_s": "2 min"}, {"timeouts.total_s": 60, "warm_up_s": 120}),
     ({"http_version": "1.0"}, {"http_version": "1.0"}),
     ({"http_version": "2", "streams": "16"}, {"http_version": "2", "streams": 16}),
     ({"resolve": "per_connection"}, {"resolve": "per_connection"}),
@@ -160,7 +178,11 @@ def test_what_is_typed_is_stored_and_comes_back(typed, stored, as_editor, projec
     as_editor.post(new(project), {name: value for name, value in data.items() if value is not None})
     version = PlanVersion.objects.get()
     at = {
-        path: reduce(lambda spec, name: spec[name], path.split("."), version.spec)
+        path: reduce(
+            lambda spec, name: spec[int(name) if name.isdecimal() else name],
+            path.split("."),
+            version.spec,
+        )
         for path in stored
     }
     assert at == stored
@@ -172,19 +194,53 @@ def test_what_is_typed_is_stored_and_comes_back(typed, stored, as_editor, projec
 
 def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, project):
     upload = SimpleUploadedFile("body.xml", "<a>é</a>".encode())
-    page = as_editor.post(new(project), form(path="x", body="", body_file=upload)).content.decode()
+    page = as_editor.post(new(project), form(path="x", body="", files=upload)).content.decode()
     assert "&lt;a&gt;é&lt;/a&gt;" in page
-    as_editor.post(
-        new(project), form(body="old", body_file=SimpleUploadedFile("body.xml", b"<new/>"))
-    )
+    as_editor.post(new(project), form(body="old", files=SimpleUploadedFile("a.xml", b"<new/>")))
     assert PlanVersion.objects.get().spec["steps"][0]["body"] == "<new/>"
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"x" * 1_048_577])
-def test_a_file_that_cannot_be_a_body_is_refused(content, as_editor, project):
-    upload = SimpleUploadedFile("body.bin", content)
-    as_editor.post(new(project), form(body="", body_file=upload))
-    assert not PlanVersion.objects.exists()
+def fields_of_page(answer) -> dict:
+    """What a browser would send of the form on this page."""
+    shown = {field.name: field.value() for field in answer.context["form"]}
+    return {name: value for name, value in shown.items() if value not in (None, False)}
+
+
+def test_any_bytes_are_uploaded_stored_once_and_kept_by_errors_and_edits(as_editor, project):
+    data = bytes(range(256)) * 300
+    upload = SimpleUploadedFile("photo.jpg", data)
+    wrong = as_editor.post(new(project), form(path="x", body_kind="file", files=upload))
+    assert "file of 76,800 bytes" in text_of(wrong)
+    as_editor.post(new(project), {**fields_of_page(wrong), "path": "/photo"})
+    version = PlanVersion.objects.get()
+    stored = version.spec["steps"][0]["body_file"]
+    assert stored == {"sha256": sha256(data).hexdigest(), "size_bytes": len(data)}
+    page = as_editor.get(reverse("plan-detail", args=[version.plan_id]))
+    assert "a file of 76,800 bytes" in text_of(page)
+    address = reverse("plan-edit", args=[version.plan_id])
+    kept = fields_of_page(as_editor.get(address))
+    as_editor.post(address, {**kept, "requests": "7"})
+    latest = version.plan.latest
+    assert (latest.number, latest.spec["steps"][0]["body_file"]) == (2, stored)
+    assert [bytes(each.data) for each in StoredBody.objects.all()] == [data]
+
+
+def test_fields_with_files_are_typed_as_curl_has_them(as_editor, project):
+    lines = "title=a=b\nphoto=@p.png;type=image/png"
+    upload = SimpleUploadedFile("p.png", b"\x89PNG")
+    as_editor.post(new(project), form(body_kind="multipart", body=lines, files=upload))
+    version = PlanVersion.objects.get()
+    file = {"name": "photo", "file": "iVBORw==", "filename": "p.png", "content_type": "image/png"}
+    assert version.spec["steps"][0]["multipart"] == [{"name": "title", "value": "a=b"}, file]
+    address = reverse("plan-edit", args=[version.plan_id])
+    as_editor.post(address, fields_of_page(as_editor.get(address)))
+    assert PlanVersion.objects.get() == version
+
+
+def test_a_file_of_more_than_8_mib_is_refused_at_its_field(as_editor, project):
+    upload = SimpleUploadedFile("big.bin", bytes(8 * 1024 * 1024 + 1))
+    answer = as_editor.post(new(project), form(body_kind="file", files=upload))
+    assert list(answer.context["form"].errors) == ["body"]
 
 
 def test_an_edit_makes_a_version_and_an_unchanged_one_does_not(as_editor, project):

@@ -43,6 +43,15 @@ def test_a_target_is_made_from_its_rows(as_editor, project):
     ]
 
 
+def test_an_address_that_a_name_is_pinned_to_is_stored_and_comes_back(as_editor, project):
+    pinned = {"host": ["shop.example", "shop.example"], "address": ["", "10.0.0.6"]}
+    as_editor.post(new(project), {**FORM, **pinned})
+    target = Target.objects.get()
+    assert [each.address for each in target.endpoints.all()] == ["", "10.0.0.6"]
+    page = as_editor.get(reverse("target-edit", args=[target.pk])).content.decode()
+    assert 'name="address" value="10.0.0.6"' in page
+
+
 def test_rows_that_nobody_filled_in_are_left_out(as_editor, project):
     as_editor.post(new(project), {**FORM, "host": ["10.0.0.5", ""], "port": ["80", "443"]})
     assert [str(each) for each in Target.objects.get().endpoints.all()] == ["http://10.0.0.5:80"]

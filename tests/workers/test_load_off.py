@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.typed_request import read_typed
+from campaigns.domain.paste.reader import read_typed
 from campaigns.models import Exporter, HostClaim, LoadControl
 from campaigns.services import agents, ownership
 from campaigns.services.blocks import CampaignCell

@@ -57,7 +57,7 @@ class ArmInTurns:
         """Raises Refusal."""
         self.order = order
         self._guard = Guard(order.endpoint, order.allowed, order.never)
-        self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
+        self._guard.admit(resolve(order.endpoint.dialled, order.endpoint.port))
         self.capacity: Capacity = find_capacity(order, self._guard.addresses, n_arms)
         self.turns = Turns()
         self.dialler = make_dialler(order, self._guard, reads, key_log)

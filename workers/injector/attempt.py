@@ -30,6 +30,8 @@ _TURN_NS = NS // 100
 # What takes longer than this to parse (a quarter of a megabyte of tiny chunks takes 130 ms of CPU)
 # is read in small parts.
 _PARSE_NS = _TURN_NS // 5
+# A large body is written in parts, and others have a turn after so long.
+_WRITE_BYTES, _WRITE_TURN_NS = 256 * 1024, NS // 1000
 _DIALLING = 1
 
 
@@ -142,15 +144,21 @@ class Worker(Holder):
             connection.watcher.start(self.switch)
 
     def _write_all(self, connection: Connection, rest: memoryview) -> None:
+        turn = now()
         while rest:
             try:
-                rest = rest[connection.send(rest) :]
+                rest = rest[connection.send(rest[:_WRITE_BYTES]) :]
+                is_due = len(rest) > 0 and now() - turn > _WRITE_TURN_NS
             except BlockingIOError:
-                self.wait_writable(connection.sock.fileno(), Kind.WRITE_TIMEOUT)
+                is_due = True
             except OSError as error:
                 # A part of it has left: whatever ended the connection may be its answer.
                 kind = kind_of(error, 0, 0)
                 raise AttemptFailed(kind, str(error), error.errno or 0) from error
+            if is_due:
+                # A server that reads as fast as we write has the hub come back at once.
+                self.wait_writable(connection.sock.fileno(), Kind.WRITE_TIMEOUT)
+                turn = now()
 
     def _receive(self, connection: Connection, kind: Kind, most: int = _RECV_BODY_BYTES) -> bytes:
         while True:

@@ -16,13 +16,14 @@ from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.addresses import parse_networks
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_INJECTORS
-from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
 from workers.injector.arms_run import run_arms
 from workers.injector.cli_against import (
     add_against_options,
     arms_order,
     refuse_against_options,
 )
+from workers.injector.cli_paste import read_file
 from workers.injector.cli_plan import (
     add_load_options,
     add_plan_options,
@@ -32,7 +33,7 @@ from workers.injector.cli_plan import (
 )
 from workers.injector.cli_refusals import advice, lines_of
 from workers.injector.cli_session import add_session_options, read_secrets
-from workers.injector.cli_steps import add_step_options
+from workers.injector.cli_steps import add_step_options, headers_of
 from workers.injector.cli_tls import (
     add_tls_options,
     check_tls,
@@ -75,7 +76,12 @@ def make_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("url", metavar="URL", help="http://, https://, ws:// or wss:// address")
+    add(
+        "url",
+        metavar="URL",
+        help="http://, https://, ws:// or wss:// address; or @FILE, - for standard input: requests "
+        "as curl, HTTPie, a browser, a HAR file or an OpenAPI document has them",
+    )
     add_step_options(parser)
     add_load_options(parser)
     add_session_options(parser)
@@ -94,6 +100,12 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="P",
         default=1,
         help=f"share the load among P processes, at most {MAX_INJECTORS} (1)",
+    )
+    add(
+        "--address",
+        metavar="A",
+        default="",
+        help="connect to this address, whatever a name server says of the host (none)",
     )
     add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
@@ -208,18 +220,28 @@ def make_order(options: argparse.Namespace) -> dict[str, Any]:
         parse_networks(options.allow)
     except ValueError as error:
         raise ValueError(f"--allow: {error}.") from None
-    endpoint, path = _read_url(options.url)
+    paste = read_file(options) if options.url.startswith("@") else None
+    if paste is not None:
+        options.insecure = options.insecure or paste.is_insecure
+        options.address = options.address or paste.pinned
+    endpoint, path = (paste.endpoint, "/") if paste else _read_url(options.url)
     defaults = make_parser().parse_args([options.url])
     plan = make_plan(options, defaults, endpoint["scheme"], path)
+    secrets: dict[str, str] = {}
+    if paste is not None:
+        for step in paste.plan["steps"]:
+            step["headers"] += headers_of(options)
+        plan, secrets = {**paste.plan, **plan, "steps": paste.plan["steps"]}, paste.secrets
+        plan["auth"] = plan["auth"] or paste.plan.get("auth", {})
     check_shares(options, plan["load"].get("shares") or ())
     return {
         "protocol": PROTOCOL,
         "run": "command line",
         "plan": plan,
-        "endpoint": endpoint | tls_fields(options, endpoint["scheme"]),
+        "endpoint": endpoint | tls_fields(options, endpoint["scheme"]) | _pinned(options),
         "connection_mode": _mode(options, plan, endpoint["scheme"]),
         "policy": {"allow": [*DEFAULT_ALLOW, *options.allow]},
-        "secrets": read_secrets(options, plan) | read_client_key(options),
+        "secrets": (secrets or read_secrets(options, plan)) | read_client_key(options),
         "seed": options.seed,
     }
 
@@ -234,6 +256,13 @@ def _mode(options: argparse.Namespace, plan: dict[str, Any], scheme: str) -> Con
     mode = options.mode or plan.get("connection_mode", ConnectionMode.KEEP_ALIVE)
     is_kept = mode == ConnectionMode.KEEP_ALIVE
     return ConnectionMode.NEW if scheme in WEBSOCKET_SCHEMES and is_kept else mode
+
+
+def _pinned(options: argparse.Namespace) -> dict[str, str]:
+    """Raises ValueError where it is no address, or one that no load may go to."""
+    if fault := address_fault(options.address):
+        raise ValueError(f"--address: {fault}")
+    return {"address": options.address} if options.address else {}
 
 
 def _read_url(text: str) -> tuple[dict[str, Any], str]:

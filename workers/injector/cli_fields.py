@@ -1,14 +1,14 @@
 """Options of the command line that are fields of a plan: added and read by the registry's rows."""
 
 import argparse
-import re
-from collections.abc import Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.presentation.field_words import option_help
+from campaigns.domain.typed_text import AMOUNTS
 
 
 def text_of(path: str) -> str:
@@ -67,38 +67,16 @@ def _how_to_read(field: PlanField) -> dict[str, Any]:
         return {"choices": list(map(str, field.kind))}
     if field.kind is None and field.from_text is None:
         return {"action": "append"}
-    if field.kind in (int, float) and (read := _WITH_UNIT.get(field.unit)):
-        return {"type": partial(read, kind=field.kind)}
+    if field.kind in (int, float) and (read := AMOUNTS.get(field.unit)):
+        return {"type": partial(_amount, read=read, kind=field.kind)}
     return {"type": field.from_text or field.kind}
 
 
-_AMOUNT = re.compile(r"(-?[0-9.]+(?:e[+-]?[0-9]+)?) ?(/?[a-z]*)", re.IGNORECASE)
-_SECONDS = {"": 1, "ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}
-_PER_SECONDS = {"": 1, "/s": 1, "/m": 60, "/min": 60, "/h": 3600}
-
-
-def _seconds(text: str, kind: type) -> float:
-    amount, unit_s = _amount(text, _SECONDS, "seconds, or such as 500ms, 2s, 5min or 1h")
-    return _in_kind(amount * unit_s, kind, text)
-
-
-def _per_second(text: str, kind: type) -> float:
-    amount, unit_s = _amount(text, _PER_SECONDS, "a rate per second, or such as 10/s or 1/min")
-    return _in_kind(amount / unit_s, kind, text)
-
-
-def _amount(text: str, units: Mapping[str, float], what: str) -> tuple[float, float]:
+def _amount(text: str, read: Callable[[str], float], kind: type) -> float:
     try:
-        number, unit = _AMOUNT.fullmatch(text.strip()).groups()
-        return float(number), units[unit.lower()]
-    except (AttributeError, KeyError, ValueError):
-        raise argparse.ArgumentTypeError(f"{text!r}: write {what}") from None
-
-
-def _in_kind(value: float, kind: type, text: str) -> float:
+        value = read(text)
+    except ValueError as fault:
+        raise argparse.ArgumentTypeError(str(fault)) from None
     if kind(value) != value:
         raise argparse.ArgumentTypeError(f"{text!r}: write whole seconds")
     return kind(value)
-
-
-_WITH_UNIT = {"s": _seconds, "requests/s": _per_second}

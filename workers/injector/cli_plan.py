@@ -20,9 +20,9 @@ from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
 # Not part of the plan, so it may be combined with one from a file.
 _BESIDE_A_PLAN = frozenset(
     {
-        "url", "plan", "mode", "processes", "shares", "seed", "allow", "hlog", "json", "report",
-        "secret_file", "insecure", "fingerprint", "tls_profile", "tls_min", "tls_max", "ciphers",
-        "ciphersuites", "groups", "signatures", "ca_file", "sni", "client_certificate",
+        "url", "address", "plan", "mode", "processes", "shares", "seed", "allow", "hlog", "json",
+        "report", "secret_file", "insecure", "fingerprint", "tls_profile", "tls_min", "tls_max",
+        "ciphers", "ciphersuites", "groups", "signatures", "ca_file", "sni", "client_certificate",
         "client_key", "no_alpn", "key_log", "against", "at_most", "exactly",
     }
 )  # fmt: skip

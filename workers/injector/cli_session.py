@@ -3,6 +3,7 @@
 import argparse
 from typing import Any
 
+from campaigns.domain.plan.generators import parse_lines
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.variables import Variables
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
@@ -23,6 +24,14 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
         help="values of ${name} in address, headers and body; the first row has the names (none)",
     )
     add_field_options(group, Variables)
+    add(
+        "--value",
+        action="append",
+        default=[],
+        metavar="LINE",
+        help="a value made for each request, such as 'id = uuid', 'n = counter 1', 'size = "
+        "integer 1 to 9', 'kind = choice book, pen' or 'at = time ms'; may be repeated (none)",
+    )
     kinds = group.add_mutually_exclusive_group()
     kinds.add_argument(
         "--basic", metavar="USER", help="send this user and the secret as password (off)"
@@ -51,10 +60,11 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _variables_of(options: argparse.Namespace) -> dict[str, Any]:
+    made = {"generators": parse_lines("\n".join(options.value))} if options.value else {}
     if not options.csv:
         refuse_given(options, Variables, "says which row of --csv is next; there is no --csv.")
-        return {}
-    return {"csv": text_of(options.csv), **given_fields(options, Variables)}
+        return made
+    return {"csv": text_of(options.csv), **given_fields(options, Variables), **made}
 
 
 def read_secrets(options: argparse.Namespace, plan: dict[str, Any]) -> dict[str, str]:

@@ -1,24 +1,51 @@
 """Options of the command line for what is sent: one request, or several steps and their order."""
 
 import argparse
+import base64
+from pathlib import Path
 from typing import Any
 
 from campaigns.domain.plan.reply_rules import Source, parse_check
 from campaigns.domain.plan.session import Session
-from campaigns.domain.plan.step import METHODS
+from campaigns.domain.plan.step import MAX_BODY_BYTES
 from campaigns.domain.plan.step_order import StepOrder
-from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
+from workers.injector.cli_fields import add_field_options, given_fields, refuse_given
 
 CHECK_EXAMPLE = "'1 text: Welcome' or '2 json: $.status = ok'"
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
-_HTTP_ONLY = ("method", "body", "step", "check", "extract", "expect", "think_time")
+_HTTP_ONLY = (
+    *("method", "body", "form", "multipart", "step", "check", "extract", "expect", "think_time"),
+)
 
 
 def add_step_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("requests", "the first is that of URL")
     add = group.add_argument
-    add("--method", choices=METHODS, help="of the request (GET; POST where there is a body)")
-    add("--body", metavar="TEXT|@FILE", default="", help="body of the request, or its file (none)")
+    add(
+        "--method",
+        metavar="M",
+        help="of the request, such as PURGE (GET; POST where there is a body)",
+    )
+    add(
+        "--body",
+        metavar="TEXT|@FILE",
+        default="",
+        help="body of the request, or its file of any bytes, at most 8 MiB (none)",
+    )
+    add(
+        "--form",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a field of a form as the body of the request; may be repeated (none)",
+    )
+    add(
+        "--multipart",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE|NAME=@FILE[;type=TYPE]",
+        help="a field or a file of multipart/form-data; may be repeated (none)",
+    )
     add(
         "--header",
         action="append",
@@ -67,8 +94,8 @@ def refuse_step_options(options: argparse.Namespace) -> None:
 
 def steps_of(options: argparse.Namespace, path: str) -> dict[str, Any]:
     """The plan's fields that the options describe. Raises ValueError, OSError."""
-    body = _read_body(options.body)
-    first = {"method": options.method or _method_for(body), "path": path, "body": body}
+    body = _first_body(options)
+    first = {"method": options.method or _method_for(body), "path": path, **body}
     steps = [first, *(_read_step(text) for text in options.step)]
     headers = headers_of(options)
     for step in steps:
@@ -93,13 +120,13 @@ def _read_step(text: str) -> dict[str, Any]:
     if not path.startswith("/"):
         raise ValueError(f"--step {text!r}: write it as in '/login' or 'POST /login @form.txt'.")
     body = _read_body(body)
-    return {"method": method or _method_for(body), "path": path, "body": body}
+    return {"method": method or _method_for(body), "path": path, **body}
 
 
 def _leading_method(text: str) -> tuple[str | None, str]:
     """The method, if the text begins with one, and what comes after it."""
     word, rest = [*text.split(maxsplit=1), "", ""][:2]
-    return (word.upper(), rest) if word.upper() in METHODS else (None, text)
+    return (None, text) if word.startswith("/") else (word, rest)
 
 
 def _numbered(option: str, text: str, n_steps: int, example: str) -> tuple[int, str]:
@@ -122,12 +149,47 @@ def _read_extract(text: str) -> dict[str, Any]:
     return {**given, **({"may_miss": True} if name.endswith("?") else {})}
 
 
-def _method_for(body: str) -> str:
-    return "POST" if body else "GET"
+def _method_for(body: dict[str, Any]) -> str:
+    return "POST" if any(body.values()) else "GET"
 
 
-def _read_body(text: str) -> str:
-    return text_of(text[1:]) if text.startswith("@") else text
+def _first_body(options: argparse.Namespace) -> dict[str, Any]:
+    """Raises ValueError, OSError."""
+    if sum(map(bool, (options.body, options.form, options.multipart))) > 1:
+        raise ValueError("Write one of --body, --form and --multipart.")
+    if options.form:
+        return {"form": [_pair("--form", text) for text in options.form]}
+    if options.multipart:
+        return {"multipart": [_part(*_pair("--multipart", text)) for text in options.multipart]}
+    return _read_body(options.body)
+
+
+def _read_body(text: str) -> dict[str, Any]:
+    """A text, or a file: as a text too where it is one, for that may have variables."""
+    if not text.startswith("@"):
+        return {"body": text}
+    data = Path(text[1:]).read_bytes()
+    try:
+        if len(data) <= MAX_BODY_BYTES:
+            return {"body": data.decode()}
+    except UnicodeDecodeError:
+        pass
+    return {"body_file": base64.b64encode(data).decode()}
+
+
+def _part(name: str, value: str) -> dict[str, Any]:
+    if not value.startswith("@"):
+        return {"name": name, "value": value}
+    path, _, kind = value[1:].partition(";type=")
+    data = base64.b64encode(Path(path).read_bytes()).decode()
+    return {"name": name, "file": data, "filename": Path(path).name, "content_type": kind}
+
+
+def _pair(option: str, text: str) -> list[str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ValueError(f"{option} {text!r}: write it as in name=value.")
+    return [name, value]
 
 
 def _read_header(text: str) -> list[str]:

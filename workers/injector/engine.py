@@ -76,7 +76,7 @@ class Engine:
     def prepare(self) -> dict[str, Any]:
         """All that can fail before a packet is sent. The facts of `ready`; raises Refusal."""
         order = self._order
-        self._guard.admit(resolve(order.endpoint.host, order.endpoint.port))
+        self._guard.admit(resolve(order.endpoint.dialled, order.endpoint.port))
         capacity = find_capacity(order, self._guard.addresses)
         self._warnings = capacity.warnings
         reads = ReadSample(is_on=reads_one_by_one(order))
@@ -239,7 +239,7 @@ def make_dialler(
 
 
 def _lookups_of(order: Order) -> Lookups | None:
-    host, port = order.endpoint.host, order.endpoint.port
+    host, port = order.endpoint.dialled, order.endpoint.port
     each_time = order.plan.resolve == Resolve.PER_CONNECTION and not is_address(host)
     return Lookups(host, port) if each_time else None
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from campaigns.domain.metrics.outcomes import Detail, Kind
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.step import Step, own_host
 from workers.injector.order import DEFAULT_PORTS
 
 HEADER_CAP_BYTES = 64 * 1024
@@ -75,10 +75,14 @@ def request_bytes(
     mode: ConnectionMode,
     version: HttpVersion = HttpVersion.HTTP_1_1,
 ) -> bytes:
-    """The whole request, with a Connection header if the version's default is not the mode."""
-    body = step.body.encode()
+    """The whole request, with a Connection header if the version's default is not the mode. A Host
+    header of the step replaces `host_header`."""
+    body, kind = step.content
     given = {name.lower() for name, _ in step.headers}
-    lines = [f"{step.method} {step.path} HTTP/{version}", f"Host: {host_header}"]
+    lines = [
+        f"{step.method} {step.path} HTTP/{version}",
+        f"Host: {own_host(step.headers) or host_header}",
+    ]
     if "user-agent" not in given:
         lines.append("User-Agent: benchsite")
     if "accept" not in given:
@@ -88,7 +92,9 @@ def request_bytes(
     keeps = mode == ConnectionMode.KEEP_ALIVE
     if keeps != (version == HttpVersion.HTTP_1_1):
         lines.append("Connection: keep-alive" if keeps else "Connection: close")
-    lines += [f"{name}: {value}" for name, value in step.headers]
+    if kind and "content-type" not in given:
+        lines.append(f"Content-Type: {kind}")
+    lines += [f"{name}: {value}" for name, value in step.headers if name.lower() != "host"]
     if body or step.method in {"POST", "PUT", "PATCH"}:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.addresses import Allowed, parse_networks
+from campaigns.domain.plan.addresses import Allowed, is_address, parse_networks
+from campaigns.domain.plan.body import file_bytes, with_bodies
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_WEIGHT, LoadSlice
@@ -15,7 +16,7 @@ from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.turns import MOST_ARMS, TurnsOrder, why_not_in_turns
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
-_OF_ALL_ARMS = ("run", "policy", "seed")
+_OF_ALL_ARMS = ("run", "policy", "seed", "bodies")
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -68,7 +69,9 @@ class Order:
     def _read(cls, data: dict[str, Any]) -> Self:
         is_probe = bool(data.get("probe"))
         secrets = data.get("secrets") or {}
-        plan = Plan.from_json(_probe_plan(data) if is_probe else data["plan"])
+        plan = Plan.from_json(_with_files(_probe_plan(data) if is_probe else data["plan"], data))
+        for blob in (blob for step in plan.steps for blob in step.files):
+            file_bytes(blob)
         endpoint = _read_endpoint(data["endpoint"], secrets)
         shard = _read_shard(data.get("shard") or {"index": 0, "count": 1})
         if endpoint.is_websocket != (plan.exchange is not None):
@@ -114,6 +117,14 @@ def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _with_files(plan: Any, data: dict[str, Any]) -> Any:
+    """The plan with the files that the order has beside it."""
+    bodies = data.get("bodies")
+    if not bodies or not isinstance(plan, dict) or not isinstance(plan.get("steps"), list):
+        return plan
+    return {**plan, "steps": [with_bodies(step, bodies) for step in plan["steps"]]}
+
+
 def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
     endpoint = Origin(
         scheme=str(data["scheme"]),
@@ -122,6 +133,7 @@ def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
         verify_tls=bool(data.get("verify_tls", True)),
         tls=_read_tls(data.get("tls") or {}),
         client_key_pem=str(secrets.get("client_key") or ""),
+        address=str(data.get("address") or ""),
     )
     if endpoint.scheme not in DEFAULT_PORTS:
         raise ValueError(f"the scheme {endpoint.scheme!r} is none of {', '.join(DEFAULT_PORTS)}")
@@ -129,6 +141,8 @@ def _read_endpoint(data: dict[str, Any], secrets: dict[str, Any]) -> Origin:
         raise ValueError(f"the port {endpoint.port} is not between 1 and 65535")
     if not endpoint.host or any(ch <= " " or ch in "/@\\?#%" or ch > "~" for ch in endpoint.host):
         raise ValueError(f"{endpoint.host!r} is not a host name or address")
+    if endpoint.address and not is_address(endpoint.address):
+        raise ValueError(f"{endpoint.address!r} is not an address")
     return endpoint
 
 

@@ -19,7 +19,7 @@ from workers.injector.drivers import protocol_of
 from workers.injector.examples import secrets_of
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
-from workers.injector.prober import SNIPPET_BYTES, Prober
+from workers.injector.prober import Prober
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
 from workers.injector.request import Request
@@ -35,7 +35,7 @@ class HttpProber(Prober):
 
     def __init__(self, dialler: Dialler, request: Request, looker: Dialler | None):
         super().__init__(dialler, request, looker)
-        self.reader = ReplyReader(request.memo, keep_bytes=SNIPPET_BYTES)
+        self.reader = ReplyReader(request.memo, self.keep_bytes)
 
     def fetch(self) -> None:
         connection = self.connect()
@@ -62,7 +62,7 @@ class HttpProber(Prober):
             "reason": head.reason if head else "",
             "headers": [list(pair) for pair in head.headers] if head else [],
             "body_bytes": self.reader.body_bytes,
-            "snippet": self.reader.kept.decode("utf-8", "replace"),
+            **self.said_of(self.reader),
         }
 
 
@@ -73,11 +73,11 @@ def run(order: Order) -> dict[str, Any]:
     prober = _make_prober(order, guard)
     began = now()
     try:
-        guard.admit(resolve(order.endpoint.host, order.endpoint.port))
+        guard.admit(resolve(order.endpoint.dialled, order.endpoint.port))
     except Refusal as refusal:
         return _answer(None, began, {}, refusal.kind, str(refusal))
     resolved = now()
-    if is_address(order.endpoint.host):
+    if is_address(order.endpoint.dialled):
         began, instants = resolved, {}
     else:
         instants = {"dns": resolved}

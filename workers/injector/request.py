@@ -20,10 +20,21 @@ Known = tuple[int, int, int, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class ReplyFault:
-    """Why a whole reply is a failure; `detail` is for people."""
+    """Why a whole reply is a failure: which rule of the step does not hold, and what came."""
 
     kind: Kind
-    detail: str = ""
+    rule: str = ""
+    came: str = ""
+
+    @property
+    def detail(self) -> str:
+        """Beyond the kind, alike for all failures of a rule."""
+        return f"expected {self.rule}" if self.rule else ""
+
+    @property
+    def whole(self) -> str:
+        """Of an example."""
+        return f"{self.detail}; {self.came}" if self.rule else ""
 
 
 _UNEXPECTED = ReplyFault(Kind.STATUS_UNEXPECTED)
@@ -139,8 +150,8 @@ class Checked:
     def fault_in(self, reader: Any) -> ReplyFault | None:
         if fault := super().fault_in(reader):
             return fault
-        detail = self.rules.fault(reply_of(reader))
-        return ReplyFault(Kind.CHECK_FAILED, detail) if detail else None
+        broken = self.rules.fault(reply_of(reader))
+        return ReplyFault(Kind.CHECK_FAILED, *broken) if broken else None
 
 
 class CheckedRequest(Checked, Request):

@@ -113,7 +113,7 @@ class TakingCall(CheckedCall):
         lost = [each for each in missed if each.name in self.needed and each.name not in values]
         self.taken = values | dict.fromkeys(each.name for each in lost)
         if fault is None and lost:
-            return ReplyFault(Kind.VALUE_MISSING, f"expected {lost[0].line}; {lost[0].came}")
+            return ReplyFault(Kind.VALUE_MISSING, lost[0].line, lost[0].came)
         return fault
 
 

@@ -1,12 +1,18 @@
 """The users that session workers simulate: their shared context, and their own state."""
 
+import os
+import time
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
+from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind, makes_visits
 from campaigns.domain.plan.shards import LoadSlice
+from campaigns.domain.plan.step import own_host
 from campaigns.domain.plan.step_order import draw
 from campaigns.domain.plan.variables import RowOrder, Variables, names_used, needed_values
 from workers.injector.connection import NS
@@ -49,6 +55,7 @@ class SessionContext:
         rows = Rows(order.plan.variables, order.shard, order.seed)
         # The row for the next use, or for use number k.
         self.next_row, self.row = rows.take, rows.at
+        self.times = rows.times
         self._zero_ns = self._end_ns = _NEVER
 
     def _make_visit_recorder(self) -> VisitRecorder | None:
@@ -137,10 +144,12 @@ class User:
                 self.extracted.pop(name, None)
 
     def values(self) -> dict[str, str]:
-        """The row of this request (of this session if sessions are kept) and extracted values."""
+        """The row of this request (of this session if sessions are kept), the time, and extracted
+        values."""
         if self.row is None or not self._context.plan.keeps_sessions:
             self.row = self._context.next_row()
-        return self.row | self.extracted if self.extracted else self.row
+        values = self.row | self._context.times() if self._context.times else self.row
+        return values | self.extracted if self.extracted else values
 
     def drawn_pause_ns(self) -> int:
         """The next think time; drawn from the seed, separately for each user."""
@@ -155,27 +164,42 @@ class User:
 def _make_jar(context: SessionContext) -> CookieJar | None:
     if not context.session.cookies:
         return None
-    return CookieJar(context.endpoint.host, context.endpoint.is_tls)
+    # The name that cookies are of; where steps name several hosts, that of the first.
+    named = urlsplit(f"//{own_host(context.requests[0].step.headers)}").hostname
+    return CookieJar(named or context.endpoint.host, context.endpoint.is_tls)
 
 
 _STREAM = 0x726F7773
 
 
 class Rows:
+    """The values of uses: a row of the table, and what is made for each. `times` gives those that
+    are of an instant; None where the plan has none."""
+
     def __init__(self, variables: Variables, shard: LoadSlice, seed: int):
         self._variables = variables
         self._n_rows = len(variables.table[1])
         self._seed = seed
         self._uses = shard.all()
+        made = ValueMaker(variables.generators, seed, os.urandom(16))
+        self.at = partial(self._with_made, made) if variables.generators else self._row
+        self.times = partial(_times, made) if made.has_times else None
 
     def take(self) -> dict[str, str]:
-        """The values of the next row; {} without a table."""
+        """The values of the next use."""
         return self.at(next(self._uses))
 
-    def at(self, number: int) -> dict[str, str]:
-        """The values for use `number`, counted over the whole run; {} without a table."""
+    def _with_made(self, made: ValueMaker, number: int) -> dict[str, str]:
+        return self._row(number) | made.values(number)
+
+    def _row(self, number: int) -> dict[str, str]:
+        """The table's values for use `number`, counted over the whole run; {} without a table."""
         if not self._n_rows:
             return {}
         if self._variables.order == RowOrder.RANDOM:
             return self._variables.values(draw(self._seed ^ _STREAM, number) * self._n_rows >> 64)
         return self._variables.values(number % self._n_rows)
+
+
+def _times(made: ValueMaker) -> dict[str, str]:
+    return made.times(time.time_ns())

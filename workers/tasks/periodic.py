@@ -17,6 +17,7 @@ from campaigns.models import InjectorHost, KeptPage, Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queue import GISTS, HOUSEKEEPING, PAGES, RETENTION, SO_FAR
 from campaigns.services.agents import database_time
+from campaigns.services.bodies import forget_unused_bodies
 from campaigns.services.kept_pages import keep_missing_gists
 from campaigns.services.summaries import keep_so_far, remove_old_seconds
 
@@ -85,6 +86,7 @@ def delete_old_rows() -> None:
     KeptPage.objects.filter(kept_at__lt=db_now(-PAGES_KEPT_S)).delete()
     n_hosts, _ = InjectorHost.objects.filter(seen_at__lt=db_now(-HOSTS_KEPT_S)).delete()
     _delete_tried_targets()
+    forget_unused_bodies()
     logger.info("Housekeeping: deleted %d old probes and %d lost hosts", n_probes, n_hosts)
 
 

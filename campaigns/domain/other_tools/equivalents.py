@@ -76,6 +76,8 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
             raise _NoneExists("A single command cannot fill in variables. This needs a script.")
         if any(step.checks for step in plan.steps):
             raise _NoneExists("It does not check replies as this plan does. This needs a script.")
+        if any(step.has_more_body for step in plan.steps):
+            raise _NoneExists("A single command cannot send this body. This needs its files.")
         if plan.auth.kind != AuthKind.NONE:
             raise _NoneExists("The credentials are secret, so they are not written into a command.")
         command, words = make(plan)

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.typed_text import AMOUNTS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,8 @@ class PlanField:
         """The value in the reader's JSON; what is wrong with it goes to the reader's errors."""
         if self.is_number:
             bounds = {"low": self.low, "high": self.high, "above_low": self.positive}
-            return reader.number(name, self.default, **bounds, whole=self.kind is int)
+            how = {"whole": self.kind is int, "amount": AMOUNTS.get(self.unit)}
+            return reader.number(name, self.default, **bounds, **how)
         if self.kind is bool:
             return reader.boolean(name, self.default)
         if self.is_choice:

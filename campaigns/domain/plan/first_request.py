@@ -1,12 +1,14 @@
 """The one request of a plan that is sent to each of its endpoints before a campaign's first run."""
 
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
+from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import Step
-from campaigns.domain.plan.variables import filled_in
+from campaigns.domain.plan.step import BODIES, Step
+from campaigns.domain.plan.variables import filled_in, needed_values
 
 # Somebody waits for it, so it has no longer than this, whatever the plan allows.
 LONGEST_S, SHORTEST_S = 30.0, 5.0
@@ -15,17 +17,18 @@ AT_ONCE, ALL_WITHIN_S = 8, 64.0
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-def first_request(plan: Plan, together: int = 1) -> dict[str, Any]:
+def first_request(plan: Plan, together: int = 1, *, epoch_ns: int = 0) -> dict[str, Any]:
     """What to send, how long to wait and which status is right, as a probe stores it. `together`:
-    how many requests somebody waits for at the same time.
+    how many requests somebody waits for at the same time. `epoch_ns`: when it is sent.
 
     It is the plan's first step, whatever its method, with the values of the first table row; what
-    later replies would provide is empty. Of a WebSocket plan it is the opening handshake.
+    later replies would provide is empty. It has the step's checks and extractions, of which only
+    those must give a value that a step needs. Of a WebSocket plan it is the opening handshake.
     """
     most_s = longest_s(together)
     limits = ("connect_s", "tls_s", "total_s")
     return {
-        **_what(plan),
+        **_what(plan, epoch_ns),
         "timeouts": {name: min(getattr(plan.timeouts, name), most_s) for name in limits},
         "expected_status": list(plan.expected_status),
     }
@@ -45,9 +48,9 @@ def changes_something(plan: Plan) -> str:
     return f"{plan.steps[0].method} {plan.steps[0].path}"
 
 
-def _what(plan: Plan) -> dict[str, Any]:
+def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
     if plan.exchange is not None:
-        opening = _with_values(plan, plan.exchange.opening)
+        opening = _with_values(plan, plan.exchange.opening, epoch_ns)
         return {
             "method": "GET",
             "path": opening.path,
@@ -55,14 +58,21 @@ def _what(plan: Plan) -> dict[str, Any]:
             "subprotocols": list(plan.exchange.subprotocols),
             "message": None,
         }
-    step = _with_values(plan, plan.steps[0]).to_json()
-    sent = {name: step[name] for name in ("label", "method", "path", "headers", "body")}
+    needed = needed_values(plan.variables, plan.steps)
+    first = plan.steps[0]
+    extracts = tuple(replace(each, may_miss=each.name not in needed) for each in first.extract)
+    step = _with_values(plan, replace(first, extract=extracts), epoch_ns).to_json()
+    names = ("label", "method", "path", "headers", *BODIES, "checks")
+    names += ("extract",) if extracts else ()
+    sent = {name: step[name] for name in names if name in step}
     is_usual = plan.http_version == HttpVersion.HTTP_1_1
     return sent if is_usual else {**sent, "http_version": str(plan.http_version)}
 
 
-def _with_values(plan: Plan, step: Step) -> Step:
+def _with_values(plan: Plan, step: Step, epoch_ns: int) -> Step:
     if not plan.variable_names:
         return step
-    has_rows = bool(plan.variables.table[0])
-    return filled_in(step, plan.variables.values(0) if has_rows else {})
+    variables = plan.variables
+    row = variables.values(0) if variables.table[0] else {}
+    made = ValueMaker(variables.generators, 0, b"%d" % epoch_ns)
+    return filled_in(step, row | made.values(0) | made.times(epoch_ns))

@@ -17,6 +17,7 @@ from campaigns.domain.plan.load import (
 )
 from campaigns.domain.plan.shards import MAX_INJECTORS, MAX_WEIGHT, is_weight
 from campaigns.domain.plan.stages import MAX_STAGES, Stage, count_staged
+from campaigns.domain.typed_text import per_second_in, seconds_in
 
 # The fields of a load that each model uses.
 USES = {
@@ -178,12 +179,11 @@ def _read_stage(number: int, item: Any) -> Stage:
             }
         )
     reader = JsonReader(item)
-    start = reader.number("from_per_s", 0.0, low=0, high=MAX_RATE_PER_S)
-    stage = Stage(
-        reader.number("duration_s", 0.0, low=0, high=MAX_DURATION_S, above_low=True),
-        start,
-        reader.number("to_per_s", start, low=0, high=MAX_RATE_PER_S),
-    )
+    rates = {"low": 0, "high": MAX_RATE_PER_S, "amount": per_second_in}
+    times = {"low": 0, "high": MAX_DURATION_S, "amount": seconds_in}
+    start = reader.number("from_per_s", 0.0, **rates)
+    duration_s = reader.number("duration_s", 0.0, above_low=True, **times)
+    stage = Stage(duration_s, start, reader.number("to_per_s", start, **rates))
     for name in ("duration_s", "from_per_s"):
         if item.get(name) is None:
             reader.fail(name, "Write a number.")

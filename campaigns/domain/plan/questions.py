@@ -35,14 +35,20 @@ class Question:
     def has_form(self) -> bool:
         return self.is_search or self.is_ladder
 
-    def spec(self, step: Mapping[str, Any], auth: Mapping[str, str]) -> dict[str, Any]:
-        """The plan that sends this request. Raises InvalidPlan."""
+    def spec(
+        self, step: Mapping[str, Any], auth: Mapping[str, str], http_version: str = ""
+    ) -> dict[str, Any]:
+        """The plan that sends this request. `http_version`: "" for the usual one, which is
+        compared over both schemes, too. Raises InvalidPlan."""
         plan = {
             "steps": [dict(step)],
             "load": dict(self.load),
             "connection_mode": str(self.modes[0]),
             "warm_up_s": self.warm_up_s,
             "auth": dict(auth),
+            **(
+                {"http_version": http_version} if http_version and not self.compares_schemes else {}
+            ),
         }
         return Plan.from_json(plan).to_json()
 

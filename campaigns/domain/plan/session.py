@@ -339,7 +339,7 @@ def _pipeline_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> st
             f"The load model {load.model} has one request per connection at a time; choose closed, "
             "or let sessions arrive, or connections with several requests."
         )
-    if any(step.method not in PIPELINED_METHODS or step.body for step in steps):
+    if any(step.method not in PIPELINED_METHODS or step.has_body for step in steps):
         return f"Only {', '.join(sorted(PIPELINED_METHODS))} without a body can be pipelined."
     if session.cookies or any(step.extract for step in steps):
         return (

@@ -9,10 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from campaigns.domain.typed_text import per_second_in, seconds_in
+
 MAX_STAGES = 100
 NS = 1_000_000_000
-_NUMBER = r"(\d+(?:\.\d*)?|\.\d+)"
-_LINE = re.compile(rf"\s*{_NUMBER}\s*s?\s*:\s*{_NUMBER}\s*(?:-\s*{_NUMBER}\s*)?(?:/s)?\s*")
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)"
+_LINE = re.compile(
+    rf"\s*({_NUMBER}\s*(?:ms|s|m|min|h)?)\s*:"
+    rf"\s*({_NUMBER})\s*(?:-\s*({_NUMBER})\s*)?(/(?:s|m|min|h))?\s*"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +83,11 @@ def stages_of_text(text: str) -> list[dict[str, float] | str]:
     stages: list[dict[str, float] | str] = []
     for line in filter(None, map(str.strip, re.split(r"[,;\n]", text))):
         if match := _LINE.fullmatch(line):
-            duration, start, end = match.groups()
-            rates = {"from_per_s": float(start), "to_per_s": float(end or start)}
-            stages.append({"duration_s": float(duration), **rates})
+            duration, start, end, per = match.groups()
+            ends = (start, end or start)
+            from_per_s, to_per_s = (per_second_in(f"{each}{per or ''}") for each in ends)
+            rates = {"from_per_s": from_per_s, "to_per_s": to_per_s}
+            stages.append({"duration_s": seconds_in(duration), **rates})
         else:
             stages.append(line)
     return stages

@@ -30,7 +30,8 @@ MAX_FACTS = 100
 MAX_LABEL = 60
 MAX_VALUE = 500
 _TWICE = (
-    "This endpoint is already listed above. Over TLS, one with another TLS profile can be added."
+    "This endpoint is already listed above. One that is pinned to another address can be added; "
+    "over TLS also one with another TLS profile."
 )
 _NAME = re.compile(
     r"(?=.{1,253}\Z)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*"
@@ -47,7 +48,8 @@ def counted_in(schemes: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """An endpoint as stored in a run. The key is a secret and not in its JSON."""
+    """An endpoint as stored in a run. The key is a secret and not in its JSON. `address`: what its
+    name is pinned to, in place of what a name server says; "" without."""
 
     scheme: str
     host: str
@@ -55,11 +57,22 @@ class Origin:
     verify_tls: bool = True
     tls: TlsOptions = _USUAL_TLS
     client_key_pem: str = field(default="", repr=False)
+    address: str = ""
 
     @property
-    def key(self) -> tuple[str, str, int, str]:
-        """What tells the endpoints of a target apart: origin and TLS profile."""
-        return (self.scheme, self.host, self.port, self.tls.profile)
+    def key(self) -> tuple[str, str, int, str, str]:
+        """What tells the endpoints of a target apart: origin, TLS profile and pinned address."""
+        return (self.scheme, self.host, self.port, self.tls.profile, self.address)
+
+    @property
+    def dialled(self) -> str:
+        """The name or the address that connections go to."""
+        return self.address or self.host
+
+    @property
+    def place(self) -> str:
+        """https://shop.example:443 at 10.0.0.5"""
+        return f"{self} at {self.address}" if self.address else str(self)
 
     @property
     def is_tls(self) -> bool:
@@ -86,6 +99,7 @@ class Origin:
             port=data["port"],
             verify_tls=data["verify_tls"],
             tls=TlsOptions(**data.get("tls", {})),
+            address=data.get("address", ""),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -97,6 +111,7 @@ class Origin:
             "port": self.port,
             "verify_tls": self.verify_tls,
             **({"tls": tls} if tls else {}),
+            **({"address": self.address} if self.address else {}),
         }
 
     def to_order(self) -> dict[str, Any]:
@@ -154,6 +169,13 @@ def host_fault(host: str) -> str | None:
     return never_words(parse_address(host))
 
 
+def address_fault(address: str) -> str | None:
+    """What is wrong with the address that a name is pinned to, or None."""
+    if not address or is_address(address):
+        return never_words(parse_address(address)) if address else None
+    return "Write an address, such as 10.0.0.5 or fc00::5; or nothing."
+
+
 def _is_name(host: str) -> bool:
     """Resolvers read 0x7f000001 and 127.1 as 127.0.0.1, not as names."""
     looks_like_an_address = all(map(_NUMBER.fullmatch, host.split(".")))
@@ -194,10 +216,14 @@ def _origin(
     if fault:
         errors[f"{path}.host"] = fault
     port, verify = _port(row, path, errors), bool(row.get("verify_tls", True))
+    address = str(row.get("address") or "").strip().strip("[]").lower()
+    if fault := address_fault(address):
+        errors[f"{path}.address"] = fault
     if scheme not in TLS_SCHEMES:
-        return Origin(scheme, host, port, verify)
+        return Origin(scheme, host, port, verify, address=address)
     tls = read_tls_options(JsonReader(row.get("tls") or {}, f"{path}.tls", errors), profiles)
-    return Origin(scheme, host, port, verify, tls, str(row.get("client_key_pem") or "").strip())
+    key = str(row.get("client_key_pem") or "").strip()
+    return Origin(scheme, host, port, verify, tls, key, address)
 
 
 def _port(row: dict[str, Any], path: str, errors: dict[str, str]) -> int:

@@ -1,4 +1,5 @@
-"""Values that differ from request to request: from a table, or taken out of an earlier reply.
+"""Values that differ from request to request: from a table, made for it (`generators`), or taken
+out of an earlier reply.
 
 `${name}` in a path, a header's value or a body is replaced by one. In a plan without variables it
 is plain text.
@@ -15,7 +16,15 @@ from typing import Any
 from urllib.parse import quote
 
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.fields import choice, read_scalars, text
+from campaigns.domain.plan.fields import choice, listed, read_scalars, text
+from campaigns.domain.plan.generators import (
+    EXAMPLES,
+    MAX_GENERATORS,
+    Generator,
+    parse_lines,
+    read_generators,
+    write_lines,
+)
 from campaigns.domain.plan.reply_rules import VARIABLE_NAME
 from campaigns.domain.plan.step import Step
 
@@ -48,6 +57,14 @@ class Variables:
         help="Which row comes next: the one below, or one drawn by the recorded seed.",
         option="--csv-order",
         option_help="which row of --csv comes next: the one below, or one drawn by --seed")
+    generators: tuple[Generator, ...] = listed("Made for each request",
+        f"list of up to {MAX_GENERATORS} objects, []", later=True,
+        help=f"One per line: {EXAMPLES}. ${{name}} is then a new value where a row would be the "
+        "next one; a time is that of the request. A counter starts anew in each run, and no two "
+        "injector processes use the same number.",
+        detail='`{"name", "kind"}` with `low` of a counter (1), `low` and `high` of an integer, '
+        '`words` of a choice, `clock` of a time: "s" or "ms" since 1970, or "iso".',
+        from_text=parse_lines, to_text=write_lines)
     # fmt: on
 
     @cached_property
@@ -66,18 +83,21 @@ NO_VARIABLES = Variables()
 
 
 def names_used(step: Step) -> set[str]:
-    texts = (step.path, step.body, *(value for _, value in step.headers))
+    texts = [step.path, step.body, *(value for _, value in (*step.headers, *step.form))]
+    texts += [part.value for part in step.multipart]
     return {name for text in texts for name in _USE.findall(text)}
 
 
 def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
-    return {*variables.table[0], *(each.name for step in steps for each in step.extract)}
+    made = (each.name for each in variables.generators)
+    return {*variables.table[0], *made, *(each.name for step in steps for each in step.extract)}
 
 
 def needed_values(variables: Variables, steps: Sequence[Step]) -> dict[str, int]:
-    """Of each value that a reply must give, because a step uses it and no column has it: the first
-    step that gives it."""
-    used = {name for step in steps for name in names_used(step)} - {*variables.table[0]}
+    """Of each value that a reply must give, because a step uses it and nothing else has it: the
+    first step that gives it."""
+    made = {*variables.table[0], *(each.name for each in variables.generators)}
+    used = {name for step in steps for name in names_used(step)} - made
     givers: dict[str, int] = {}
     for index, step in enumerate(steps):
         for each in step.extract:
@@ -100,6 +120,10 @@ def filled_in(step: Step, values: Mapping[str, str]) -> Step:
             for name, value in step.headers
         ),
         body=filled_text(step.body, values),
+        form=tuple((name, filled_text(value, values)) for name, value in step.form),
+        multipart=tuple(
+            replace(part, value=filled_text(part.value, values)) for part in step.multipart
+        ),
     )
 
 
@@ -115,16 +139,19 @@ def _filled(text: str, values: Mapping[str, str], written: Any) -> str:
 
 
 def read_variables(reader: JsonReader, steps: tuple[Step, ...]) -> Variables:
-    variables = Variables(**read_scalars(reader, Variables))
+    generators = read_generators(reader)
+    variables = Variables(**read_scalars(reader, Variables), generators=generators)
     fault = _table_fault(variables)
     if fault:
         reader.fail("csv", fault)
         return NO_VARIABLES
+    if twice := {each.name for each in generators} & set(variables.table[0]):
+        reader.fail("generators", f"{min(twice)} is a column of the table already.")
     declared = declared_names(variables, steps)
     unknown = sorted({name for step in steps for name in names_used(step)} - declared)
     if declared and unknown:
         reader.fail(
-            "csv", f"${{{unknown[0]}}} is used, but no column and no extraction provides it."
+            "csv", f"${{{unknown[0]}}} is used, but no column, no line and no extraction gives it."
         )
     return variables
 

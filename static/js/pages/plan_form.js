@@ -8,13 +8,6 @@ import { previewWhileTyping } from "../live/preview.js";
 
 const form = $("[data-preview]");
 
-// Said where a method that sends no body has one, unless the server says so already.
-function showBodyHint() {
-  const hint = $("#body-hint");
-  const sendsNone = hint.data("methods").split(" ").includes($("#id_method").val());
-  hint.prop("hidden", $("#id_body_error").length > 0 || !(sendsNone && $("#id_body").val()));
-}
-
 // --- what was changed since the preset ---
 
 const changes = $("[data-base]");
@@ -48,13 +41,8 @@ function showChanges() {
   changes.prop("hidden", !changed.length).find("[data-changes]").empty().append(buttons);
 }
 
-function show() {
-  showBodyHint();
-  showChanges();
-}
-
-form.on("input", show);
-$(window).on("pageshow", show); // a browser that comes back has filled the fields in by now
-show();
+form.on("input", showChanges);
+$(window).on("pageshow", showChanges); // a browser that comes back has filled the fields in by now
+showChanges();
 previewWhileTyping(form);
 keepTyped(form, [stepList]);

@@ -4,7 +4,8 @@ import base64
 
 import pytest
 
-from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_typed, twin_of
+from campaigns.domain.paste.reader import read_typed
+from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
 
 BASIC = base64.b64encode(b"ann:s3:cret").decode()
 
@@ -140,27 +141,24 @@ def test_credentials_are_kept_apart(text, kind, user, secret):
         ("curl", "has no address"),
         ("curl -X", "-X needs a value"),
         ("curl --frobnicate http://a/", "--frobnicate is not understood"),
-        ("curl -q http://a/", "-q is not understood"),
-        ("curl http://a/ http://b/", "several addresses"),
+        ("curl http://a/ http://b/", "2 requests. Leave one"),
         ("curl 'http://a/", "not closed"),
-        ("curl -L http://a/", "Redirects are not followed"),
         ("curl -d @/etc/passwd http://a/", "files on your machine"),
         ("curl --data-urlencode x@/etc/passwd http://a/", "files on your machine"),
         ("curl -b cookies.txt http://a/", "reads a file"),
         ("curl -T f http://a/", "cannot be read"),
         ("curl -x http://proxy http://a/", "would send the request elsewhere"),
-        ("curl --resolve a:80:10.0.0.5 http://a/", "would send the request elsewhere"),
         ("curl --unix-socket /run/docker.sock http://a/", "would send the request elsewhere"),
+        ("curl --resolve a:80:b http://a/", "write it as in shop.example"),
+        ("curl -F photo=@me.png http://a/", "files on your machine"),
         ("curl -K conf http://a/", "is not understood"),
-        ("curl --http2 http://a/", "not HTTP/2"),
         ("curl -X CONNECT http://a/", "CONNECT is not a method"),
         ("curl -H nonsense http://a/", "is not a header"),
-        ("curl -H 'Authorization: Digest x' http://a/", "Basic and Bearer"),
         ("curl -H 'Authorization: Basic ***' http://a/", "not base64"),
         ("curl -u :x http://a/", "user name is missing"),
         ("curl http://a/\x00", "NUL"),
         ("curl file:///etc/passwd", "file cannot be measured"),
-        ("curl http://a/" + "x" * 100_000, "100,014 characters"),
+        ("curl http://a/" + "x" * 100_000, "100,009 characters"),
         ("curl --data-urlencode name@/etc/passwd http://a/", "/etc/passwd"),
     ],
 )
@@ -183,6 +181,8 @@ def test_insecure_is_read():
         "curl -X HEAD http://a/",
         "curl -X GET -H 'Content-Type: text/plain' --data-raw x http://a/",
         "curl -H 'Authorization: Bearer' http://a/",
+        "curl --form-string a=@b --http2 --resolve a:443:10.0.0.5 https://a/",
+        "curl --data-urlencode 'a=b c' https://a/",
     ],
 )
 def test_a_request_can_be_typed_again(text):
@@ -194,6 +194,8 @@ def test_a_request_can_be_typed_again(text):
             request.step,
             request.auth,
             is_insecure=request.is_insecure,
+            http_version=request.http_version,
+            pinned=request.pinned,
         )
         == request
     )

@@ -12,6 +12,33 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import MAX_HEADERS, header_fault
 from tests.domain.plan.reading import CLOSED, STEP, faults, read
 
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [("get", "GET"), ("PURGE", "PURGE"), ("PROPFIND", "PROPFIND"), ("x-flush!", "x-flush!")],
+)
+def test_a_method_is_any_token_and_may_have_a_body(given, sent):
+    (step,) = read(steps=[{"method": given, "path": "/", "body": "what"}]).steps
+    assert (step.method, step.body) == (sent, "what")
+
+
+@pytest.mark.parametrize(
+    ("step", "field"),
+    [
+        ({"method": "GET /"}, "method"),
+        ({"method": ""}, "method"),
+        ({"method": "Ä"}, "method"),
+        ({"method": "connect"}, "method"),
+        ({"method": "X" * 41}, "method"),
+        ({"headers": [["Host", "a.example"], ["host", "b.example"]]}, "headers"),
+        ({"headers": [["Host", "a example"]]}, "headers"),
+        ({"headers": [["Host", ""]]}, "headers"),
+    ],
+)
+def test_a_request_line_and_a_host_that_could_be_read_in_two_ways_are_refused(step, field):
+    assert list(faults(steps=[{"method": "GET", "path": "/", **step}])) == [f"steps.0.{field}"]
+
+
 OPEN = {"model": "open", "rate_per_s": 5, "requests": 10}
 WINDOW = {"model": "window", "low": 2, "high": 4, "requests": 9}
 UNIFORM = {"model": "open", "requests": 9, "distribution": "uniform"}
@@ -96,12 +123,11 @@ def test_its_stored_form_reads_back_as_the_same_plan(load):
         ),
         ({"load": CLOSED | {"high": 5}}, "load.high"),
         ({"load": {"model": "storm"}}, "load.model"),
-        ({"steps": [STEP | {"method": "GRAB"}]}, "steps.0.method"),
         ({"steps": [STEP | {"path": "no/slash"}]}, "steps.0.path"),
         ({"steps": [STEP | {"path": "/a b"}]}, "steps.0.path"),
         ({"steps": [STEP | {"path": "/\r\nX: y"}]}, "steps.0.path"),
-        ({"steps": [STEP | {"body": "x"}]}, "steps.0.body"),
-        ({"steps": [STEP | {"headers": [["Host", "x"]]}]}, "steps.0.headers"),
+        ({"steps": [STEP | {"body": 7}]}, "steps.0.body"),
+        ({"steps": [STEP | {"headers": [["Trailer", "x"]]}]}, "steps.0.headers"),
         ({"steps": [STEP | {"headers": [["X", "a\r\nb"]]}]}, "steps.0.headers"),
         ({"steps": []}, "steps"),
         ({"timeouts": {"connect_s": 50, "total_s": 9}}, "timeouts.connect_s"),
@@ -119,6 +145,25 @@ def test_a_duration_that_is_refused_does_not_count_as_missing_too(duration_s):
     with pytest.raises(InvalidPlan) as refused:
         read(load={"model": "closed", "connections": 1, "duration_s": duration_s})
     assert list(refused.value.errors) == ["load.duration_s"]
+
+
+def test_times_and_rates_are_read_with_units_and_kept_as_numbers():
+    load = {"model": "open", "rate_per_s": "30/min", "duration_s": "2h"}
+    plan = Plan.from_json({"steps": [STEP], "load": load, "warm_up_s": "2min"})
+    stored = plan.to_json()
+    assert (stored["load"]["rate_per_s"], stored["load"]["duration_s"]) == (0.5, 7200)
+    assert stored["warm_up_s"] == 120
+    stages = [{"duration_s": "1min", "from_per_s": "60/min"}]
+    staged = Plan.from_json({"steps": [STEP], "load": {"model": "open", "stages": stages}})
+    assert (staged.load.stages[0].duration_s, staged.load.stages[0].from_per_s) == (60, 1)
+
+
+@pytest.mark.parametrize("duration_s", ["2x", "5", "1/s", ""])
+def test_a_text_without_a_unit_that_fits_is_no_number(duration_s):
+    load = {"model": "open", "rate_per_s": 1, "duration_s": duration_s}
+    with pytest.raises(InvalidPlan) as refusal:
+        Plan.from_json({"steps": [STEP], "load": load})
+    assert any(path.startswith("load") for path in refusal.value.errors)
 
 
 @pytest.mark.parametrize("number", [float("inf"), float("-inf"), 10**400, -(10**400)])

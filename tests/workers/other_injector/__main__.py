@@ -99,6 +99,7 @@ USUAL = {
     "variables": {"csv": "", "order": "sequential"},
 }
 
+STEP = {"label", "method", "path", "headers", "body", "extract"}
 KNOWN = {
     "steps", "load", "connection_mode", "timeouts", "expected_status", "warm_up_s", "session",
     "thresholds", *USUAL,
@@ -132,7 +133,7 @@ def check(order):
         or session["pipeline_depth"] != 1
         or session["cookies"]
         or session["calls_per_session"]
-        or any(step["extract"] for step in plan["steps"])
+        or any(step["extract"] or set(step) - STEP for step in plan["steps"])
         or plan["load"]["per_injector"]
         or plan["load"]["ramp_up_s"]
         or plan["load"]["start_offset_s"]

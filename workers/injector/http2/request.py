@@ -3,7 +3,7 @@
 from typing import Any
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.step import Step, own_host
 from workers.injector.http2 import frames
 from workers.injector.http2.header_block import Field, encode
 from workers.injector.http2.reply_heads import BlockMemo
@@ -42,31 +42,32 @@ class CheckedStreamRequest(Checked, StreamRequest):
 
 def request_data(step: Step, scheme: str, authority: str) -> bytes:
     """The `data` of a request."""
-    body = step.body.encode()
-    block = encode(_fields(step, scheme, authority, len(body)))
+    body, kind = step.content
+    host = own_host(step.headers).strip(" \t") or authority
+    named = {"method": step.method, "scheme": scheme, "authority": host, "path": step.path}
+    pseudo = [(f":{name}", value) for name, value in named.items()]
+    block = encode(pseudo + _headers(step, len(body), kind))
     flags = frames.END_HEADERS | (0 if body else frames.END_STREAM)
     return frames.frame(frames.HEADERS, flags, 0, block) + body
 
 
 def request_text(step: Step, authority: str) -> bytes:
     """The same for people, as HTTP/1.1 would write it, without the body."""
-    lines = [f"{step.method} {step.path} HTTP/2", f"host: {authority}"]
-    lines += [f"{name}: {value}" for name, value in _headers(step, len(step.body.encode()))]
+    body, kind = step.content
+    lines = [f"{step.method} {step.path} HTTP/2", f"host: {own_host(step.headers) or authority}"]
+    lines += [f"{name}: {value}" for name, value in _headers(step, len(body), kind)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
-def _fields(step: Step, scheme: str, authority: str, body_bytes: int) -> list[Field]:
-    named = {"method": step.method, "scheme": scheme, "authority": authority, "path": step.path}
-    pseudo = [(f":{name}", value) for name, value in named.items()]
-    return pseudo + _headers(step, body_bytes)
-
-
-def _headers(step: Step, body_bytes: int) -> list[Field]:
+def _headers(step: Step, body_bytes: int, kind: str) -> list[Field]:
     """Those of HTTP/1.1, in lower case; a connection's own have no place here, and around a value,
-    which a variable may have filled in, no space."""
-    given = [(name.lower(), value.strip(" \t")) for name, value in step.headers]
+    which a variable may have filled in, no space. `kind`: the Content-Type that the body implies.
+    """
+    lower = ((name.lower(), value.strip(" \t")) for name, value in step.headers)
+    given = [field for field in lower if field[0] != "host"]
     names = {name for name, _ in given}
     usual = [("user-agent", "benchsite"), ("accept", "*/*"), ("accept-encoding", "identity")]
+    usual += [("content-type", kind)] if kind else []
     headers = [field for field in usual if field[0] not in names]
     headers += given
     if body_bytes or step.method in _WITH_A_LENGTH:

@@ -45,7 +45,8 @@ class VaryingUpgrade:
         return b""
 
     def bytes_with(self, key: bytes) -> bytes:
-        self.values = self._rows.take()
+        rows = self._rows
+        self.values = rows.take() | rows.times() if rows.times else rows.take()
         opening = filled_in(self._exchange.opening, self.values)
         exchange = replace(self._exchange, path=opening.path, headers=opening.headers)
         return UpgradeRequest.of(exchange, self._host_header).bytes_with(key)

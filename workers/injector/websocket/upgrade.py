@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Deflate, Exchange
+from campaigns.domain.plan.step import own_host
 from workers.injector.http1 import BadReply, Head, parse_head
 from workers.injector.websocket.deflate import OFFERS, Compression, agreed
 
@@ -43,7 +44,10 @@ class UpgradeRequest:
     @classmethod
     def of(cls, exchange: Exchange, host_header: str) -> "UpgradeRequest":
         given = {name.lower() for name, _ in exchange.headers}
-        lines = [f"GET {exchange.path} HTTP/1.1", f"Host: {host_header}"]
+        lines = [
+            f"GET {exchange.path} HTTP/1.1",
+            f"Host: {own_host(exchange.headers) or host_header}",
+        ]
         if "user-agent" not in given:
             lines.append("User-Agent: benchsite")
         lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
@@ -51,7 +55,7 @@ class UpgradeRequest:
             lines.append(f"Sec-WebSocket-Protocol: {', '.join(exchange.subprotocols)}")
         if exchange.deflate in OFFERS:
             lines.append(f"Sec-WebSocket-Extensions: {OFFERS[exchange.deflate]}")
-        lines += [f"{name}: {value}" for name, value in exchange.headers]
+        lines += [f"{name}: {value}" for name, value in exchange.headers if name.lower() != "host"]
         before = "\r\n".join([*lines, "Sec-WebSocket-Key: "]).encode("latin-1")
         return cls(before, b"\r\n\r\n")
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0004_notes_of_machines'),
+        ('campaigns', '0006_stored_body'),
     ]
 
     operations = [

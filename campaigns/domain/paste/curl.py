@@ -1,0 +1,309 @@
+"""curl's commands: its options, what is left out of them, and which cannot be followed.
+
+An option that changes what is sent and cannot be followed is answered with a sentence: to ignore it
+would measure something else than what was typed.
+"""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from urllib.parse import quote_plus
+
+from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.paste.shells import read_command
+from campaigns.domain.plan.addresses import is_address
+from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
+
+_SHORT = {
+    "X": "request", "H": "header", "d": "data", "u": "user", "A": "user-agent", "e": "referer",
+    "b": "cookie", "k": "insecure", "G": "get", "I": "head", "o": "output", "w": "write-out",
+    "s": "silent", "S": "show-error", "v": "verbose", "i": "include", "f": "fail", "g": "globoff",
+    "N": "no-buffer", "#": "progress-bar", "L": "location", "F": "form", "T": "upload-file",
+    "x": "proxy", "K": "config", "m": "max-time", "E": "cert", "0": "http1.0", "O": "remote-name",
+    "J": "remote-header-name", "D": "dump-header", "c": "cookie-jar", "4": "ipv4", "6": "ipv6",
+    "j": "junk-session-cookies", "R": "remote-time", "Z": "parallel", "U": "proxy-user",
+    "C": "continue-at", "z": "time-cond", "r": "range", "Y": "speed-limit", "y": "speed-time",
+    "V": "version", "q": "disable", ":": "next",
+}  # fmt: skip
+# They change what is sent.
+_WITH_VALUE = {
+    "request", "header", "data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json",
+    "user", "user-agent", "referer", "cookie", "url", "oauth2-bearer", "form", "form-string",
+    "resolve", "range", "url-query",
+}  # fmt: skip
+_SWITCHES = {"insecure", "get", "head"}
+_VERSIONS = {
+    "http1.0": "1.0", "http1.1": "1.1", "http2": "2", "http2-prior-knowledge": "2",
+}  # fmt: skip
+# They change what curl prints or when it gives up: left out without a word,
+_SILENT = {
+    "silent", "show-error", "verbose", "include", "fail", "fail-with-body", "globoff", "no-buffer",
+    "progress-bar", "no-progress-meter", "path-as-is", "basic", "no-keepalive", "disable",
+}  # fmt: skip
+# or with one, as people may wait for what they do.
+_TOLD = {
+    "location", "location-trusted", "remote-name", "remote-name-all", "remote-header-name", "ipv4",
+    "ipv6", "junk-session-cookies", "remote-time", "parallel", "create-dirs", "styled-output",
+    "tcp-nodelay", "http3", "post301", "post302", "post303", "ssl-no-revoke", "ssl-reqd", "tlsv1",
+    "tlsv1.0", "tlsv1.1", "tlsv1.2", "tlsv1.3", "digest", "ntlm", "negotiate", "anyauth",
+    "retry-connrefused", "retry-all-errors", "tr-encoding", "raw", "compressed-ssh", "http3-only",
+    "no-alpn", "no-sessionid", "cert-status", "version", "proxy-insecure", "trace-time",
+}  # fmt: skip
+_TOLD_WITH_VALUE = {
+    "output", "write-out", "max-time", "connect-timeout", "retry", "retry-delay", "retry-max-time",
+    "dump-header", "cookie-jar", "max-redirs", "limit-rate", "speed-limit", "speed-time", "trace",
+    "trace-ascii", "stderr", "output-dir", "keepalive-time", "max-filesize", "parallel-max",
+    "noproxy", "ciphers", "tls13-ciphers", "curves", "tls-max", "proto", "proto-default",
+    "expect100-timeout", "happy-eyeballs-timeout-ms", "dns-servers", "rate", "continue-at",
+    "hsts", "alt-svc", "netrc-file", "time-cond", "etag-save", "etag-compare",
+}  # fmt: skip
+_INSTEAD = {
+    "upload-file": "Files on your machine cannot be read. Put the file into the plan's body.",
+    "cert": "Add the client certificate to the target's endpoint.",
+    "key": "Add the client certificate's key to the target's endpoint.",
+    "cacert": "Add the authorities to the target's endpoint.",
+    "capath": "Add the authorities to the target's endpoint.",
+    "pinnedpubkey": "Accept the certificate by its fingerprint on the target's endpoint.",
+}
+_ELSEWHERE = {"proxy", "connect-to", "unix-socket", "interface", "preproxy", "socks5", "socks4"}
+_ELSEWHERE |= {"socks5-hostname", "socks4a", "abstract-unix-socket", "proxy-user", "doh-url"}
+_BEGINS = re.compile(r"curl(?:\.exe)?\s")
+_BEGINS_LINE = re.compile(r"^[ \t]*curl(?:\.exe)?\s", re.M)
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_FORM = ("Content-Type", "application/x-www-form-urlencoded")
+
+
+class _Options:
+    """Those of one request, as they are draft; data and headers in their order."""
+
+    def __init__(self) -> None:
+        self.draft = RequestDraft()
+        self.urls: list[str] = []
+        self.data: list[str] = []
+        self.query: list[str] = []
+        self.switches: set[str] = set()
+        self.pins: list[tuple[str, str, str]] = []
+
+
+def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
+    """The requests of one curl command or of several. Raises NotUnderstood."""
+    requests: list[TypedRequest] = []
+    while text:
+        command = read_command(text)
+        words = [word for word in command.words if word not in {"$", ">"}]
+        if not words or words[0] not in {"curl", "curl.exe"}:
+            break
+        requests += _requests_of(words[1:], omissions)
+        text = command.rest.lstrip(";&\r\n \t")
+        if command.rest and not _BEGINS.match(text):
+            # On a line of its own the next command of curl is one more request.
+            later = _BEGINS_LINE.search(text)
+            dropped = text[: later.start()] if later else command.rest
+            what = "pipe" if command.rest.startswith("|") else "command"
+            omissions.other(f"what follows the {what} ({shortened(dropped.strip())})")
+            text = text[later.start() :].lstrip() if later else ""
+    return requests
+
+
+def _requests_of(words: list[str], omissions: Omissions) -> Iterator[TypedRequest]:
+    options = _Options()
+    for name, value in chain(_options(words, omissions), [("next", "")]):
+        if name != "next":
+            _take(options, name, value, omissions)
+            continue
+        if not options.urls:
+            raise NotUnderstood(
+                "The curl command has no address. Add it, as in curl https://shop/."
+            )
+        for url in options.urls:
+            yield _request(options, url, omissions)
+        options = _Options()
+
+
+def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
+    draft, data = options.draft, "&".join(options.data)
+    headers = list(draft.headers)
+    query = [*options.query, *([data] if data and "get" in options.switches else [])]
+    for each in query:
+        url = url.partition("#")[0]
+        url = f"{url}{'&' if '?' in url else '?'}{each}"
+    body = "" if "get" in options.switches else data
+    if body and not draft.value_of("content-type"):
+        headers.append(_FORM)
+    usual = "HEAD" if "head" in options.switches else "POST" if options.data else ""
+    made = RequestDraft(
+        url=url,
+        method=draft.method or ("GET" if "get" in options.switches else usual),
+        headers=headers,
+        body=body,
+        multipart=draft.multipart,
+        user=draft.user,
+        bearer=draft.bearer,
+        is_insecure="insecure" in options.switches,
+        http_version=draft.http_version,
+    )
+    request = made.request(omissions)
+    for host, port, address in options.pins:
+        if host in {request.host, "*"} and port == str(request.port):
+            made.pinned = address
+    return made.request(omissions) if made.pinned else request
+
+
+def _options(words: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:
+    """(long name, value or "") of each option that counts; an address is the option url."""
+    rest = iter(words)
+    for word in rest:
+        if word.startswith("--") and len(word) > 2:
+            name, equals, given = word[2:].partition("=")
+            if name in _TOLD_WITH_VALUE:
+                omissions.option(f"--{name}")
+                if not equals:
+                    next(rest, None)
+            elif equals and name in _WITH_VALUE:
+                yield name, given
+            else:
+                yield name, _value(rest, word) if name in _WITH_VALUE else ""
+        elif word.startswith("-") and len(word) > 1 and word != "--":
+            # -sSk and -XPOST: switches together, and a value without a space.
+            for at, letter in enumerate(word[1:], 1):
+                name = _SHORT.get(letter, f"-{letter}")
+                if name in _TOLD_WITH_VALUE:
+                    omissions.option(f"-{letter}")
+                    if not word[at + 1 :]:
+                        next(rest, None)
+                    break
+                if name in _WITH_VALUE:
+                    yield name, word[at + 1 :] or _value(rest, word)
+                    break
+                yield name, ""
+        elif word != "--":
+            yield "url", word
+
+
+def _value(rest: Iterator[str], word: str) -> str:
+    value = next(rest, None)
+    if value is None:
+        raise NotUnderstood(f"The curl option {word} needs a value.")
+    return value
+
+
+def _take(options: _Options, name: str, value: str, omissions: Omissions) -> None:
+    draft = options.draft
+    match name:
+        case "url":
+            options.urls.append(value)
+        case "request":
+            draft.method = value
+        case "header":
+            draft.headers += _header(value)
+        case "user-agent":
+            draft.headers.append(("User-Agent", value))
+        case "referer":
+            draft.headers.append(("Referer", value.removesuffix(";auto")))
+        case "range":
+            draft.headers.append(("Range", f"bytes={value}"))
+        case "cookie":
+            if "=" not in value:
+                raise NotUnderstood(
+                    "-b reads a file here. Write the cookies, as in -b 'name=value'."
+                )
+            draft.headers.append(("Cookie", value))
+        case "user":
+            draft.user = value
+        case "oauth2-bearer":
+            draft.bearer = value
+        case "json":
+            options.data.append(_inline(value))
+            for each, kind in (
+                ("Content-Type", "application/json"),
+                ("Accept", "application/json"),
+            ):
+                if not draft.value_of(each.lower()):
+                    draft.headers.append((each, kind))
+        case "data" | "data-ascii" | "data-binary":
+            options.data.append(_inline(value))
+        case "data-raw":
+            options.data.append(value)
+        case "data-urlencode":
+            options.data.append(_encoded(value))
+        case "url-query":
+            options.query.append(value[1:] if value.startswith("+") else _encoded(value))
+        case "form" | "form-string":
+            draft.multipart.append(_field(value, is_text=name == "form-string"))
+        case "resolve":
+            options.pins.append(_pin(value))
+        case "compressed":
+            if not draft.value_of("accept-encoding"):
+                draft.headers.insert(0, ("Accept-Encoding", "gzip, deflate"))
+        case _ if name in _VERSIONS:
+            draft.http_version = _VERSIONS[name]
+        case _ if name in _SWITCHES:
+            options.switches.add(name)
+        case _ if name in _TOLD:
+            omissions.option(f"--{name}")
+        case _ if name not in _SILENT:
+            raise NotUnderstood(_why_not(name))
+
+
+def _why_not(name: str) -> str:
+    option = name if name.startswith("-") else f"--{name}"
+    if name in _INSTEAD:
+        return f"{option}: {_INSTEAD[name]}"
+    if name in _ELSEWHERE:
+        return f"{option} would send the request elsewhere. Enter the address to measure itself."
+    return f"The curl option {option} is not understood. Leave it out if the request allows it."
+
+
+def _header(text: str) -> list[tuple[str, str]]:
+    """ "Name: value"; "Name;" is empty, and "Name:" takes out what curl itself would send."""
+    name, colon, value = text.partition(":")
+    if not name and colon:  # :authority: shop, as browsers show it
+        name, colon, value = value.partition(":")
+        name = f":{name}"
+    if colon:
+        return [(name.strip(), value.strip())] if value.strip() else []
+    if text.endswith(";"):
+        return [(text[:-1].strip(), "")]
+    raise NotUnderstood(f"{shortened(text)} is not a header; write it as in -H 'Name: value'.")
+
+
+def _inline(value: str) -> str:
+    if value.startswith("@"):
+        raise NotUnderstood(
+            f"{shortened(value)}: files on your machine cannot be read. Paste the content with "
+            "--data-raw, or put the file into the plan's body."
+        )
+    return value
+
+
+def _encoded(value: str) -> str:
+    name, equals, content = value.partition("=")
+    if "@" in name:
+        _inline("@" + value.partition("@")[2])
+    if not equals:
+        return quote_plus(value)
+    return f"{name}={quote_plus(content)}" if name else quote_plus(content)
+
+
+def _field(text: str, *, is_text: bool) -> dict[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise NotUnderstood(f"{shortened(text)} is not a field; write it as in -F name=value.")
+    if not is_text:
+        if value.startswith(("@", "<")):
+            _inline(f"@{value[1:]}")
+        quoted = _QUOTED.match(value)
+        value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else value.partition(";type=")[0]
+    return {"name": name, "value": value}
+
+
+def _pin(text: str) -> tuple[str, str, str]:
+    """host:port:address, of which the first address counts."""
+    host, _, rest = text.lstrip("+").partition(":")
+    port, _, addresses = rest.partition(":")
+    address = addresses.split(",")[0].strip("[]")
+    if not is_address(address):
+        raise NotUnderstood(
+            f"--resolve {shortened(text)}: write it as in shop.example:443:10.0.0.5."
+        )
+    return host.lower(), port, address

@@ -1,0 +1,154 @@
+"""What the readers of all dialects collect of a request, and how it becomes one that is sent."""
+
+import base64
+import binascii
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from campaigns.domain.plan.step import RESERVED_HEADERS, read_method
+from campaigns.domain.plan.typed_request import (
+    NotUnderstood,
+    TypedRequest,
+    read_address,
+    shortened,
+    with_basic,
+    with_bearer,
+)
+
+# Of a connection, not of a request; what the injector writes anew goes without a word.
+_HOP_BY_HOP = (RESERVED_HEADERS - {"content-length"}) | {
+    *("keep-alive", "proxy-connection", "http2-settings", "proxy-authorization"),
+}
+
+
+class Omissions:
+    """What a paste says and a plan does not: told in one note."""
+
+    def __init__(self) -> None:
+        self._headers: dict[str, None] = {}
+        self._options: dict[str, None] = {}
+        self._others: dict[str, None] = {}
+
+    def header(self, name: str) -> None:
+        self._headers[name] = None
+
+    def option(self, name: str) -> None:
+        self._options[name] = None
+
+    def other(self, words: str) -> None:
+        """As in: "what follows the pipe"."""
+        self._others[words] = None
+
+    @property
+    def note(self) -> str:
+        """Left out: the headers Connection and TE, the option -o, what follows the pipe."""
+        words = [
+            *([_named("header", list(self._headers))] if self._headers else []),
+            *([_named("option", list(self._options))] if self._options else []),
+            *self._others,
+        ]
+        return f"Left out: {', '.join(words)}." if words else ""
+
+
+def _named(noun: str, names: list[str]) -> str:
+    if len(names) == 1:
+        return f"the {noun} {names[0]}"
+    return f"the {noun}s {', '.join(names[:-1])} and {names[-1]}"
+
+
+@dataclass
+class RequestDraft:
+    """`form` and `multipart` as a step has them. `pinned`: what the host is pinned to."""
+
+    url: str = ""
+    method: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    body: str = ""
+    body_file: str = ""
+    form: list[list[str]] = field(default_factory=list)
+    multipart: list[dict[str, Any]] = field(default_factory=list)
+    user: str | None = None
+    bearer: str = ""
+    is_insecure: bool = False
+    http_version: str = ""
+    pinned: str = ""
+
+    @property
+    def has_body(self) -> bool:
+        return bool(self.body or self.body_file or self.form or self.multipart)
+
+    def value_of(self, name: str) -> str:
+        """A header's value, the last one's; "" without."""
+        return next((v for n, v in reversed(self.headers) if n.lower() == name), "")
+
+    def request(self, omissions: Omissions) -> TypedRequest:
+        """Raises NotUnderstood."""
+        request = read_address(self.url)
+        try:
+            method = read_method(self.method or ("POST" if self.has_body else "GET"))
+        except ValueError as fault:
+            raise NotUnderstood(f"{shortened(self.method)} is not a method. {fault}") from None
+        request = replace(
+            request,
+            method=method,
+            headers=tuple(self._kept_headers(request, omissions)),
+            body=self.body,
+            body_file=self.body_file,
+            form=tuple((name, value) for name, value in self.form),
+            multipart=tuple(self.multipart),
+            is_insecure=self.is_insecure,
+            http_version=self.http_version,
+            pinned=self.pinned,
+        )
+        return self._signed(request)
+
+    def _kept_headers(self, request: TypedRequest, omissions: Omissions) -> list[tuple[str, str]]:
+        kept: list[tuple[str, str]] = []
+        own = {request.host, f"{request.host}:{request.port}"}
+        for name, value in self.headers:
+            lower = name.lower()
+            if lower in _HOP_BY_HOP or lower.startswith("sec-websocket-"):
+                omissions.header(name)
+            elif lower == "accept-encoding":
+                # One alone is sent: the last, as with curl.
+                kept = [*(pair for pair in kept if pair[0].lower() != lower), (name, value)]
+            elif lower == "cookie" and (before := [v for n, v in kept if n.lower() == lower]):
+                others = [pair for pair in kept if pair[0].lower() != lower]
+                kept = [*others, (name, "; ".join([*before, value]))]
+            elif not self._goes_without_saying(lower, value, own):
+                kept.append((name, value))
+        return kept
+
+    def _goes_without_saying(self, name: str, value: str, own: set[str]) -> bool:
+        """Whether a header is written anew, whatever its value was."""
+        is_anew = name.startswith(":") or name == "content-length"
+        has_boundary = name == "content-type" and bool(self.multipart)
+        is_signed = name == "authorization" and self.user is not None
+        return is_anew or has_boundary or is_signed or (name == "host" and value.lower() in own)
+
+    def _signed(self, request: TypedRequest) -> TypedRequest:
+        """With credentials taken out of the headers: Basic and Bearer are kept apart, as secrets;
+        any other scheme stays a header."""
+        if self.user is not None:
+            user, colon, password = self.user.partition(":")
+            return with_basic(request, user, password if colon else None)
+        if self.bearer:
+            return with_bearer(request, self.bearer)
+        for pair in request.headers:
+            kind, _, credentials = pair[1].partition(" ")
+            if pair[0].lower() != "authorization" or kind.lower() not in {"basic", "bearer"}:
+                continue
+            others = tuple(each for each in request.headers if each is not pair)
+            request = replace(request, headers=others)
+            if kind.lower() == "bearer":
+                return with_bearer(request, credentials.strip())
+            user, colon, password = _basic(credentials).partition(":")
+            return with_basic(request, user, password if colon else None)
+        return request
+
+
+def _basic(credentials: str) -> str:
+    try:
+        return base64.b64decode(credentials, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        raise NotUnderstood("The Basic credentials are not base64. Use -u user:password.") from None

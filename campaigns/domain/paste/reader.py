@@ -1,0 +1,91 @@
+"""What somebody typed or pasted: an address, a command of curl or HTTPie, PowerShell, fetch(…), a
+raw request, a HAR file or an OpenAPI document. How it begins says which it is."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from campaigns.domain.paste import httpie, javascript, powershell, raw_http
+from campaigns.domain.paste.curl import read_curl
+from campaigns.domain.paste.draft import Omissions
+from campaigns.domain.paste.har import read_har
+from campaigns.domain.paste.openapi import read_openapi
+from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address
+
+MAX_COMMAND, MAX_DOCUMENT = 1_000_000, 4_000_000  # characters
+MAX_REQUESTS = 2000
+_PROMPT = re.compile(r"(?:[$%#>]|PS [^>\n]*>|[A-Z]:\\[^>\n]*>)\s+")
+_YAML = re.compile(r"(?:---\s*\n|#[^\n]*\n|\s*\n)*(?:openapi|swagger)\s*:", re.I)
+_CURL = re.compile(r"curl(?:\.exe)?(?=\s|$)")
+Reader = Callable[[str, Omissions], list[TypedRequest]]
+_READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
+    (powershell.BEGINS, powershell.read_powershell),
+    (_CURL, read_curl),
+    (javascript.BEGINS, javascript.read_fetch),
+    (httpie.BEGINS, httpie.read_httpie),
+    (raw_http.BEGINS, raw_http.read_raw),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Paste:
+    """`note` says what is left out, in one sentence; "" if nothing is."""
+
+    requests: tuple[TypedRequest, ...]
+    note: str = ""
+
+
+def read_paste(text: str) -> Paste:
+    """Raises NotUnderstood with what to change."""
+    text = text.lstrip("\ufeff").strip()
+    if prompt := _PROMPT.match(text):
+        text = text[prompt.end() :]
+    omissions = Omissions()
+    if text.startswith("{") or _YAML.match(text):
+        requests = _read_document(_parsed(text), omissions)
+    else:
+        read = next((read for begins, read in _READERS if begins.match(text)), None)
+        if read is not None and len(text) > MAX_COMMAND:
+            raise _too_long(text, MAX_COMMAND)
+        requests = read(text, omissions) if read else [read_address(text)]
+    if len(requests) > MAX_REQUESTS:
+        raise NotUnderstood(f"This has {len(requests):,} requests; at most {MAX_REQUESTS:,}.")
+    return Paste(tuple(requests), omissions.note)
+
+
+def read_typed(text: str) -> TypedRequest:
+    """The only request of what was typed. Raises NotUnderstood."""
+    paste = read_paste(text)
+    if len(paste.requests) > 1:
+        raise NotUnderstood(f"This has {len(paste.requests):,} requests. Leave one.")
+    return paste.requests[0]
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    if len(text) > MAX_DOCUMENT:
+        raise _too_long(text, MAX_DOCUMENT)
+    is_json = text.startswith("{")
+    try:
+        if not is_json:
+            from campaigns.domain.paste.yaml_document import read_yaml  # loads libyaml
+        document = json.loads(text) if is_json else read_yaml(text)
+    except (ValueError, RecursionError) as error:
+        kind = "JSON" if is_json else "YAML"
+        raise NotUnderstood(f"This {kind} cannot be read: {error}.") from None
+    if not isinstance(document, dict):
+        raise NotUnderstood("This document is no OpenAPI document.")
+    return document
+
+
+def _read_document(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
+    if isinstance(document.get("log"), dict):
+        return read_har(document, omissions)
+    if "openapi" in document or "swagger" in document:
+        return read_openapi(document, omissions)
+    raise NotUnderstood("This is neither a HAR file nor an OpenAPI document.")
+
+
+def _too_long(text: str, most: int) -> NotUnderstood:
+    return NotUnderstood(f"This has {len(text):,} characters; at most {most:,}.")

@@ -1,0 +1,227 @@
+"""Bodies other than a text: a file of any bytes, form fields, and fields with files.
+
+A large file is a `Blob` known by its digest: plans, runs and probes keep only that, and the bytes
+are stored once and join an injector's order (`with_bodies`).
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+from urllib.parse import urlencode
+
+from campaigns.domain.json_reader import JsonReader
+
+MAX_FILE_BYTES = 8 * 1024 * 1024
+# Of all files of a plan together; they are in each order.
+MAX_FILES_BYTES = 32 * 1024 * 1024
+MAX_FIELDS, MAX_FIELDS_CHARACTERS, MAX_NAME = 500, 1024 * 1024, 200
+# A smaller file stays in the plan, as base64.
+INLINE_BYTES = 4096
+FORM_TYPE = "application/x-www-form-urlencoded"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_BOUNDARY = "benchsite-7d3f1c5e9a2b4f60"
+# What a quoted name in a part's head may not have (WHATWG's multipart/form-data).
+_QUOTED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """`data` is None where only the digest is known."""
+
+    sha256: str
+    size_bytes: int
+    data: bytes | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, data: bytes) -> "Blob":
+        return cls(sha256(data).hexdigest(), len(data), data)
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether it is stored apart from the plan."""
+        return self.size_bytes > INLINE_BYTES
+
+    def to_json(self) -> str | dict[str, Any]:
+        if self.is_apart or self.data is None:
+            return {"sha256": self.sha256, "size_bytes": self.size_bytes}
+        return self.to_base64()
+
+    def to_base64(self) -> str:
+        """All of it. Raises ValueError where the bytes are not at hand."""
+        return base64.b64encode(file_bytes(self)).decode()
+
+
+@dataclass(frozen=True, slots=True)
+class FormField:
+    """A field of multipart/form-data: a value, or a file with its name and type."""
+
+    name: str
+    value: str = ""
+    file: Blob | None = None
+    filename: str = ""
+    content_type: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        if self.file is None:
+            return {"name": self.name, "value": self.value}
+        return {
+            "name": self.name,
+            "file": self.file.to_json(),
+            "filename": self.filename,
+            "content_type": self.content_type,
+        }
+
+    @property
+    def head(self) -> str:
+        name = self.name.translate(_QUOTED)
+        disposition = f'Content-Disposition: form-data; name="{name}"'
+        if self.file is None:
+            return disposition
+        filename = self.filename.translate(_QUOTED)
+        kind = self.content_type or "application/octet-stream"
+        return f'{disposition}; filename="{filename}"\r\nContent-Type: {kind}'
+
+
+def form_bytes(fields: Iterable[tuple[str, str]]) -> bytes:
+    return urlencode(list(fields)).encode()
+
+
+def multipart_bytes(parts: Iterable[FormField]) -> tuple[bytes, str]:
+    """(the body, its Content-Type). Raises ValueError where a file's bytes are not at hand."""
+    contents = [(part.head.encode(), _content(part)) for part in parts]
+    number, boundary = 0, _BOUNDARY.encode()
+    while any(boundary in content for _, content in contents):
+        number += 1
+        boundary = f"{_BOUNDARY}-{number}".encode()
+    pieces = []
+    for head, content in contents:
+        pieces += [b"--", boundary, b"\r\n", head, b"\r\n\r\n", content, b"\r\n"]
+    body = b"".join([*pieces, b"--", boundary, b"--\r\n"])
+    return body, f"multipart/form-data; boundary={boundary.decode()}"
+
+
+def _content(part: FormField) -> bytes:
+    return part.value.encode() if part.file is None else file_bytes(part.file)
+
+
+def file_bytes(blob: Blob) -> bytes:
+    """Raises ValueError where the bytes are not at hand."""
+    if blob.data is None:
+        raise ValueError(
+            f"A file of {blob.size_bytes:,} bytes is not here, only its digest. Put its bytes in "
+            "again as base64."
+        )
+    return blob.data
+
+
+def with_bodies(step: Any, bodies: Mapping[str, str]) -> Any:
+    """A step's JSON with files as base64, where `bodies` has them by digest."""
+    if not bodies or not isinstance(step, Mapping):
+        return step
+    filled = dict(step)
+    if "body_file" in step:
+        filled["body_file"] = _base64_of(step["body_file"], bodies)
+    if isinstance(step.get("multipart"), list):
+        filled["multipart"] = [
+            {**part, "file": _base64_of(part["file"], bodies)} if "file" in part else part
+            for part in step["multipart"]
+        ]
+    return filled
+
+
+def _base64_of(file: Any, bodies: Mapping[str, str]) -> Any:
+    return bodies.get(file.get("sha256"), file) if isinstance(file, Mapping) else file
+
+
+def digests_in(value: Any) -> Iterator[str]:
+    """The digests of the files that a plan's JSON, or a part of it, only refers to."""
+    if isinstance(value, Mapping):
+        if set(value) == {"sha256", "size_bytes"}:
+            yield value["sha256"]
+        for each in value.values():
+            yield from digests_in(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from digests_in(each)
+
+
+def read_file(reader: JsonReader, name: str) -> Blob | None:
+    """Base64, or the digest of what is stored; None where there is none."""
+    raw = reader.data.get(name)
+    if raw is None or raw == "":
+        return None
+    if isinstance(raw, dict):
+        child = reader.child(name)
+        child.refuse_unknown("sha256", "size_bytes")
+        size = child.number("size_bytes", 0, low=0, high=MAX_FILE_BYTES, whole=True)
+        digest = child.text("sha256")
+        if not _DIGEST.fullmatch(digest):
+            child.fail("sha256", "Write 64 hexadecimal digits.")
+        return Blob(digest, size)
+    if not isinstance(raw, str):
+        reader.fail(name, "Write the bytes as base64.")
+        return None
+    if len(raw) > MAX_FILE_BYTES * 4 // 3 + 4:
+        reader.fail(name, f"A file has at most {MAX_FILE_BYTES:,} bytes.")
+        return None
+    try:
+        return Blob.of(base64.b64decode(raw, validate=True))
+    except (binascii.Error, ValueError):
+        reader.fail(name, "This is not base64.")
+        return None
+
+
+def read_form(reader: JsonReader) -> tuple[tuple[str, str], ...]:
+    raw = reader.data.get("form") or []
+    if not isinstance(raw, list | tuple) or not all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(x, str) for x in pair)
+        for pair in raw
+    ):
+        reader.fail("form", "Write form fields as pairs of name and value.")
+        return ()
+    _check_size(reader, "form", raw)
+    return tuple((name, value) for name, value in raw)
+
+
+def read_multipart(reader: JsonReader) -> tuple[FormField, ...]:
+    raw = reader.data.get("multipart") or []
+    if not isinstance(raw, list | tuple):
+        reader.fail("multipart", "Write a list of fields.")
+        return ()
+    path = f"{reader.path}.multipart"
+    parts = tuple(
+        _read_part(JsonReader(item, f"{path}.{index}", reader.errors))
+        for index, item in enumerate(raw[: MAX_FIELDS + 1])
+    )
+    _check_size(reader, "multipart", [(part.name, part.value) for part in parts])
+    return parts
+
+
+def _check_size(reader: JsonReader, name: str, pairs: Iterable[tuple[str, str]]) -> None:
+    pairs = list(pairs)
+    n_characters = sum(len(text) for pair in pairs for text in pair)
+    if len(pairs) > MAX_FIELDS or n_characters > MAX_FIELDS_CHARACTERS:
+        most = f"{MAX_FIELDS} fields of {MAX_FIELDS_CHARACTERS:,} characters together"
+        reader.fail(name, f"A form has at most {most}.")
+
+
+def _read_part(reader: JsonReader) -> FormField:
+    part = FormField(
+        name=reader.text("name", limit=MAX_NAME),
+        value=reader.text("value", limit=MAX_FIELDS_CHARACTERS),
+        file=read_file(reader, "file"),
+        filename=reader.text("filename", limit=MAX_NAME),
+        content_type=reader.text("content_type", limit=MAX_NAME),
+    )
+    reader.refuse_unknown("name", "value", "file", "filename", "content_type")
+    if part.file is None and "file" in reader.data:
+        reader.fail("file", "Write the bytes as base64.")
+    if part.file is not None and part.value:
+        reader.fail("value", "A field has a value or a file.")
+    if any(not " " <= ch <= "~" for ch in part.content_type):
+        reader.fail("content_type", "Write it as in image/png.")
+    return part

@@ -1,0 +1,439 @@
+"""What people paste, as the tools write it: what is sent of it, and what the note says is not."""
+
+import json
+
+import pytest
+
+from campaigns.domain.paste.reader import read_paste
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.typed_request import NotUnderstood
+
+# Each row: what is paste, the request ("METHOD address" and headers), its body, the note.
+CHROME_BASH = r"""curl 'https://shop.example/api/cart?x=1&y=2' \
+  -H 'accept: */*' \
+  -H 'accept-language: en-US,en;q=0.9' \
+  -b 'sid=abc; theme=dark' \
+  -H 'sec-ch-ua: "Chromium";v="130", "Not?A_Brand";v="99"' \
+  --data-raw $'{"name":"it\'s","emoji":"\u00e9"}' \
+  --compressed"""
+CHROME_CMD = r"""curl ^"https://shop.example/api/cart?x=1^&y=2^" ^
+  -H ^"accept: */*^" ^
+  -H ^"sec-ch-ua: ^\^"Chromium^\^";v=^\^"130^\^"^" ^
+  --data-raw ^"^{^\^"name^\^":^\^"50^% off^\^"^}^" ^
+  --compressed"""
+CHROME_CMD_LINES = 'curl ^"https://shop.example/^" ^\r\n  --data-raw ^"a=1^\r\n\r\nb=2^"'
+CHROME_CMD_OLD = (
+    'curl "https://shop.example/" ^\r\n  -H "accept: */*" ^\r\n'
+    '  --data-raw "{\\"off\\":\\"50"^%"\\"}" ^\r\n  --compressed'
+)
+CHROME_POWERSHELL = """$session = New-Object Microsoft.PowerShell.Commands.WebRequestSession
+$session.UserAgent = "Mozilla/5.0 (Windows NT 10.0; Win64; x64)"
+$session.Cookies.Add((New-Object System.Net.Cookie("sid", "abc", "/", "shop.example")))
+$session.Cookies.Add((New-Object System.Net.Cookie("theme", "dark", "/", "shop.example")))
+Invoke-WebRequest -UseBasicParsing -Uri "https://shop.example/api/cart?x=1&y=2" `
+-Method "POST" `
+-WebSession $session `
+-Headers @{
+"authority"="shop.example"
+  "method"="POST"
+  "path"="/api/cart?x=1&y=2"
+  "scheme"="https"
+  "accept"="*/*"
+  "accept-encoding"="gzip, deflate, br, zstd"
+  "sec-ch-ua"="`"Chromium`";v=`"130`""
+} `
+-ContentType "application/json" `
+-Body "{`"name`":`"a`nb`"}"
+"""
+POWERSHELL_UTF8 = (
+    'Invoke-WebRequest -UseBasicParsing -Uri "https://shop.example/" `\n-Method POST `\n'
+    '-Body ([System.Text.Encoding]::UTF8.GetBytes("caf$([char]233)"))'
+)
+FIREFOX_BASH = (
+    "curl 'https://shop.example/' --compressed -H 'User-Agent: Mozilla/5.0 (X11; Linux x86_64; "
+    "rv:133.0) Gecko/20100101 Firefox/133.0' -H 'Accept-Encoding: gzip, deflate, br, zstd' "
+    "-H 'Connection: keep-alive' -H 'TE: trailers' -H 'Cookie: a=1'"
+)
+FIREFOX_POST = (
+    "curl 'https://shop.example/form' -X POST -H 'Content-Type: application/x-www-form-urlencoded' "
+    "-H 'Origin: https://shop.example' --data-raw 'user=ann&words=a+b'"
+)
+FIREFOX_WINDOWS = (
+    'curl "https://shop.example/api" -X POST -H "Accept: application/json" '
+    '--data-raw "{""a"":""b c""}"'
+)
+FIREFOX_WINDOWS_NEW = (
+    'curl ^"https://shop.example/api^" ^\n  -X POST ^\n  -H ^"Accept-Encoding: gzip, deflate, br^" '
+    '^\n  -H ^"Connection: keep-alive^" ^\n  --data-raw ^"^{^\\^"a^\\^":1^}^"'
+)
+POSTMAN = """curl --location --request PUT 'https://shop.example/items/7' \\
+--header 'Content-Type: application/json' \\
+--header 'Authorization: Bearer tok' \\
+--data '{
+    "price": 7
+}'"""
+POSTMAN_FORM = """curl --location 'https://shop.example/upload' \\
+--form 'title="a b"' \\
+--form 'kind="x"'"""
+INSOMNIA = """curl --request POST \\
+  --url https://shop.example/orders \\
+  --header 'Content-Type: application/json' \\
+  --header 'User-Agent: insomnia/10.1.0' \\
+  --data '{"id": 1}'"""
+INSOMNIA_BASIC = """curl --request GET \\
+  --url 'https://shop.example/orders?page=1' \\
+  --cookie session=abc \\
+  --header 'X-Api-Key: k'"""
+FETCH_CHROME = r"""fetch("https://shop.example/api/cart?x=1&y=2", {
+  "headers": {
+    "accept": "*/*",
+    "content-type": "application/json",
+    "sec-ch-ua": "\"Chromium\";v=\"130\"",
+  },
+  "referrer": "https://shop.example/",
+  "referrerPolicy": "strict-origin-when-cross-origin",
+  "body": "{\"name\":\"caf\u00e9\"}",
+  "method": "POST",
+  "mode": "cors",
+  "credentials": "include"
+});"""
+FETCH_NODE = """fetch("https://shop.example/api", {
+  "headers": {
+    "accept": "*/*",
+    "cookie": "sid=abc",
+    "Referer": "https://shop.example/"
+  },
+  "body": null,
+  "method": "GET"
+});"""
+FETCH_FIREFOX = """await fetch("https://shop.example/api", {
+    "credentials": "include",
+    "headers": {
+        "User-Agent": "Mozilla/5.0",
+        "Accept": "*/*"
+    },
+    "method": "GET",
+    "mode": "cors"
+});"""
+FETCH_BY_HAND = """const answer = await fetch(`https://shop.example/api`, {
+  method: 'PUT', // replaces it
+  headers: new Headers({'Content-Type': 'application/json'}),
+  body: JSON.stringify({id: 7, tags: ['a', "b"], deep: {is: true, no: null}}),
+}).then((reply) => reply.json());"""
+RAW = (
+    "POST /cart?id=7 HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n"
+    "Content-Length: 5\r\nConnection: keep-alive\r\nAccept-Encoding: gzip\r\n\r\nhello"
+)
+RAW_BROWSER = (
+    "GET /api HTTP/2\nHost: shop.example\nUser-Agent: Mozilla/5.0\nAccept: */*\n"
+    "Referer: https://shop.example/\nTE: trailers\n"
+)
+JSON_TYPE = "Content-Type: application/json"
+FORM_TYPE = "Content-Type: application/x-www-form-urlencoded"
+GZIP = "Accept-Encoding: gzip, deflate"
+PIPE = "what follows the pipe"
+
+ROWS = [
+    # curl, as bash has it
+    (CHROME_BASH, "POST https://shop.example/api/cart?x=1&y=2",
+     [GZIP, "accept: */*", "accept-language: en-US,en;q=0.9", "Cookie: sid=abc; theme=dark",
+      'sec-ch-ua: "Chromium";v="130", "Not?A_Brand";v="99"', FORM_TYPE],
+     '{"name":"it\'s","emoji":"é"}', ""),
+    (FIREFOX_BASH, "GET https://shop.example/",
+     ["User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:133.0) Gecko/20100101 Firefox/133.0",
+      "Accept-Encoding: gzip, deflate, br, zstd", "Cookie: a=1"],
+     "", "Left out: the headers Connection and TE."),
+    (FIREFOX_POST, "POST https://shop.example/form", [FORM_TYPE, "Origin: https://shop.example"],
+     "user=ann&words=a+b", ""),
+    (POSTMAN, "PUT https://shop.example/items/7", [JSON_TYPE], '{\n    "price": 7\n}',
+     "Left out: the option --location."),
+    (POSTMAN_FORM, "POST https://shop.example/upload", [],
+     [{"name": "title", "value": "a b"}, {"name": "kind", "value": "x"}],
+     "Left out: the option --location."),
+    (INSOMNIA, "POST https://shop.example/orders", [JSON_TYPE, "User-Agent: insomnia/10.1.0"],
+     '{"id": 1}', ""),
+    (INSOMNIA_BASIC, "GET https://shop.example/orders?page=1",
+     ["Cookie: session=abc", "X-Api-Key: k"], "", ""),
+    ("curl -s http://127.0.0.1:8081/ | jq .", "GET http://127.0.0.1:8081/", [], "",
+     f"Left out: {PIPE} (| jq .)."),
+    ("curl -so /dev/null -w '%{http_code}\\n' http://a/ 2>&1 | grep 200", "GET http://a/", [], "",
+     "Left out: the options -o and -w, what follows the command (>&1 | grep 200)."),
+    ("curl http://a/ > out.html", "GET http://a/", [], "",
+     "Left out: what follows the command (> out.html)."),
+    ("curl http://a/?x=1&y=2", "GET http://a/?x=1&y=2", [], "", ""),
+    ("curl -fsSL --retry 3 --max-time 5 http://a/", "GET http://a/", [], "",
+     "Left out: the options --location, --retry and --max-time."),
+    ("curl --http2 https://127.0.0.1:8444/", "GET https://127.0.0.1:8444/", [], "", ""),
+    ("curl -X PURGE http://a/x", "PURGE http://a/x", [], "", ""),
+    ("curl -X GET http://a/ -d '{\"q\":1}' -H 'content-type: application/json'", "GET http://a/",
+     ["content-type: application/json"], '{"q":1}', ""),
+    ("curl -H 'Host: other.example' http://a/", "GET http://a/", ["Host: other.example"], "", ""),
+    ("curl -H 'Host: a' http://a/", "GET http://a/", [], "", ""),
+    ("curl -H 'Authorization: ApiKey k3y' http://a/", "GET http://a/",
+     ["Authorization: ApiKey k3y"], "", ""),
+    ("curl -H 'Authorization: AWS4-HMAC-SHA256 Credential=x' http://a/", "GET http://a/",
+     ["Authorization: AWS4-HMAC-SHA256 Credential=x"], "", ""),
+    ("curl -H ':authority: a' -H 'Content-Length: 3' http://a/ -d abc", "POST http://a/",
+     [FORM_TYPE], "abc", ""),
+    ("curl --json '{\"a\":1}' http://a/", "POST http://a/",
+     [JSON_TYPE, "Accept: application/json"], '{"a":1}', ""),
+    ("curl --url-query a=b\\ c http://a/x", "GET http://a/x?a=b+c", [], "", ""),
+    ("curl -r 0-99 http://a/", "GET http://a/", ["Range: bytes=0-99"], "", ""),
+    ("curl http://a/ --max-time=5 --retry 2 \\", "GET http://a/", [], "",
+     "Left out: the options --max-time and --retry."),
+    ("$ curl \\\n  http://a/ # mine\n  -X DELETE", "DELETE http://a/", [], "", ""),
+    ("curl -d $'a\\x41\\101\\n' http://a/", "POST http://a/", [FORM_TYPE], "aAA\n", ""),
+    ('curl -d "a\\"b\\$c" http://a/', "POST http://a/", [FORM_TYPE], 'a"b$c', ""),
+    # curl, as cmd and PowerShell have it
+    (CHROME_CMD, "POST https://shop.example/api/cart?x=1&y=2",
+     [GZIP, "accept: */*", 'sec-ch-ua: "Chromium";v="130"', FORM_TYPE], '{"name":"50% off"}', ""),
+    (CHROME_CMD_LINES, "POST https://shop.example/", [FORM_TYPE], "a=1\nb=2", ""),
+    (CHROME_CMD_OLD, "POST https://shop.example/", [GZIP, "accept: */*", FORM_TYPE],
+     '{"off":"50%"}', ""),
+    (FIREFOX_WINDOWS, "POST https://shop.example/api", ["Accept: application/json", FORM_TYPE],
+     '{"a":"b c"}', ""),
+    (FIREFOX_WINDOWS_NEW, "POST https://shop.example/api",
+     ["Accept-Encoding: gzip, deflate, br", FORM_TYPE], '{"a":1}',
+     "Left out: the header Connection."),
+    ("PS C:\\> curl.exe `\n  -X POST `\n  -H 'a: it''s' `\n  -d \"x`\"y\" http://a/ | more",
+     "POST http://a/", ["a: it's", FORM_TYPE], 'x"y', f"Left out: {PIPE} (| more)."),
+    ("C:\\> curl -H \"a: b\" \"http://a/?x=1^&y=2\" | findstr x", "GET http://a/?x=1&y=2",
+     ["a: b"], "", f"Left out: {PIPE} (| findstr x)."),
+    # PowerShell's own
+    (CHROME_POWERSHELL, "POST https://shop.example/api/cart?x=1&y=2",
+     ["User-Agent: Mozilla/5.0 (Windows NT 10.0; Win64; x64)", "Cookie: sid=abc; theme=dark",
+      "accept: */*", "accept-encoding: gzip, deflate, br, zstd",
+      'sec-ch-ua: "Chromium";v="130"', JSON_TYPE],
+     '{"name":"a\nb"}', ""),
+    (POWERSHELL_UTF8, "POST https://shop.example/", [], "café", ""),
+    ("irm http://a/x -Method Delete -TimeoutSec 5 | ConvertTo-Json", "DELETE http://a/x", [], "",
+     "Left out: the option -TimeoutSec, what follows the command (| ConvertTo-Json)."),
+    ("Invoke-RestMethod -Uri http://a/ -Method Post -Body @{a='1'; b='c d'}", "POST http://a/",
+     [], [["a", "1"], ["b", "c d"]], ""),
+    # HTTPie
+    ("http shop.example/items", "GET http://shop.example/items", [], "", ""),
+    ("https PUT shop.example/items/7 price:=7 name='a b' X-Key:k",
+     "PUT https://shop.example/items/7",
+     [JSON_TYPE, "Accept: application/json, */*;q=0.5", "X-Key: k"],
+     '{"price": 7, "name": "a b"}', ""),
+    ("http -f POST :8080/login user=ann 'pass=a=b'", "POST http://localhost:8080/login", [],
+     [["user", "ann"], ["pass", "a=b"]], ""),
+    ("http --multipart shop.example a=1", "POST http://shop.example/", [],
+     [{"name": "a", "value": "1"}], ""),
+    ("http -v --follow shop.example q==a\\ b page==2 --timeout 5",
+     "GET http://shop.example/?q=a+b&page=2", [], "",
+     "Left out: the options --follow and --timeout."),
+    ("http --verify=no DELETE https://shop.example/x | jq", "DELETE https://shop.example/x", [], "",
+     "Left out: what follows the command (| jq)."),
+    ("http POST a/x --raw '{\"a\": 1}'", "POST http://a/x", [JSON_TYPE], '{"a": 1}', ""),
+    # a browser's console
+    (FETCH_CHROME, "POST https://shop.example/api/cart?x=1&y=2",
+     ["accept: */*", "content-type: application/json", 'sec-ch-ua: "Chromium";v="130"',
+      "Referer: https://shop.example/"], '{"name":"café"}', ""),
+    (FETCH_NODE, "GET https://shop.example/api",
+     ["accept: */*", "cookie: sid=abc", "Referer: https://shop.example/"], "", ""),
+    (FETCH_FIREFOX, "GET https://shop.example/api", ["User-Agent: Mozilla/5.0", "Accept: */*"],
+     "", ""),
+    (FETCH_BY_HAND, "PUT https://shop.example/api", [JSON_TYPE],
+     '{"id":7,"tags":["a","b"],"deep":{"is":true,"no":null}}',
+     "Left out: what follows the call (.then((reply) => reply.json());)."),
+    ('curl "https://a/" --data-raw "^{^\\^"a^\\^":1^}" ^\n  --compressed', "POST https://a/",
+     [GZIP, FORM_TYPE], '{"a":1}', ""),
+    ("fetch('/x'.length ? 'https://a/' : '')", None, None, None, "cannot be read at"),
+    ("fetch('https://a/', {method: 'POST', body: new URLSearchParams({a: 'b c'})})",
+     "POST https://a/", ["Content-Type: text/plain;charset=UTF-8"], "a=b+c", ""),
+    # on the wire
+    (RAW, "POST http://shop.example/cart?id=7",
+     ["Content-Type: text/plain", "Accept-Encoding: gzip"], "hello",
+     "Left out: the header Connection."),
+    (RAW_BROWSER, "GET https://shop.example/api",
+     ["User-Agent: Mozilla/5.0", "Accept: */*", "Referer: https://shop.example/"], "",
+     "Left out: the header TE."),
+    ("GET http://shop.example:81/a HTTP/1.0\n\n", "GET http://shop.example:81/a", [], "", ""),
+    ("PROPFIND /dav/ HTTP/1.1\nHost: shop.example:8443\nDepth: 1\n\n<propfind/>\n",
+     "PROPFIND https://shop.example:8443/dav/", ["Depth: 1"], "<propfind/>", ""),
+    # what cannot be followed
+    ("GET / HTTP/1.1\nAccept: */*\n\n", None, None, None, "names no host"),
+    ("curl -T photo.png http://a/", None, None, None, "Files on your machine"),
+    ("http a/ photo@me.png", None, None, None, "files on your machine"),
+    ("http a/ 'a[b]=c'", None, None, None, "nested fields"),
+    ("fetch('https://a/', {body: form})", None, None, None, "cannot be read at"),
+    ("Invoke-WebRequest -Uri http://a/ -InFile x", None, None, None, "cannot be followed"),
+    ("{\"a\": 1}", None, None, None, "neither a HAR file nor an OpenAPI document"),
+    ("{nonsense", None, None, None, "JSON cannot be read"),
+    ("openapi: 3.1.0", None, None, None, "names no server"),
+    ("openapi: 3.0.3\na: &a [b]\nc: *a\n", None, None, None, "it has an alias"),
+    ("openapi: 3.0.3\n  x: [", None, None, None, "YAML cannot be read"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "headers", "body", "note"), ROWS, ids=lambda value: str(value)[:40]
+)
+def test_it_is_sent_as_it_was_copied_and_the_note_says_what_is_not(text, line, headers, body, note):
+    if line is None:
+        with pytest.raises(NotUnderstood, match=note):
+            read_paste(text)
+        return
+    paste = read_paste(text)
+    (request,) = paste.requests
+    assert f"{request.method} {request.address}" == line
+    assert [f"{name}: {value}" for name, value in request.headers] == headers
+    step = request.step
+    assert next(filter(None, (step.get("form"), step.get("multipart"), step["body"])), "") == body
+    assert paste.note == note
+    assert Plan.from_json({"steps": [step], "load": {"model": "sequential", "requests": 1}})
+
+
+def test_a_version_an_address_and_credentials_are_kept_apart():
+    text = "curl -k --http2 --resolve shop.example:443:10.0.0.5 -u ann:s3 https://shop.example/"
+    (request,) = read_paste(text).requests
+    assert (request.http_version, request.pinned, request.is_insecure) == ("2", "10.0.0.5", True)
+    assert (request.auth, request.secret) == ({"kind": "basic", "user": "ann"}, "s3")
+    (bearer,) = read_paste("https -A bearer -a tok shop.example/").requests
+    assert (bearer.auth["kind"], bearer.secret) == ("bearer", "tok")
+
+
+def test_several_commands_are_several_requests():
+    bash = "curl 'http://a/1' ;\ncurl 'http://a/2' \\\n  -X POST ;\ncurl 'http://a/3'"
+    cmd = 'curl "http://a/1" &\r\ncurl ^"http://a/2^" ^\r\n -X POST &\r\ncurl "http://a/3"'
+    chained = "curl http://a/1 --next -X POST http://a/2 --next http://a/3"
+    fetches = "fetch('http://a/1');\nfetch('http://a/2', {method: 'POST'});fetch('http://a/3')"
+    for text in (bash, cmd, chained, fetches):
+        paste = read_paste(text)
+        lines = [f"{each.method} {each.path}" for each in paste.requests]
+        assert (lines, paste.note) == (["GET /1", "POST /2", "GET /3"], "")
+
+
+HAR = {
+    "log": {
+        "entries": [
+            {
+                "request": {
+                    "method": "GET",
+                    "url": "https://shop.example/",
+                    "httpVersion": "h2",
+                    "headers": [
+                        {"name": ":authority", "value": "shop.example"},
+                        {"name": "accept", "value": "text/html"},
+                        {"name": "accept-encoding", "value": "gzip, br"},
+                    ],
+                }
+            },
+            {"request": {"method": "GET", "url": "data:image/png;base64,AA==", "headers": []}},
+            {
+                "request": {
+                    "method": "POST",
+                    "url": "https://shop.example/login",
+                    "httpVersion": "HTTP/1.1",
+                    "headers": [
+                        {"name": "Host", "value": "shop.example"},
+                        {"name": "Connection", "value": "keep-alive"},
+                    ],
+                    "postData": {
+                        "mimeType": "application/x-www-form-urlencoded",
+                        "params": [{"name": "user", "value": "ann"}],
+                    },
+                }
+            },
+            {"request": {"method": "GET", "url": "https://ads.example/x", "headers": []}},
+        ]
+    }
+}
+
+
+def test_the_entries_of_a_har_file_are_requests():
+    paste = read_paste(json.dumps(HAR))
+    first, login, ads = paste.requests
+    assert first.headers == (("accept", "text/html"), ("accept-encoding", "gzip, br"))
+    assert first.http_version == "2"
+    assert (login.method, login.form) == ("POST", (("user", "ann"),))
+    assert ads.host == "ads.example"
+    note = "Left out: the header Connection, 1 entries that are not of http or https."
+    assert paste.note == note
+
+
+ITEM = {"$ref": "#/components/schemas/Item"}
+OPENAPI = {
+    "openapi": "3.1.0",
+    "servers": [
+        {"url": "https://{region}.shop.example/v1/", "variables": {"region": {"default": "eu"}}}
+    ],
+    "paths": {
+        "/items/{id}": {
+            "parameters": [{"name": "id", "in": "path", "schema": {"type": "integer"}}],
+            "get": {
+                "parameters": [
+                    {"name": "lang", "in": "query", "required": True, "schema": {"enum": ["en"]}},
+                    {"name": "page", "in": "query", "schema": {"type": "integer"}},
+                    {"name": "X-Key", "in": "header", "required": True, "example": "k"},
+                ]
+            },
+            "delete": {},
+        },
+        "/items": {
+            "post": {"requestBody": {"content": {"application/json": {"schema": ITEM}}}},
+        },
+    },
+    "components": {
+        "schemas": {
+            "Item": {
+                "allOf": [
+                    {"type": "object", "properties": {"name": {"example": "pen"}}},
+                    {
+                        "properties": {
+                            "id": {"type": "integer", "readOnly": True},
+                            "made": {"type": "string", "format": "date"},
+                            "tags": {"type": "array", "items": {"type": ["null", "string"]}},
+                            "parent": ITEM,
+                        }
+                    },
+                ]
+            }
+        }
+    },
+}
+
+
+def test_the_operations_of_an_openapi_document_are_requests_with_examples():
+    read, delete, create = read_paste(json.dumps(OPENAPI)).requests
+    assert read.address == "https://eu.shop.example/v1/items/1?lang=en"
+    assert read.headers == (("X-Key", "k"),)
+    assert (delete.method, delete.path) == ("DELETE", "/v1/items/1")
+    item = json.loads(create.body)
+    assert (item["name"], item["made"], item["tags"]) == ("pen", "2026-01-31", ["string"])
+    assert "id" not in item
+    assert item["parent"]["name"] == "pen"
+
+
+def test_a_swagger_document_names_its_host_in_its_own_way():
+    document = {
+        "swagger": "2.0",
+        "host": "shop.example:8080",
+        "schemes": ["http"],
+        "basePath": "/v2",
+        "paths": {
+            "/login": {
+                "post": {
+                    "parameters": [
+                        {"name": "user", "in": "formData", "required": True, "type": "string"},
+                    ]
+                }
+            }
+        },
+    }
+    (login,) = read_paste(json.dumps(document)).requests
+    assert login.address == "http://shop.example:8080/v2/login"
+    assert login.form == (("user", "string"),)
+
+
+@pytest.mark.parametrize("text", ["curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000])
+def test_hostile_text_is_refused_soon(text):
+    with pytest.raises(NotUnderstood):
+        read_paste(text)
+
+
+def test_a_pipe_ends_its_own_line_only():
+    paste = read_paste("curl shop.example/a -d x=1 | jq .\ncurl shop.example/b\necho done")
+    assert [(each.method, each.path) for each in paste.requests] == [("POST", "/a"), ("GET", "/b")]
+    assert paste.note == f"Left out: {PIPE} (| jq .), what follows the command (echo done)."

@@ -1,0 +1,62 @@
+"""Values made for each request: read from lines, refused with a sentence, written as they are."""
+
+import pytest
+
+from campaigns.domain.plan.first_request import first_request
+from campaigns.domain.plan.frozen_run import ordered_plan
+from campaigns.domain.plan.generators import ValueMaker, parse_lines, write_lines
+from campaigns.domain.plan.plan import Plan
+from tests.domain.plan.reading import faults, read
+
+LINES = "id = uuid\nn = counter 5\nsize = integer -2 to 9\nkind = choice a, b c\nat = time iso"
+STEP = {"path": "/${id}/${n}/${size}/${kind}/${at}"}
+
+
+def test_lines_and_json_say_the_same():
+    plan = read(steps=[STEP], variables={"generators": parse_lines(LINES)})
+    assert write_lines(plan.to_json()["variables"]["generators"]) == LINES
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "id",
+        "id = guid",
+        "1d = uuid",
+        "id = uuid 4",
+        "n = counter first",
+        "n = integer 9 to 1",
+        "n = integer 9",
+        "n = choice",
+        "at = time min",
+        "user = uuid",
+        "id = uuid\nid = uuid",
+    ],
+)
+def test_what_cannot_be_made_is_refused(line):
+    made = [each | ({"words": []} if line == "n = choice" else {}) for each in parse_lines(line)]
+    variables = {"csv": "user\nann\n", "generators": made}
+    assert all(path.startswith("variables.generators") for path in faults(variables=variables))
+
+
+@pytest.mark.parametrize(
+    ("clock", "text"),
+    [("s", "1795939530"), ("ms", "1795939530123"), ("iso", "2026-11-29T08:05:30.123Z")],
+)
+def test_a_time_is_written_as_the_plan_says(clock, text):
+    generators = read(
+        variables={"generators": parse_lines(f"at = time {clock}")}
+    ).variables.generators
+    assert ValueMaker(generators, 0, b"").times(1_795_939_530_123_456_789) == {"at": text}
+
+
+def test_the_first_request_has_values_too():
+    plan = read(steps=[STEP], variables={"generators": parse_lines(LINES)})
+    path = first_request(plan, epoch_ns=1_795_939_530_000_000_000)["path"]
+    assert path.endswith("2026-11-29T08:05:30.000Z")
+    assert path.split("/")[2] == "5"
+
+
+def test_older_injectors_get_no_field_that_a_plan_does_not_use():
+    assert "generators" not in ordered_plan(read().to_json())["variables"]
