@@ -264,6 +264,12 @@ class ExchangeSerializer(_serializer_of(Exchange)):
         help_text="[name, value] pairs, in addition to those of the handshake.",
     )
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
+    texts = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text=_help(Exchange, "texts")
+    )
+    scenario = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text=_help(Exchange, "scenario")
+    )
 
 
 class SpecSerializer(_serializer_of(Plan)):

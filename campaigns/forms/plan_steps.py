@@ -406,6 +406,9 @@ def _initial_method(method: str) -> dict[str, str]:
 EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})
 HTTP, WEBSOCKET = "http", "websocket"
 PROTOCOLS = [(HTTP, "HTTP requests"), (WEBSOCKET, "WebSocket")]
+_OWN_TEXT = '{"id": "${id}", "type": "ping"}'
+_SCENARIO = """send: {"type": "connection_init"}
+expect: json: $.type = connection_ack"""
 KINDS = [("text", "Text"), ("binary", "Binary")]
 # What only HTTP plans have.
 _OF_HTTP = {"order"} | {name for name, row in fields_of(Plan).items() if row.http_only}
@@ -424,6 +427,9 @@ class ExchangeFields(EXCHANGE.form()):
     ws_path = EXCHANGE.field("path", text_widget("input-wide"))
     ws_headers = EXCHANGE.field("headers", area(3, placeholder="Origin: https://shop.example"))
     ws_subprotocols = EXCHANGE.field("subprotocols", text_widget("input-medium"))
+    ws_texts = EXCHANGE.field("texts", area(3, placeholder=_OWN_TEXT))
+    ws_reply = EXCHANGE.field("reply", text_widget("input-wide"))
+    ws_scenario = EXCHANGE.field("scenario", area(4, placeholder=_SCENARIO))
 
     @property
     def exchange_rows(self) -> list[forms.BoundField]:
@@ -443,6 +449,8 @@ class ExchangeFields(EXCHANGE.form()):
             "path": data["ws_path"] or "/",
             "headers": read_headers(data["ws_headers"]),
             "subprotocols": data["ws_subprotocols"].replace(",", " ").split(),
+            "texts": [line for line in data["ws_texts"].splitlines() if line.strip()],
+            "scenario": [line for line in data["ws_scenario"].splitlines() if line.strip()],
             "binary": data["ws_kind"] == "binary",
         }
 
@@ -465,6 +473,8 @@ def initial_exchange(spec: dict[str, Any]) -> dict[str, Any]:
         "protocol": WEBSOCKET,
         "ws_headers": write_headers(exchange["headers"]),
         "ws_subprotocols": " ".join(exchange["subprotocols"]),
+        "ws_texts": "\n".join(exchange.get("texts", ())),
+        "ws_scenario": "\n".join(exchange.get("scenario", ())),
         "ws_kind": "binary" if exchange["binary"] else "text",
     }
 

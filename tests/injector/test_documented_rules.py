@@ -99,4 +99,4 @@ def test_a_message_is_what_the_document_says():
         {"exchange": {"size_bytes": 40}, "load": {"model": "sequential", "requests": 1}}
     )
     context = ExchangeContext(plan, None, ExchangeRecorder(is_scheduled=False))
-    assert context.payload(11) == (b"0000000b" + b"benchsite message " * 2)[:40]
+    assert context.payload(11, {}) == (b"0000000b" + b"benchsite message " * 2)[:40]

@@ -48,7 +48,8 @@ WHERE = {
     **dict.fromkeys(
         (
             "ws_path", "ws_headers", "ws_subprotocols", "ws_messages", "ws_size_bytes",
-            "ws_rate_per_s", "ws_close_code", "ws_close_timeout_s",
+            "ws_rate_per_s", "ws_close_code", "ws_close_timeout_s", "ws_texts", "ws_reply",
+            "ws_scenario",
         ),
         SOCKET,
     ),
@@ -81,6 +82,9 @@ WRONG = [
     ("ws_path", "no slash"),
     ("ws_headers", "Sec-WebSocket-Key: x"),
     ("ws_subprotocols", "not, a token/"),
+    ("ws_texts", "\n".join(["again"] * 1001)),
+    ("ws_reply", "status: 200"),
+    ("ws_scenario", "say hello"),
 ]
 # Numbers that count in the same place, which one page answers together.
 _PLACES = {str(place): place for place in ({}, *(WHERE.get(name, {}) for name in NUMBERS))}

@@ -428,3 +428,25 @@ def test_of_a_table_the_preview_knows_the_size_and_of_credentials_the_kind(as_ed
     groups = {each.group.key: each for each in answer.context["disclosures"]}
     assert groups["values"].words == "table of 1,024 bytes"
     assert not groups["auth"].is_usual
+
+
+def test_what_is_said_on_a_websocket_is_typed_by_line(as_editor, project):
+    typed = initial_of("talk", PRESETS["ab"].spec) | {
+        "protocol": "websocket",
+        "ws_path": "/graphql",
+        "ws_messages": "4",
+        "ws_texts": '{"id": "1"}\n{"id": "2"}',
+        "ws_reply": "json: $.type = complete",
+        "ws_scenario": "send: hello\nexpect: text: welcome",
+        "ws_deflate": "context_takeover",
+    }
+    data = {name: value for name, value in typed.items() if value not in (None, False)}
+    answer = as_editor.post(reverse("plan-new", args=[project.pk]), data)
+    assert answer.status_code == 302, answer.context["form"].errors
+    spec = project.plans.get().latest.spec
+    assert spec["exchange"]["texts"] == ['{"id": "1"}', '{"id": "2"}']
+    assert spec["exchange"]["scenario"] == ["send: hello", "expect: text: welcome"]
+    again = initial_of("talk", spec)
+    assert {name: again[name] for name in typed if name.startswith("ws_")}.items() >= {
+        name: typed[name] for name in ("ws_texts", "ws_reply", "ws_scenario", "ws_deflate")
+    }.items()

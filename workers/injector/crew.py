@@ -128,7 +128,7 @@ class Crew:
 
 def _exchange_worker(plan: Plan) -> type[WebSocketWorker]:
     """A window has its say in the middle of a connection, so its workers do all by themselves."""
-    is_silent = plan.exchange is not None and not plan.exchange.messages
+    is_silent = plan.exchange is not None and not plan.exchange.talks
     return SilentWorker if is_silent and plan.load.model != Model.WINDOW else WebSocketWorker
 
 

@@ -30,12 +30,19 @@ class Reply:
 
     __slots__ = ("_body", "_document", "head", "is_whole", "kept")
 
-    def __init__(self, head: Head, kept: bytes, *, is_whole: bool):
+    def __init__(self, head: Head | None, kept: bytes, *, is_whole: bool):
         self.head = head
         self.kept = kept
         self.is_whole = is_whole
         self._body: bytes | None = None
         self._document: Any = None
+
+    @classmethod
+    def of_body(cls, body: bytes) -> "Reply":
+        """Of what has no head, such as a message of a WebSocket."""
+        reply = cls(None, body, is_whole=True)
+        reply._body = body
+        return reply
 
     def body(self) -> bytes:
         """Decoded. Raises Undecodable."""
@@ -102,7 +109,7 @@ class ReplyRules:
     __slots__ = ("_checks", "_extracts", "keep_bytes", "texts")
 
     def __init__(self, step: Step):
-        self._checks = [(each, _finder(each)) for each in step.checks]
+        self._checks = [(each, finder(each)) for each in step.checks]
         self._extracts = [(each, _taker(each)) for each in step.extract]
         are_texts = all(each.kind == CheckKind.TEXT for each in step.checks)
         texts = [(each.value.encode(), each.is_absent) for each in step.checks]
@@ -139,7 +146,7 @@ def _bytes_needed(rule: ReplyCheck | Extract) -> int:
 
 
 # --- checks --------------------------------------------------------------------------------------
-def _finder(check: ReplyCheck) -> Find:
+def finder(check: ReplyCheck) -> Find:
     """What finds what a check is about; None if it is not in the reply. Raises Undecodable."""
     match check.kind:
         case CheckKind.STATUS:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from campaigns.domain.other_tools.k6_script import script, why_no_script
+from campaigns.domain.plan.exchange import Deflate
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     MAX_REQUESTS,
@@ -329,8 +330,10 @@ def _why_not_wsperf(plan: Plan) -> str:
     exchange, load = plan.exchange, plan.load
     if load.model != Model.WINDOW or load.requests is None or load.hold != Hold.CLOSE:
         return "It opens a number of connections within a window and closes each one immediately."
-    if exchange.messages:
+    if exchange.talks:
         return "It opens and closes connections, but sends no messages."
+    if exchange.deflate != Deflate.NONE:
+        return "It does not compress."
     if exchange.headers or exchange.subprotocols or plan.auth.kind != AuthKind.NONE:
         return "It cannot send headers, subprotocols or credentials."
     if plan.connection_mode == ConnectionMode.RESUMED or plan.variable_names:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -17,7 +17,21 @@ from campaigns.domain.plan.fields import (
     text,
     whole,
 )
+from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH
 from campaigns.domain.plan.step import MAX_PATH_LENGTH, Step, header_fault, path_fault, read_headers
+from campaigns.domain.plan.talk import (
+    MAX_LINES,
+    MAX_TEXTS,
+    RULES,
+    LineKind,
+    MessageRule,
+    ScenarioLine,
+    line_of,
+    read_scenario,
+    read_texts,
+    rule_fault,
+    rule_of,
+)
 
 MAX_MESSAGES = 10_000_000
 MAX_MESSAGE_BYTES = 1024 * 1024
@@ -37,6 +51,14 @@ class ExchangeMode(StrEnum):
     SEND_ONLY = "send_only"
 
 
+class Deflate(StrEnum):
+    """permessage-deflate (RFC 7692), with one window for all messages, or one for each."""
+
+    NONE = "none"
+    TAKEOVER = "context_takeover"
+    NO_TAKEOVER = "no_context_takeover"
+
+
 class Verify(StrEnum):
     """What of an echo must be as it was sent."""
 
@@ -46,7 +68,8 @@ class Verify(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """`messages` per connection, 0 for the two handshakes alone; `rate_per_s` None: at once."""
+    """`messages` per connection, 0 for the two handshakes alone, or each of `texts` once;
+    `rate_per_s` None: at once."""
 
     # fmt: off
     path: str = text("Path", "/", high=MAX_PATH_LENGTH,
@@ -85,6 +108,28 @@ class Exchange:
         help="Offered in this order, such as graphql-ws; on the form separated by spaces.",
         option="--subprotocol NAME", option_help="offer this subprotocol; may be repeated",
         group="exchange")
+    texts: tuple[str, ...] = listed("Own messages", f"up to {MAX_TEXTS:,} texts, []",
+        help="One per line: sent in order, and again from the first until `messages` are sent, "
+        "or with 0 messages each once. ${name} becomes a value of the table.",
+        detail="In place of the injector's own payload; `size_bytes` and `verify` are not used.",
+        option="--text TEXT", option_help="a message of your own; may be repeated", later=True,
+        group="exchange")
+    reply: str = text("Reply", high=MAX_PATTERN_LENGTH,
+        help="Which of the server's messages is the reply. Others are counted and ignored. One of "
+        f"{RULES}. Empty: the first.",
+        detail="Without `texts` and without a rule the first must be an echo, see `verify`.",
+        option="--reply RULE", option_default="the first", later=True, group="exchange")
+    scenario: tuple[str, ...] = listed("Scenario", f"up to {MAX_LINES} lines, []",
+        help="Done once on each connection, before its messages. One per line: send: TEXT, "
+        "expect: RULE (as of a reply), wait: SECONDS.",
+        option="--scenario LINE", option_help="a line of the scenario; may be repeated",
+        later=True, group="exchange")
+    deflate: Deflate = choice("Compression", Deflate.NONE,
+        {Deflate.NONE: "None", Deflate.TAKEOVER: "permessage-deflate",
+        Deflate.NO_TAKEOVER: "permessage-deflate, each message alone"},
+        help="Offer permessage-deflate (RFC 7692). A server that does not take it gets messages "
+        "as they are.",
+        option="--deflate", later=True, group="exchange")
     close_code: int = whole("Close code", 1000, low=1000, high=4999,
         help="Code of the close frame that the injector sends: 1000, 1001, or 3000 to 4999.",
         option="--close-code C", group="exchange")
@@ -99,8 +144,38 @@ class Exchange:
         return Step("", "GET", self.path, self.headers)
 
     @property
+    def spoken(self) -> Step:
+        """The same with all texts as its body, for the variables in them."""
+        texts = (*self.texts, *(each.text for each in self.actions))
+        return replace(self.opening, body="\n".join(texts))
+
+    @property
+    def n_messages(self) -> int:
+        """On each connection, without those of the scenario."""
+        return self.messages or len(self.texts)
+
+    @property
+    def talks(self) -> bool:
+        return bool(self.n_messages or self.scenario)
+
+    @property
+    def rule(self) -> MessageRule:
+        return rule_of(self.reply)
+
+    @property
+    def actions(self) -> tuple[ScenarioLine, ...]:
+        return tuple(map(line_of, self.scenario))
+
+    @property
+    def waits_s(self) -> float:
+        """Of the scenario."""
+        return sum(each.wait_s for each in self.actions)
+
+    @property
     def goes_step_by_step(self) -> bool:
         """Whether all that comes is waited for, and comes in one piece."""
+        if self.texts or self.reply or self.scenario or self.deflate != Deflate.NONE:
+            return False
         waits = self.mode == ExchangeMode.ECHO_SYNC or not self.messages
         return waits and self.size_bytes <= _ONE_PIECE_BYTES
 
@@ -112,11 +187,15 @@ def longest_attempt_s(exchange: Mapping[str, Any] | None, timeout_s: float) -> f
     """Maximum seconds of one attempt of a stored plan, with `timeout_s` per wait."""
     if not exchange:
         return timeout_s
-    messages, rate = exchange["messages"], exchange["rate_per_s"]
+    messages = exchange["messages"] or len(exchange.get("texts", ()))
+    rate = exchange["rate_per_s"]
+    actions = [line_of(line) for line in exchange.get("scenario", ())]
+    n_expected = sum(each.kind == LineKind.EXPECT for each in actions)
+    scenario_s = n_expected * timeout_s + sum(each.wait_s for each in actions)
     talking_s = messages / rate if rate else 0.0
     if exchange["mode"] == ExchangeMode.ECHO_SYNC:
         talking_s = max(talking_s, messages * timeout_s)
-    return 2 * timeout_s + talking_s + exchange["close_timeout_s"]
+    return 2 * timeout_s + scenario_s + talking_s + exchange["close_timeout_s"]
 
 
 def read_optional_exchange(reader: JsonReader) -> Exchange | None:
@@ -134,7 +213,11 @@ def read_optional_exchange(reader: JsonReader) -> Exchange | None:
         **read_scalars(reader, Exchange),
         headers=headers,
         subprotocols=_read_subprotocols(reader),
+        texts=read_texts(reader),
+        scenario=read_scenario(reader),
     )
+    if fault := rule_fault(exchange.reply):
+        reader.fail("reply", fault)
     if fault := path_fault(exchange.path):
         reader.fail("path", fault)
     if exchange.close_code not in _CLOSE_CODES:

@@ -167,7 +167,7 @@ class Plan:
         reader = JsonReader(data)
         exchange = read_optional_exchange(reader)
         steps = read_steps(reader) if exchange is None else ()
-        requests = steps if exchange is None else (exchange.opening,)
+        requests = steps if exchange is None else (exchange.spoken,)
         load = read_load(reader.child("load"))
         session = read_session(reader.child("session"), load, steps)
         raw = reader.data.get("expected_status", ["2xx", "3xx"])

@@ -113,8 +113,10 @@ def _only_rises(load: Load) -> bool:
 
 
 def _is_long(exchange: Exchange) -> bool:
-    talk_s = exchange.messages / exchange.rate_per_s if exchange.rate_per_s else 0.0
-    return exchange.messages > MOST_MESSAGES or talk_s > LONGEST_TALK_S
+    n_messages = exchange.n_messages
+    talk_s = n_messages / exchange.rate_per_s if exchange.rate_per_s else 0.0
+    talk_s += exchange.waits_s
+    return n_messages > MOST_MESSAGES or talk_s > LONGEST_TALK_S
 
 
 class ArmsOfPlan(NamedTuple):

@@ -119,12 +119,17 @@ def filled_in(step: Step, values: Mapping[str, str]) -> Step:
             (name, _filled(value, values, lambda text: _NOT_FOR_HEADERS.sub("", text)))
             for name, value in step.headers
         ),
-        body=_filled(step.body, values, str),
-        form=tuple((name, _filled(value, values, str)) for name, value in step.form),
+        body=filled_text(step.body, values),
+        form=tuple((name, filled_text(value, values)) for name, value in step.form),
         multipart=tuple(
-            replace(part, value=_filled(part.value, values, str)) for part in step.multipart
+            replace(part, value=filled_text(part.value, values)) for part in step.multipart
         ),
     )
+
+
+def filled_text(text: str, values: Mapping[str, str]) -> str:
+    """With values as they are."""
+    return _filled(text, values, str)
 
 
 def _filled(text: str, values: Mapping[str, str], written: Any) -> str:

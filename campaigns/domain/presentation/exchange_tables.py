@@ -64,7 +64,9 @@ def exchanges_table(key: str, measured: Sequence[tuple[str, Total, float]]) -> T
         sum(total.count(name) for _, total, _ in measured)
         for name in ("messages_sent", "messages_received")
     )
-    note = f"{counted(sent, 'messages')} sent, {received:,} received."
+    others = sum(total.count("messages_other") for _, total, _ in measured)
+    no_replies = f", {others:,} of them no replies" if others else ""
+    note = f"{counted(sent, 'messages')} sent, {received:,} received{no_replies}."
     if not sent and not received:
         note = "No messages: connections were opened and closed."
     return Table(

@@ -6,8 +6,8 @@ field by field.
 from typing import Any
 
 from campaigns.domain.plan.arrivals import NS, period_ns
-from campaigns.domain.plan.exchange import Exchange
-from campaigns.domain.plan.fields import all_fields
+from campaigns.domain.plan.exchange import Deflate, Exchange
+from campaigns.domain.plan.fields import all_fields, fields_of
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     ArrivalUnit,
@@ -137,18 +137,28 @@ def exchange_facts(exchange: Exchange | None) -> list[tuple[str, str]]:
     protocols = (
         [("Subprotocols", ", ".join(exchange.subprotocols))] if exchange.subprotocols else []
     )
-    if not exchange.messages:
-        return [("Messages", "none, only the handshakes"), *protocols, ("Close", close)]
+    if exchange.deflate != Deflate.NONE:
+        protocols.append(("Compression", fields_of(Exchange)["deflate"].choices[exchange.deflate]))
+    if exchange.scenario:
+        protocols.append(("Scenario", "; ".join(exchange.scenario)))
+    if not exchange.n_messages:
+        none = "none, only the scenario" if exchange.scenario else "none, only the handshakes"
+        return [("Messages", none), *protocols, ("Close", close)]
     kind = "binary" if exchange.binary else "text"
     rate = (
         f"{exchange.rate_per_s:g}/s on each connection"
         if exchange.rate_per_s
         else "as fast as the mode allows"
     )
-    compared = "" if exchange.mode == "send_only" else f", compared by {_VERIFY[exchange.verify]}"
+    compared = f", compared by {_VERIFY[exchange.verify]}"
+    if exchange.texts or exchange.reply:
+        compared = f", the reply is: {exchange.rule.line}"
+    of_size = f"{exchange.size_bytes:,} B, {kind}"
+    if exchange.texts:
+        of_size = f"{counted(len(exchange.texts), 'own texts')} in turn, {kind}"
     return [
-        ("Messages", f"{exchange.messages:,} per connection, {exchange.size_bytes:,} B, {kind}"),
-        ("Echoes", _ECHOES[exchange.mode] + compared),
+        ("Messages", f"{exchange.n_messages:,} per connection, {of_size}"),
+        ("Echoes", _ECHOES[exchange.mode] + ("" if exchange.mode == "send_only" else compared)),
         ("Message rate", rate),
         *protocols,
         ("Close", close),

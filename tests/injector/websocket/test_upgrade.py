@@ -40,7 +40,7 @@ def test_keys_are_sixteen_bytes_in_base64_each_another():
     assert {len(base64.b64decode(key, validate=True)) for key in keys} == {16}
 
 
-@pytest.mark.parametrize("chosen", [None, "chat", "superchat"])
+@pytest.mark.parametrize("chosen", ["chat", "superchat"])
 def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection(chosen):
     exchange = Exchange(
         path="/feed?x=1", headers=(("X-A", "b"),), subprotocols=("chat", "superchat")
@@ -79,14 +79,20 @@ BAD = {
 
 @pytest.mark.parametrize("name", GOOD)
 def test_it_opens(name):
-    check = UpgradeCheck(("chat",))
+    check = UpgradeCheck(("chat",) if "Sec-WebSocket-Protocol" in GOOD[name] else ())
     for _ in range(2):
         check.opens(head_of(GOOD[name]), ACCEPT)
 
 
+def test_a_server_that_takes_no_subprotocol_refuses():
+    with pytest.raises(BadReply, match="it took no subprotocol of chat, news") as caught:
+        UpgradeCheck(("chat", "news")).opens(head_of(USUAL), ACCEPT)
+    assert caught.value.kind == Kind.WS_UPGRADE_REJECTED
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_it_does_not_open(name):
-    check = UpgradeCheck(("chat",))
+    check = UpgradeCheck(())
     check.opens(head_of(USUAL), ACCEPT)
     for _ in range(2):
         with pytest.raises(BadReply) as caught:

@@ -1,11 +1,14 @@
 """One connection's bytes in both directions; waiting to write never blocks reading."""
 
+from collections.abc import Mapping
+
 import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, WRITE, Connection, now
 from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply, not_http
+from workers.injector.websocket.deflate import Compression
 
 RECV_BYTES = 16 * 1024
 # Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
@@ -15,11 +18,12 @@ _BLANK_LINE = b"\r\n\r\n"
 
 class Channel:
     """`sent_bytes` and `received_bytes` count payload, without TLS overhead. `close_frame` is ours;
-    `has_close_code`: the server's has come."""
+    `has_close_code`: the server's has come. `values` are those of the connection's variables,
+    `agreed` its compression."""
 
     __slots__ = (
-        "_is_tls", "_out", "_recv", "_send", "_turn", "_worker", "close_frame", "connection",
-        "has_close_code", "received_bytes", "sent_bytes",
+        "_is_tls", "_out", "_recv", "_send", "_turn", "_worker", "agreed", "close_frame",
+        "connection", "has_close_code", "received_bytes", "sent_bytes", "values",
     )  # fmt: skip
 
     def __init__(self, worker: Worker, connection: Connection, close_frame: bytes = b""):
@@ -32,6 +36,8 @@ class Channel:
         # When we first read since the hub had its turn; 0: not yet.
         self._turn = 0
         self.close_frame = close_frame
+        self.values: Mapping[str, str] = {}
+        self.agreed: Compression | None = None
         self.has_close_code = False
         self.sent_bytes = 0
         self.received_bytes = 0

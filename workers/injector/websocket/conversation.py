@@ -10,13 +10,16 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
+from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
 from workers.injector.tls_errors import RaggedEnd
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.deflate import Packer, Unpacker
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.frames import FrameReader
-from workers.injector.websocket.recorder import MESSAGES_RECEIVED, MESSAGES_SENT
+from workers.injector.websocket.recorder import MESSAGES_OTHER, MESSAGES_RECEIVED, MESSAGES_SENT
+from workers.injector.websocket.talk import Matcher
 
 
 class HeldSocket:
@@ -52,7 +55,7 @@ class Conversation:
 
     __slots__ = (
         "_channel", "_close_code", "_context", "_control", "_dues", "_echoed", "_has_sent_close",
-        "_last_sent", "_n_sent", "_opened", "_reader", "_worker",
+        "_inbox", "_last_sent", "_matcher", "_n_sent", "_opened", "_packer", "_reader", "_worker",
     )  # fmt: skip
 
     def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
@@ -60,7 +63,13 @@ class Conversation:
         self._context = context
         self._channel = channel
         self._opened = opened
-        self._reader = FrameReader()
+        agreed = channel.agreed
+        self._packer = agreed and Packer(keeps=agreed.client_keeps)
+        unpacker = agreed and Unpacker(frames.MESSAGE_CAP_BYTES, keeps=agreed.server_keeps)
+        self._reader = FrameReader(unpacker)
+        self._matcher = context.make_matcher and context.make_matcher()
+        # What came and is not looked at yet, while there is a scenario: (when, payload).
+        self._inbox: deque[tuple[int, bytes]] | None = deque() if context.scenario else None
         self._dues: deque[tuple[int, int]] = deque()
         self._n_sent = 0
         self._echoed = 0
@@ -70,8 +79,11 @@ class Conversation:
         self._control = (0, 0)
 
     def run(self, start: int) -> None:
-        """Send the messages and wait for their echoes. Raises BadReply, AttemptFailed."""
-        count = self._context.exchange.messages
+        """Do the scenario, send the messages and wait for the replies. Raises BadReply,
+        AttemptFailed."""
+        if self._inbox is not None:
+            self._play(start)
+        count = self._context.n_messages
         while True:
             # A stop brings it forward.
             until = self._context.until(start)
@@ -103,9 +115,18 @@ class Conversation:
         if context.is_echoed:
             self._dues.append((due, instant))
         self._last_sent = instant
-        self._channel.write(context.masked(context.opcode, context.payload(self._n_sent)))
-        context.events[MESSAGES_SENT].append(instant)
+        self._write(context.payload(self._n_sent, self._channel.values), instant)
         self._n_sent += 1
+
+    def _write(self, payload: bytes, instant: int) -> None:
+        context = self._context
+        packer = self._packer
+        if packer is None:
+            frame = context.masked(context.opcode, payload)
+        else:
+            frame = context.masked(context.opcode, packer.pack(payload), is_packed=True)
+        self._channel.write(frame)
+        context.events[MESSAGES_SENT].append(instant)
 
     def _read(self, until: int, *, is_over: bool, may_go_on: bool) -> None:
         """Handle what has arrived; wait for it unless there is more to send."""
@@ -135,7 +156,10 @@ class Conversation:
         kind = Kind.BODY_TIMEOUT if self._dues else Kind.WRITE_TIMEOUT
         alarm = self._context.alarm
         if until is None or alarm is None:
-            self._channel.wait(kind)
+            try:
+                self._channel.wait(kind)
+            except AttemptFailed as failure:
+                raise self._explained(failure, self._matcher) from None
             return
         due = min(until, self._context.due(self._opened, self._n_sent))
         entry = alarm.set(due, self._worker.switch)
@@ -164,15 +188,96 @@ class Conversation:
     def _take_message(self, opcode: int, payload: bytes) -> None:
         context, instant = self._context, now()
         context.events[MESSAGES_RECEIVED].append(instant)
-        if not (context.is_echoed and context.exchange.messages) or self._has_sent_close:
+        if self._inbox is not None:
+            self._inbox.append((instant, payload))
             return
-        if not self._dues:
-            raise BadReply(Kind.BODY_MISMATCH, "an unexpected message")
+        if not self._dues or self._has_sent_close or not self._is_reply(opcode, payload):
+            # What the server says by itself.
+            context.events[MESSAGES_OTHER].append(instant)
+            return
         due, _ = self._dues.popleft()
-        if not context.is_echo(self._echoed, opcode, payload):
-            raise BadReply(Kind.BODY_MISMATCH, f"the echo of message {self._echoed} differs")
         self._echoed += 1
         context.recorder.note_round_trip((due, instant))
+
+    def _is_reply(self, opcode: int, payload: bytes) -> bool:
+        context, number = self._context, self._echoed
+        if self._matcher is not None:
+            values = self._channel.values
+            return self._matcher.is_reply(payload, lambda: context.payload(number, values))
+        if not context.is_echo(number, opcode, payload):
+            raise BadReply(Kind.BODY_MISMATCH, f"the echo of message {number} differs")
+        return True
+
+    # --- the scenario ----------------------------------------------------------------------------
+    def _play(self, start: int) -> None:
+        """Its steps in order, until the load is over. Raises BadReply, AttemptFailed."""
+        context, sent_at, sent = self._context, 0, b""
+        for step in context.scenario:
+            if now() >= context.until(start):
+                break
+            if step.make_text is not None:
+                self._forget_inbox()
+                sent_at, sent = now(), step.make_text(self._channel.values)
+                self._last_sent = sent_at
+                self._write(sent, sent_at)
+            elif step.make_matcher is not None:
+                replied = self._await_reply(step.make_matcher(), sent)
+                if sent_at:
+                    context.recorder.note_round_trip((sent_at, replied))
+                    sent_at = 0
+            else:
+                self._pause(now() + int(step.wait_s * NS))
+        self._forget_inbox()
+        self._inbox = None
+        self._opened = now()
+
+    def _forget_inbox(self) -> None:
+        self._context.events[MESSAGES_OTHER] += [instant for instant, _ in self._inbox]
+        self._inbox.clear()
+
+    def _await_reply(self, matcher: Matcher, sent: bytes) -> int:
+        """When the message came that the matcher takes."""
+        self._worker.limit = now() + self._context.total_ns
+        while True:
+            while self._inbox:
+                instant, payload = self._inbox.popleft()
+                if matcher.is_reply(payload, lambda: sent):
+                    return instant
+                self._context.events[MESSAGES_OTHER].append(instant)
+            try:
+                self._receive_some(Kind.BODY_TIMEOUT)
+            except AttemptFailed as failure:
+                raise self._explained(failure, matcher) from None
+            if self._close_code is not None and not self._inbox:
+                raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} in the scenario")
+
+    def _pause(self, until: int) -> None:
+        self._worker.limit = 0
+        while (left_ns := until - now()) > 0:
+            timer = gevent.get_hub().loop.timer(left_ns / NS)
+            timer.start(self._worker.switch)
+            try:
+                self._receive_some(Kind.BODY_TIMEOUT)
+            finally:
+                timer.stop()
+                timer.close()
+            if self._close_code is not None:
+                raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} in the scenario")
+
+    def _receive_some(self, kind: Kind) -> None:
+        """Take what has come, or wait once for more."""
+        channel = self._channel
+        data = channel.read() if channel.connection.tls is not None else None
+        if data is None:
+            channel.wait(kind)
+            data = channel.read()
+        if data is not None:
+            self._take_input(data)
+
+    def _explained(self, failure: AttemptFailed, matcher: Matcher | None) -> AttemptFailed:
+        if failure.kind != Kind.BODY_TIMEOUT or matcher is None:
+            return failure
+        return AttemptFailed(failure.kind, f"no message was the reply ({matcher.rule.line})")
 
     def _take_control(self, opcode: int, payload: bytes) -> None:
         second, count = self._control
@@ -192,17 +297,12 @@ class Conversation:
 
     def hold(self, held_socket: HeldSocket) -> None:
         """Stay open and silent until the window releases it; answers pings. Raises BadReply."""
-        worker, channel = self._worker, self._channel
+        worker = self._worker
         worker.limit = 0
         held_socket.wake_with(worker.switch)
         try:
             while not held_socket.is_over:
-                data = channel.read() if channel.connection.tls is not None else None
-                if data is None:
-                    channel.wait(Kind.BODY_TIMEOUT)
-                    data = channel.read()
-                if data is not None:
-                    self._take_input(data)
+                self._receive_some(Kind.BODY_TIMEOUT)
                 if self._close_code is not None:
                     raise BadReply(Kind.EOF_MID_BODY, f"{self._closed_with} while kept open")
         finally:

@@ -1,7 +1,7 @@
 """What all connections of one exchange share: handshakes, messages and the recorder."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Generic, TypeVar
 
@@ -20,6 +20,7 @@ from workers.injector.users import Rows
 from workers.injector.websocket import frames
 from workers.injector.websocket.frames import KEY_BYTES, MaskingKeys, masked_copies
 from workers.injector.websocket.recorder import ExchangeRecorder
+from workers.injector.websocket.talk import Matcher, Values, maker_of, scenario_of
 from workers.injector.websocket.upgrade import (
     UpgradeCheck,
     UpgradeRejected,
@@ -36,6 +37,8 @@ class VaryingUpgrade:
         self._exchange = exchange
         self._host_header = host_header
         self._rows = rows
+        # Of the connection whose bytes were made last.
+        self.values: Mapping[str, str] = {}
 
     def bytes_ahead(self, key: bytes) -> bytes:
         """Nothing: a row is taken by a connection, not by an attempt to get one."""
@@ -43,8 +46,8 @@ class VaryingUpgrade:
 
     def bytes_with(self, key: bytes) -> bytes:
         rows = self._rows
-        values = rows.take() | rows.times() if rows.times else rows.take()
-        opening = filled_in(self._exchange.opening, values)
+        self.values = rows.take() | rows.times() if rows.times else rows.take()
+        opening = filled_in(self._exchange.opening, self.values)
         exchange = replace(self._exchange, path=opening.path, headers=opening.headers)
         return UpgradeRequest.of(exchange, self._host_header).bytes_with(key)
 
@@ -58,7 +61,7 @@ def make_upgrade(
     exchange: Exchange, host_header: str, order: Order
 ) -> UpgradeRequest | VaryingUpgrade:
     """What makes the opening request of an order's connections; `exchange` has its credentials."""
-    if order.plan.variable_names & names_used(exchange.opening):
+    if order.plan.variable_names & names_used(exchange.spoken):
         rows = Rows(order.plan.variables, order.shard, order.seed)
         return VaryingUpgrade(exchange, host_header, rows)
     return UpgradeRequest.of(exchange, host_header)
@@ -82,7 +85,7 @@ class ExchangeContext:
         self.failures = recorder.failures
         self.events = recorder.events
         self.upgrade = upgrade
-        self.check = UpgradeCheck(self.exchange.subprotocols)
+        self.check = UpgradeCheck(self.exchange.subprotocols, self.exchange.deflate)
         self.handshakes = Stock(self._make_handshakes)
         self._keys = MaskingKeys()
         self.total_ns = int(plan.timeouts.total_s * NS)
@@ -94,7 +97,14 @@ class ExchangeContext:
         self.is_sync = self.exchange.mode == ExchangeMode.ECHO_SYNC
         self.is_echoed = self.exchange.mode != ExchangeMode.SEND_ONLY
         self.verifies_bytes = self.exchange.verify == Verify.EXACT
-        self.alarm = Alarm() if self.exchange.rate_per_s and self.exchange.messages else None
+        self.n_messages, self.talks = self.exchange.n_messages, self.exchange.talks
+        self.alarm = Alarm() if self.exchange.rate_per_s and self.n_messages else None
+        self.scenario = scenario_of(self.exchange)
+        self._texts = tuple(map(maker_of, self.exchange.texts))
+        self.payload = self._text if self._texts else self._numbered
+        # None: the first message must be an echo of ours.
+        is_own = self.exchange.reply or self._texts
+        self.make_matcher = Matcher.maker(self.exchange.rule) if is_own else None
         self.zero_ns = 0
         self.end_ns: int | None = None
         self._filling = b"benchsite message " * (self.exchange.size_bytes // 18 + 1)
@@ -155,7 +165,10 @@ class ExchangeContext:
         rate = self.exchange.rate_per_s
         return opened + int(number * NS / rate) if rate else opened
 
-    def payload(self, number: int) -> bytes:
+    def _text(self, number: int, values: Values) -> bytes:
+        return self._texts[number % len(self._texts)](values)
+
+    def _numbered(self, number: int, _: Values) -> bytes:
         """Message `number`: ASCII that begins with the number, so that echoes can be told apart."""
         size = self.exchange.size_bytes
         digits = b"%08x" % number
@@ -166,10 +179,10 @@ class ExchangeContext:
     def is_echo(self, number: int, opcode: int, payload: bytes) -> bool:
         if opcode != self.opcode or len(payload) != self.exchange.size_bytes:
             return False
-        return not self.verifies_bytes or payload == self.payload(number)
+        return not self.verifies_bytes or payload == self._numbered(number, {})
 
-    def masked(self, opcode: int, payload: bytes) -> bytes:
-        return frames.encode_frame(opcode, payload, self._keys.take())
+    def masked(self, opcode: int, payload: bytes, *, is_packed: bool = False) -> bytes:
+        return frames.encode_frame(opcode, payload, self._keys.take(), is_packed=is_packed)
 
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """WebSocket frames as bytes, without I/O: encoding, decoding, and what counts as malformed.
 
-Strict on purpose: whatever RFC 6455 forbids is a `ws_protocol` error, and so is any extension,
-since none is ever offered.
+Strict on purpose: whatever RFC 6455 forbids is a `ws_protocol` error, and so is any extension but
+the compression that was agreed on.
 """
 
 import codecs
@@ -12,6 +12,7 @@ import numpy as np
 
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.http1 import BadReply
+from workers.injector.websocket.deflate import Unpacker
 
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 MESSAGE_CAP_BYTES = 1024 * 1024
@@ -19,6 +20,7 @@ FRAGMENT_CAP = 10_000
 NO_CODE = 1005
 _CONTROL_CAP_BYTES = 125
 _FIN, _RESERVED, _OPCODE, _MASKED, _LENGTH = 0x80, 0x70, 0x0F, 0x80, 0x7F
+_PACKED = 0x40
 _CODES_OF_THE_RFC = frozenset({1000, 1001, 1002, 1003, *range(1007, 1015)})
 
 # (TEXT or BINARY, payload), (PING or PONG, payload), (CLOSE, code).
@@ -31,10 +33,15 @@ def is_close_code(code: int) -> bool:
 
 
 def encode_frame(
-    opcode: int, payload: bytes, key: bytes | None = None, *, is_final: bool = True
+    opcode: int,
+    payload: bytes,
+    key: bytes | None = None,
+    *,
+    is_final: bool = True,
+    is_packed: bool = False,
 ) -> bytes:
     """One frame; a client passes a masking key, a server does not."""
-    first = opcode | (_FIN if is_final else 0)
+    first = opcode | (_FIN if is_final else 0) | (_PACKED if is_packed else 0)
     masked = 0 if key is None else _MASKED
     size = len(payload)
     if size <= _CONTROL_CAP_BYTES:
@@ -57,12 +64,15 @@ class FrameReader:
     """
 
     __slots__ = (
-        "_buffer", "_decoder", "_expects_mask", "_n_fragments", "_opcode", "_parts", "_size",
-        "close_reason", "is_closed",
+        "_buffer", "_decoder", "_expects_mask", "_is_packed", "_n_fragments", "_opcode", "_parts",
+        "_size", "_unpacker", "close_reason", "is_closed",
     )  # fmt: skip
 
-    def __init__(self, *, expects_mask: bool = False):
+    def __init__(self, unpacker: Unpacker | None = None, *, expects_mask: bool = False):
+        """`unpacker`: of compressed messages, if compression was agreed on."""
         self._buffer = b""
+        self._unpacker = unpacker
+        self._is_packed = False
         self._expects_mask = expects_mask
         self._opcode = 0
         self._parts: list[bytes] = []
@@ -119,7 +129,9 @@ class FrameReader:
 
     def _check_first(self, first: int) -> None:
         opcode = first & _OPCODE
-        if first & _RESERVED:
+        if first & _RESERVED and not (
+            self._unpacker and first & _RESERVED == _PACKED and opcode in {TEXT, BINARY}
+        ):
             raise _bad("a reserved bit is set, but no extension was agreed")
         if opcode >= CLOSE:
             if opcode > PONG:
@@ -157,15 +169,20 @@ class FrameReader:
         if opcode >= CLOSE:
             return opcode, payload
         if first & _FIN and not self._opcode:
+            if first & _PACKED:
+                payload = self._unpacker.unpack(payload)
             if opcode == TEXT:
                 _check_text(codecs.getincrementaldecoder("utf-8")(), payload, is_last=True)
             return opcode, payload
+        if opcode != CONTINUATION:
+            self._is_packed = bool(first & _PACKED)
         return self._take_fragment(opcode, payload, is_last=bool(first & _FIN))
 
     def _take_fragment(self, opcode: int, payload: bytes, *, is_last: bool) -> Event | None:
         if opcode != CONTINUATION:
             self._opcode = opcode
-            self._decoder = codecs.getincrementaldecoder("utf-8")() if opcode == TEXT else None
+            is_read = opcode == TEXT and not self._is_packed
+            self._decoder = codecs.getincrementaldecoder("utf-8")() if is_read else None
         self._n_fragments += 1
         if self._n_fragments > FRAGMENT_CAP:
             raise BadReply(Kind.BODY_CAP, f"a message in more than {FRAGMENT_CAP:,} fragments")
@@ -175,7 +192,12 @@ class FrameReader:
         self._size += len(payload)
         if not is_last:
             return None
-        event = self._opcode, b"".join(self._parts)
+        whole = b"".join(self._parts)
+        if self._is_packed:
+            whole = self._unpacker.unpack(whole)
+            if self._opcode == TEXT:
+                _check_text(codecs.getincrementaldecoder("utf-8")(), whole, is_last=True)
+        event = self._opcode, whole
         self._opcode = self._size = self._n_fragments = 0
         self._parts = []
         return event

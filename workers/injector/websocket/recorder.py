@@ -15,6 +15,8 @@ _INTENDED, _START, _CONNECTED, _SECURED, _OPENED, _EXCHANGED, _END = (
 )
 ABNORMAL = 1006
 MESSAGES_SENT, MESSAGES_RECEIVED = "messages_sent", "messages_received"
+# Of those received: no replies.
+MESSAGES_OTHER = "messages_other"
 
 
 class ExchangeRecorder(StepRecorder):
@@ -22,7 +24,7 @@ class ExchangeRecorder(StepRecorder):
 
     def __init__(self, *, is_scheduled: bool):
         super().__init__(0, 0, is_scheduled)
-        self.events |= {MESSAGES_SENT: [], MESSAGES_RECEIVED: []}
+        self.events |= {MESSAGES_SENT: [], MESSAGES_RECEIVED: [], MESSAGES_OTHER: []}
         # How long after the end conversations that it cuts off may take to close.
         self.grace_ns = 0
         self._round_trips: list[int] = []

@@ -3,12 +3,15 @@
 import hashlib
 import os
 from binascii import b2a_base64
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.exchange import Deflate, Exchange
 from campaigns.domain.plan.step import own_host
 from workers.injector.http1 import BadReply, Head, parse_head
+from workers.injector.websocket.deflate import OFFERS, Compression, agreed
 
 _NONCE_BYTES = 16
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -35,6 +38,8 @@ class UpgradeRequest:
 
     before: bytes
     after: bytes
+    # Those of variables: it has none.
+    values: ClassVar[Mapping[str, str]] = {}
 
     @classmethod
     def of(cls, exchange: Exchange, host_header: str) -> "UpgradeRequest":
@@ -48,6 +53,8 @@ class UpgradeRequest:
         lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
         if exchange.subprotocols:
             lines.append(f"Sec-WebSocket-Protocol: {', '.join(exchange.subprotocols)}")
+        if exchange.deflate in OFFERS:
+            lines.append(f"Sec-WebSocket-Extensions: {OFFERS[exchange.deflate]}")
         lines += [f"{name}: {value}" for name, value in exchange.headers if name.lower() != "host"]
         before = "\r\n".join([*lines, "Sec-WebSocket-Key: "]).encode("latin-1")
         return cls(before, b"\r\n\r\n")
@@ -69,13 +76,16 @@ class UpgradeCheck:
     """Checks whether a head opens the connection; remembers good heads apart from their accept.
 
     `recv_bytes`: how much to read at once, a byte more than good heads have, so that what comes
-    after one is seen: a buffer of many kilobytes takes longer to get than to fill.
+    after one is seen: a buffer of many kilobytes takes longer to get than to fill. `agreed`: the
+    compression of the head that `opens` has accepted last.
     """
 
-    __slots__ = ("_known", "_longest", "_subprotocols", "recv_bytes")
+    __slots__ = ("_known", "_longest", "_offer", "_subprotocols", "agreed", "recv_bytes")
 
-    def __init__(self, subprotocols: tuple[str, ...]):
+    def __init__(self, subprotocols: tuple[str, ...], offer: Deflate = Deflate.NONE):
         self._subprotocols = subprotocols
+        self._offer = offer
+        self.agreed: Compression | None = None
         self._known: set[tuple[bytes, bytes]] = set()
         self._longest = 0
         self.recv_bytes = _MOST_RECV_BYTES
@@ -101,12 +111,18 @@ class UpgradeCheck:
             raise _bad("101 without Connection: Upgrade")
         if _values(parsed, "sec-websocket-accept") != [accept.decode()]:
             raise _bad("Sec-WebSocket-Accept does not answer the key")
-        if _values(parsed, "sec-websocket-extensions"):
+        extensions = ", ".join(_values(parsed, "sec-websocket-extensions"))
+        if extensions and self._offer == Deflate.NONE:
             raise _bad("an extension that was not offered")
+        self.agreed = agreed(extensions, self._offer) if extensions else None
         chosen = _values(parsed, "sec-websocket-protocol")
         if len(chosen) > 1 or not set(chosen) <= set(self._subprotocols):
             raise _bad(f"subprotocol {', '.join(chosen)[:60]} was not offered")
-        self._remember(head, accept)
+        if self._subprotocols and not chosen:
+            refused = f"it took no subprotocol of {', '.join(self._subprotocols)}"
+            raise BadReply(Kind.WS_UPGRADE_REJECTED, refused)
+        if not extensions:
+            self._remember(head, accept)
         return True
 
     def _remember(self, head: bytes, accept: bytes) -> None:

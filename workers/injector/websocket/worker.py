@@ -55,7 +55,9 @@ class WebSocketWorker(Worker):
             if connection.timed is not None:
                 connection.timed.adds_up = request.exchange.goes_step_by_step
             channel = self._channel = Channel(self, connection, close_frame)
-            channel.begin(opening or request.upgrade.bytes_with(key))
+            opening = opening or request.upgrade.bytes_with(key)
+            channel.values = request.upgrade.values
+            channel.begin(opening)
             opened, exchanged, end = self._converse(channel, start)
             connected, secured = connection.connected, connection.secured
             ends = (exchanged, end, _SWITCHING, 0, 0, channel.received_bytes)
@@ -76,7 +78,7 @@ class WebSocketWorker(Worker):
         self.is_open = True
         if self.note_opened is not None:
             self.note_opened(self)
-        if early or context.exchange.messages or self.held_socket is not None:
+        if early or context.talks or self.held_socket is not None:
             return opened, *self._exchange_and_close(channel, early, start, opened)
         self._close_without_messages(context, channel, opened)
         return opened, opened, now()
@@ -98,6 +100,7 @@ class WebSocketWorker(Worker):
             head, data = channel.receive_head(data)
             try:
                 if context.check.opens(head, self._accept):
+                    channel.agreed = context.check.agreed
                     return data
             except UpgradeRejected as refusal:
                 refusal.kept = data
@@ -111,7 +114,7 @@ class WebSocketWorker(Worker):
         context, exchanged = self.request, opened
         conversation = Conversation(self, context, channel, opened)
         conversation.take(early)
-        if context.exchange.messages:
+        if context.talks:
             conversation.run(start)
             exchanged = now()
         closing = exchanged
