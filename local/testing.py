@@ -125,7 +125,9 @@ def _report(results: dict[str, int]) -> int:
 # see docs/performance.md.
 WITHOUT_WINDOWS = "chromium-headless-shell"
 CHROMIUMS = (WITHOUT_WINDOWS, "chromium", "chromium-browser", "google-chrome-stable")
-SERVERS = {"nginx": "nginx", "apache2": "apache2-bin"}
+PROGRAMS = {
+    "nginx": "nginx", "apache2": "apache2-bin", "ab": "apache2-utils", "httperf": "httperf",
+}  # fmt: skip
 # What Debian's packages ask before they start a service.
 _POLICY = Path("/usr/sbin/policy-rc.d")
 
@@ -135,9 +137,9 @@ def find_chromium() -> str | None:
 
 
 def missing_packages() -> list[str]:
-    """Of Chromium, nginx and Apache."""
+    """Of Chromium, servers and other tools."""
     path = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
-    missing = [SERVERS[name] for name in SERVERS if shutil.which(name, path=path) is None]
+    missing = [PROGRAMS[name] for name in PROGRAMS if shutil.which(name, path=path) is None]
     return missing if find_chromium() else [WITHOUT_WINDOWS, *missing]
 
 

@@ -68,6 +68,9 @@ def _shape_fault(second: dict[str, Any]) -> str | None:
         return "timings is not an object"
     if "vitals" not in second or not isinstance(second["vitals"], dict | None):
         return "vitals is neither an object nor null"
+    details = second.get("details", {})
+    if not isinstance(details, dict) or not all(map(_is_counted, details.values())):
+        return "details is not an object of counted texts by kind"
     if not _are_examples(second.get("examples", [])):
         return "examples is not a list of examples"
     return None
@@ -164,6 +167,7 @@ _END = (
             "cpu_user_us",
             "connect_burst",
             "connections_at_once",
+            "streams_limit",
         ),
     ),
 )

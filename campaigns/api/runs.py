@@ -125,6 +125,8 @@ class VerdictSerializer(serializers.Serializer):
     is_open = serializers.BooleanField(
         help_text="A busy machine may have broken the rule, so it is neither kept nor broken."
     )
+    kind = serializers.CharField(help_text="Of a group of errors alone; empty of all.")
+    step = serializers.IntegerField(help_text="Of this step alone, from 1; 0 of all.")
 
 
 class RunWithSnapshotSerializer(RunSerializer):
@@ -270,6 +272,10 @@ class FailureSerializer(serializers.Serializer):
     kind = serializers.CharField()
     status = serializers.IntegerField(help_text="0 without a whole reply.")
     words = serializers.CharField()
+    details = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="What failures said beyond their kind, and how many.",
+    )
     count = serializers.IntegerField()
     first = serializers.IntegerField(allow_null=True, help_text="Second of first sight.")
     last = serializers.IntegerField(allow_null=True, help_text="Second of last sight.")
@@ -286,6 +292,7 @@ _EXAMPLE = OpenApiExample(
             "kind": "status_unexpected",
             "status": 404,
             "words": "404 Not Found",
+            "details": {},
             "count": 1200,
             "first": 0,
             "last": 59,
@@ -325,11 +332,12 @@ class RunFailures(APIView):
                 "label": label,
                 "kind": row.kind,
                 "status": row.status,
-                "words": cause_words(row.kind, row.status),
+                "words": cause_words(row),
+                "details": row.details,
                 "count": row.count,
                 "first": row.first,
                 "last": row.last,
-                "remedy": remedy(row.kind, row.status),
+                "remedy": remedy(row.kind, row.status, row.details),
                 "examples": examples.get((label, row.kind, row.status), []),
             }
             for row in seen.failures

@@ -19,7 +19,7 @@ from campaigns.domain.plan.shards import MAX_WEIGHT
 from campaigns.domain.plan.step import MAX_METHOD
 from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
-from campaigns.domain.plan.threshold import MAX_LIMIT, UNITS
+from campaigns.domain.plan.threshold import ERROR_GROUPS, MAX_LIMIT
 from campaigns.domain.plan.variables import Variables
 
 _NUMBERS = {int: serializers.IntegerField, float: serializers.FloatField}
@@ -217,12 +217,22 @@ class ThresholdSerializer(fields.InputSerializer):
     """A limit that a run must keep: the value must stay below it, a rate above it. Session metrics
     need an open load of sessions, or a closed load with calls_per_session."""
 
-    metric = serializers.ChoiceField(choices=list(UNITS))
+    metric = serializers.CharField(
+        help_text="A percentile from p50 to p99.99, mean, max (after session_ or first_byte_ that "
+        "of sessions, or of the wait for the first byte), errors, rate, sessions_failed, "
+        "session_rate, target_cpu, target_memory or target_resent."
+    )
     limit = serializers.FloatField(min_value=0, max_value=MAX_LIMIT)
     unit = serializers.CharField(
         required=False,
         allow_blank=True,
         help_text="ms, us or s for times; % or nothing (a count) for errors; /s for rates.",
+    )
+    kind = serializers.ChoiceField(
+        choices=ERROR_GROUPS, required=False, help_text="Of errors: only these."
+    )
+    step = serializers.IntegerField(
+        required=False, min_value=0, help_text="Of this step alone, from 1."
     )
 
 

@@ -28,6 +28,11 @@ _UNEXPECTED = (
     "version: run the campaign again with it."
 )
 
+_BROKEN = (
+    "Correct the step's checks and values, or fix the service. A changed plan is a new version: "
+    "run the campaign again with it."
+)
+
 
 @dataclass(frozen=True)
 class TriedRequest:
@@ -70,8 +75,13 @@ class FirstRequest(TriedRequest):
         """Whether the plan counts such a reply as ok; an opened WebSocket always is."""
         if not self.report or not self.report.is_ok:
             return False
+        return bool(self.report.websocket) or (self.has_status and not self.report.broken)
+
+    @property
+    def has_status(self) -> bool:
+        """Whether a reply has a status that the plan expects."""
         rules = tuple(self.probe.request["expected_status"])
-        return bool(self.report.websocket) or status_fits(self._result["status"], rules)
+        return status_fits(self._result["status"], rules)
 
     @property
     def status_words(self) -> str:
@@ -93,8 +103,14 @@ class FirstRequest(TriedRequest):
         if not self.report or self.is_expected:
             return ""
         if self.report.is_ok:
-            return f"{self.status_words}, but the plan expects {self.expected}"
+            return f"{self.status_words}, but {self.expectation}"
         return self.status_words
+
+    @property
+    def expectation(self) -> str:
+        """Of the plan, that the reply does not meet: the plan expects 2xx."""
+        rule = self.report.broken if self.has_status else None
+        return f"the plan expects {rule.rule if rule else self.expected}"
 
     @property
     def is_injectors(self) -> bool:
@@ -107,8 +123,8 @@ class FirstRequest(TriedRequest):
             return ""
         if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
             return self.report.detail
-        if self._result.get("error") == Kind.TLS_NAME:
-            return f"{self.report.detail} {self.report.mend}".lstrip()
+        if self.report.is_ok and self.has_status:
+            return f"What came: {self.report.broken.words}. {_BROKEN}"
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
 
     @property
@@ -228,8 +244,12 @@ class TriedEndpoint(TriedRequest):
 
     @property
     def refusal(self) -> str:
-        """Certificate name mismatch; "" where the certificate was not refused."""
-        words = words_of(self.probe.result["error"]) if self.refuses_certificate else ""
+        """Certificate name mismatch: issued for a.test, not for b.test; "" where the certificate
+        was not refused."""
+        if not self.refuses_certificate:
+            return ""
+        said = words_of(self._result["error"]), self._result.get("detail")
+        words = ": ".join(filter(None, said))
         return f"{words[:1].upper()}{words[1:]}"
 
     @property

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.tls_options import command_options
 from campaigns.domain.presentation.exchange_tables import close_words
@@ -41,6 +42,16 @@ class ProbePhase:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleReport:
+    """A check or an extraction of the request: `words` are the value that was taken, or what came
+    in place of what it asks for."""
+
+    rule: str
+    holds: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeReport:
     sentence: str
     is_ok: bool
@@ -51,6 +62,12 @@ class ProbeReport:
     certificates: list[dict[str, Any]]
     certificate_days_left: int | None
     websocket: list[tuple[str, str]]
+    rules: list["RuleReport"]
+
+    @property
+    def broken(self) -> "RuleReport | None":
+        """The first check that does not hold, or needed value that is missing."""
+        return next((each for each in self.rules if not each.holds), None)
 
     @property
     def certificate_days_ago(self) -> int:
@@ -88,11 +105,14 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
     error = result.get("error") or ""
     certificates = result.get("certificates") or []
     detail = result.get("detail") or result.get("reason_of_refusal") or ""
-    mend = remedy(error) if error else _redirect_hint(result) or _silence_hint(probe)
+    mend = remedy(error, 0, [detail]) if error else _redirect_hint(result) or _silence_hint(probe)
     if result.get("not_sent") or result.get("ended"):  # nothing failed: it says all there is
         mend, detail = detail, ""
+    sentence = _sentence(result, error)
+    if detail and error not in CLIENT_KINDS:
+        sentence, detail = f"{sentence.rstrip('.')}: {detail.rstrip('.')}.", ""
     return ProbeReport(
-        sentence=_sentence(result, error),
+        sentence=sentence,
         is_ok=not error,
         mend=mend,
         detail=detail,
@@ -101,6 +121,10 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
         websocket=_websocket_facts(result.get("websocket") or {}),
+        rules=[
+            RuleReport(each["rule"], each["holds"], each["came"] or each["value"] or "")
+            for each in result.get("rules") or ()
+        ],
     )
 
 

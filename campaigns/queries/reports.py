@@ -181,6 +181,7 @@ def _head(run: Run) -> ReportHead:
         port=frozen.endpoint.port,
         connection_mode=frozen.connection_mode,
         judged=run.judged,
+        server_name=frozen.endpoint.tls.sni,
     )
 
 

@@ -32,10 +32,11 @@ def start_ladder(
     rungs: Sequence[str],
     repeats: int | None = None,
     pause_s: float = 1.0,
+    when_quiet: bool = False,
 ) -> Campaign:
     """Measure these rungs (keys of RUNGS, or of rung_of_profile for the project's own profiles) of
     the target of `endpoint`, an HTTPS one, side by side where the load allows it. `repeats`: None
-    for one pass, or five blocks.
+    for one pass, or five blocks. `when_quiet`: as of `start_campaign`.
 
     What the plan sends is sent on every rung: HTTP/2 and 32 requests at a time by plans that are
     made from it, other TLS profiles by endpoints of the same origin. All rungs are measured, even
@@ -62,7 +63,7 @@ def start_ladder(
         # A rung that the server does not speak is an answer, and hides no other rung.
         keeps_going=True,
     )
-    start_campaign(by=by, campaign=campaign)
+    start_campaign(by=by, campaign=campaign, when_quiet=when_quiet)
     return campaign
 
 

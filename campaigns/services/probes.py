@@ -48,7 +48,7 @@ from campaigns.services.vault import name_origin, require_secret, secret_of, sec
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
 TIMEOUTS = {"connect_s": 5, "tls_s": 5, "total_s": 15}
-_STEP = ("label", "method", "path", "headers", *BODIES, "extract")
+_STEP = ("label", "method", "path", "headers", *BODIES, "extract", "checks")
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
 MAX_MESSAGE = 20_000

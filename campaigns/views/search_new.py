@@ -32,7 +32,7 @@ from campaigns.models import Endpoint, Project, Search, Test
 from campaigns.queries.campaigns import Again, Grid, again_of, grid_of, of_target, ticks_for_plan
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.checks import checks_before_start, room_checks, room_of
-from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.injector_hosts import busy_host, hosts
 from campaigns.queries.searches import (
     SearchReport,
     checks_of_search,
@@ -185,7 +185,8 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     grid = grid_of(found)
     form = _form(request, found, grid)
     form.initial = _ladder_values(request, form)
-    if begun := saved_by(form, lambda given: start_ladder(by=actor, project=found, **given)):
+    how = {"by": actor, "project": found, "when_quiet": request.POST.get("start") == "when_quiet"}
+    if begun := saved_by(form, lambda given: start_ladder(**how, **given)):
         return redirect("campaign-detail", campaign=begun.pk)
     # Why no ladder at all can be made; [] where only what it needs is missing.
     has_arms, has_plans = bool(grid.arms), bool(grid.plans)
@@ -215,7 +216,7 @@ def _form(request: HttpRequest, project: Project, grid: Grid) -> LadderForm:
 
 def _ladder_context(form: LadderForm, project: Project) -> dict[str, Any]:
     """The form with what its ladder takes, once there is a plan and an endpoint."""
-    context = {"project": project, "form": form}
+    context = {"project": project, "form": form, "busy_host": busy_host()}
     known = form.known()
     version, endpoint = known.pop("version"), known.pop("endpoint")
     if version is None or endpoint is None:

@@ -111,7 +111,8 @@ def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
     n, value = run.n or 0, getattr(run, f"{name(q)}_us")
     is_weak = value is not None and shown(n, q) is Shown.WEAK
     tone = "bad" if name(q) in broken else ""
-    low = next((each.at_least_us for each in run.verdicts if each.metric == name(q)), None)
+    own = (each for each in run.verdicts if each.metric == name(q) and not each.step)
+    low = next((each.at_least_us for each in own), None)
     is_wide = value is not None and are_apart(low, value)
     text = f"{figure(low / 1000)}{TO}{ms(value)}" if is_wide else ms(value)
     return Cell(value, text, is_weak, why_not_shown(n, q), tone)

@@ -149,6 +149,8 @@ _TWO = b"Transfer-Encoding: chunked\r\n"
 LENGTHS = merged(
     good(
         {
+            "two lengths that agree": HEAD + b"Content-Length: 2\r\n" + _LENGTH,
+            "list of lengths that agree": HEAD + b"Content-Length: 2, 2\r\n\r\nok",
             "leading zeros": HEAD + b"Content-Length: 0002\r\n\r\nok",
             "304 with a length": b"HTTP/1.1 304 Same\r\nContent-Length: 99\r\n\r\n",
             "204 with a length": b"HTTP/1.1 204 None\r\nContent-Length: 5\r\n\r\n",
@@ -158,9 +160,8 @@ LENGTHS = merged(
     bad(
         "http_parse",
         {
-            "two lengths that agree": HEAD + b"Content-Length: 2\r\n" + _LENGTH,
             "two lengths that differ": HEAD + b"Content-Length: 50\r\n" + _LENGTH,
-            "list of lengths": HEAD + b"Content-Length: 2, 2\r\n\r\nok",
+            "list of lengths that differ": HEAD + b"Content-Length: 2, 3\r\n\r\nok",
             "negative length": HEAD + b"Content-Length: -2\r\n\r\nok",
             "signed length": HEAD + b"Content-Length: +2\r\n\r\nok",
             "hexadecimal length": HEAD + b"Content-Length: 0x2\r\n\r\nok",

@@ -1,5 +1,6 @@
 """Every line of an injector is one that docs/injector.schema.json describes, whoever wrote it."""
 
+import gzip
 import json
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
 from tests.injector.forked import FORKED, OTHER
+from tests.injector.http2.h2_server import h2_server
 from tests.injector.servers import OK_REPLY, always, closed, make_order, probe_order, scripted
 from tests.injector.websocket.peers import echo
 
@@ -121,6 +123,31 @@ def test_a_probe_is_answered_by_a_documented_line(program, port):
         (probing, line), status = program(order, FORKED).rest()
     assert (status, fault(probing, "probing"), fault(line, "probe")) == (0, None, None)
     assert line["error"] == ("connect_refused" if port else None)
+
+
+@pytest.mark.parametrize("version", ["1.1", "2"])
+def test_a_probe_says_what_came_of_checks_and_values(program, version):
+    body = gzip.compress(b'{"id": 7, "status": "busy"}')
+    checks = [{"kind": "json", "value": "$.status", "equals": "ok"}, {"kind": "text", "value": "i"}]
+    paths = [{"name": "x", "pattern": "$.id"}, {"name": "y", "pattern": "$.no", "may_miss": True}]
+    extract = [{"from": "json", "header": "", **each} for each in paths]
+    headers = [("content-encoding", "gzip"), ("content-length", str(len(body)))]
+    plain = "".join(f"{name}: {value}\r\n" for name, value in headers).encode()
+    with (
+        scripted(always(b"HTTP/1.1 200 OK\r\n" + plain + b"\r\n" + body)) as server,
+        h2_server(lambda *_: (200, headers, body)) as (server_2, _),
+    ):
+        order = probe_order((server if version == "1.1" else server_2).port, mode="new")
+        order["step"] |= {"checks": checks, "extract": extract}
+        order |= {"secrets": {}, "http_version": version}
+        assert fault(order, "probe_order") is None
+        (_, line), _ = program(order, FORKED).rest()
+    assert fault(line, "probe") is None
+    assert (line["error"], line["snippet"]) == (None, '{"id": 7, "status": "busy"}')
+    assert [(each["holds"], each["value"]) for each in line["rules"]] == [
+        (False, None), (True, None), (True, "7"), (True, None),
+    ]  # fmt: skip
+    assert line["rules"][0]["came"] == 'there is "busy"'
 
 
 def test_a_websocket_s_probe_is_answered_by_a_documented_line(program):

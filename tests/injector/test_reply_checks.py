@@ -194,6 +194,8 @@ def test_every_way_of_sending_checks_its_replies(given):
     result, _ = against(script, steps=[step(check="text: right")], **{**given, "load": load})
     assert result.total.count("ok") == 5
     assert result.total.errors == {"check_failed": 5}
+    (row,) = result.measurement.failures
+    assert row.details == {"expected text: right": 5}, "the rule stands with its kind"
 
 
 def test_over_http_2_each_reply_is_checked():

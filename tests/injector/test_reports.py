@@ -82,28 +82,28 @@ def test_ab_has_its_lines_with_disjoint_failures():
     text = report("ab", second(0, [10_000] * 98, failed=[500, 500], statuses={"200": 90, "302": 8}))
     assert line(text, "Concurrency Level") == "Concurrency Level:      2"
     assert line(text, "Complete requests") == "Complete requests:      100"
-    assert line(text, "Failed requests") == "Failed requests:        2"
-    assert "   (Connect: 0, Receive: 2, Status: 0, Other: 0)" in text
+    assert line(text, "Failed requests").startswith("Failed requests:        2 [")
+    assert "   (Connect: 0, Receive: 2, Status: 0, Other: 0) [" in text
     assert line(text, "Non-2xx") == "Non-2xx responses:      8"
-    assert line(text, "Keep-Alive requests").split()[2] == "0"
+    assert "Keep-Alive requests" not in text
     assert line(text, "Document Path").split()[-1] == "/login/"
-    assert "TLSv1.3,AES,–,256 (9 handshakes)" in text
+    assert "TLSv1.3,AES,–,256 [1]" in text
+    assert "[1] 9 handshakes" in text
 
 
 def test_ab_counts_failed_replies_among_those_on_kept_connections():
     row = second(0, [10_000] * 25, failed=[500] * 25, statuses={"200": 25, "500": 25})
     row.counters["connections_opened"] = 5
-    text = report("ab", row)
-    assert line(text, "Keep-Alive").endswith(" 45 (ab: also the first of each)")
+    text = report("ab", row, mode="keep-alive")
+    assert line(text, "Keep-Alive").split()[2] == "45"
 
 
 def test_ab_has_the_size_of_the_document_and_of_all_bodies():
     text = report("ab", second(0, [10_000] * 100))
     assert line(text, "Document Length") == "Document Length:        370 bytes"
     assert line(text, "Total transferred") == "Total transferred:      50000 bytes"
-    assert line(text, "HTML transferred") == (
-        "HTML transferred:       37000 bytes (beside 1000 bytes of chunked framing)"
-    )
+    assert line(text, "HTML transferred").startswith("HTML transferred:       37000 bytes [")
+    assert "] beside 1000 bytes of chunked framing" in text
 
 
 def test_ab_says_that_a_document_varies_instead_of_failing_its_replies():
@@ -112,9 +112,9 @@ def test_ab_says_that_a_document_varies_instead_of_failing_its_replies():
         "body_received": 50 * 370 + 50 * 380,
         "body_squares": 50 * (370**2 + 380**2),
     }
-    assert line(report("ab", varied), "Document Length") == (
-        "Document Length:        375.0 bytes (mean, varies by 5.0: no failures)"
-    )
+    text = report("ab", varied)
+    assert line(text, "Document Length").startswith("Document Length:        375.0 bytes [")
+    assert "] mean, varies by 5.0" in text
 
 
 def test_sizes_that_were_not_counted_apart_are_not_made_up():
@@ -146,26 +146,26 @@ def test_ab_percentiles_are_nearest_rank():
 
 def test_ab_s_computed_time_is_doubted_where_it_is_not_the_measured_one():
     calm = report("ab", second(0, [20_000] * 100))
-    assert line(calm, "Time per request") == (
-        "Time per request:       20.000 [ms] (mean, computed)"
-    )
+    assert line(calm, "Time per request") == "Time per request:       20.000 [ms] (mean)"
     idle = report("ab", second(0, [5_000] * 100))
-    assert "over 5 % from the mean measured" in line(idle, "Time per request")
+    assert "over 5 % from the mean measured" in idle
 
 
 def test_httperf_has_six_groups():
     text = report("httperf", *(second(n, [10_000] * 10) for n in range(12)))
-    assert text.startswith("Maximum connect burst length: 3\nTotal: ")
+    # A closed load of two connections at once has no command.
+    assert text.startswith("httperf [1]\nMaximum connect burst length: 3\n\nTotal: ")
     beginnings = [
         "Total: connections 120 requests 120 replies 120 test-duration 12.000 s",
-        "Connection rate: 10.0 conn/s (100.0 ms/conn, <=2 concurrent connections), 0.1 requests in",
+        "Connection rate: 10.0 conn/s (100.0 ms/conn, <=2 concurrent connections)",
         "Request rate: 10.0 req/s (100.0 ms/req)",
-        "Reply rate [replies/s]: min 10.0 avg 10.0 max 10.0 stddev 0.0 (2 samples of 5 s)",
-        "CPU time [s]: user 0.15 system 0.10 (user 1.2 % system 0.8 % total 2.1 % of one core)",
+        "Reply rate [replies/s]: min 10.0 avg 10.0 max 10.0 stddev 0.0 (2 samples)",
+        "CPU time [s]: user 0.15 system 0.10 (user 1.2% system 0.8% total 2.1%)",
         "Errors: total 0 client-timo 0",
     ]
     assert [line(text, each)[: len(each)] for each in beginnings] == beginnings
-    assert "connect 3.000 (TCP 1.000 + TLS 2.000)" in text
+    assert "connect 3.000 [" in text
+    assert "] TCP 1.000 + TLS 2.000" in text
     assert "response 6.800 transfer 0.200" in text
     assert "Connection length [replies/conn]: 1.000" in text
 
@@ -191,13 +191,15 @@ def test_httperf_tells_our_limits_from_tcp_s_own_and_connecting_from_waiting_for
 def test_a_reply_rate_sample_is_five_whole_seconds(duration_s, n_samples):
     seconds = [second(number, [10_000] * 16) for number in range(int(duration_s) + 1)]
     text = report("httperf", *seconds, duration_s=duration_s)
-    assert f"({n_samples} samples of 5 s), whole run " in text
+    assert f"({n_samples} samples)" in text
     assert ("min –" in text) == (n_samples == 0)
 
 
-def test_connection_lifetimes_count_the_failed_ones():
-    text = report("httperf", second(0, [10_000] * 5, failed=[1_000_000] * 5))
-    assert "avg 505.000 max 1000.000" in line(text, "Connection time [ms]: min")
+def test_connection_lifetimes_are_those_with_a_reply_whatever_its_status():
+    row = second(0, [10_000] * 5, failed=[1_000_000] * 5)
+    row.timings["failed_reply"] = Timing.of([20_000] * 5)
+    text = report("httperf", row)
+    assert "avg 15.000 max 20.000" in line(text, "Connection time [ms]: min")
 
 
 def test_fast_failures_do_not_make_the_response_faster():
@@ -308,7 +310,7 @@ def test_httperf_has_its_session_group_where_sessions_arrived():
     session = {"calls_per_session": 5}
     text = report("httperf", *seconds_with_sessions(), load=SESSIONS_LOAD, session=session)
     rate = line(text, "Session rate")
-    assert "min 4.00 avg 4.00 max 4.00 stddev – (24/36), whole run 4.00" in rate
+    assert "min 4.00 avg 4.00 max 4.00 stddev – (24/36)" in rate
     assert line(text, "Session: avg") == "Session: avg 2.00 connections/session"
     assert line(text, "Session lifetime") == "Session lifetime [s]: 2.000"
     assert line(text, "Session failtime") == "Session failtime [s]: 0.500"

@@ -188,7 +188,7 @@ def bare(tmp_path, monkeypatch):
 
     def run(command, *_):
         asked.append((command[-1], (tmp_path / "policy-rc.d").exists()))
-        names = {package: name for name, package in testing.SERVERS.items()}
+        names = {package: name for name, package in testing.PROGRAMS.items()}
         (tmp_path / names.get(command[-1], command[-1])).touch()
 
     monkeypatch.setattr(testing.shutil, "which", which)
@@ -204,7 +204,8 @@ def test_root_installs_what_tests_need_once_and_no_service_starts(bare, monkeypa
     (folder / "nginx").touch()
     for _ in range(2):
         assert testing.ensure_programs()
-    assert asked == [("update", True), ("chromium-headless-shell", True), ("apache2-bin", True)]
+    packages = ("chromium-headless-shell", "apache2-bin", "apache2-utils", "httperf")
+    assert asked == [("update", True), *((package, True) for package in packages)]
     assert not (folder / "policy-rc.d").exists()
     (folder / "policy-rc.d").touch()  # the machine's own stays
     (folder / "nginx").unlink()

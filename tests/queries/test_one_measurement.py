@@ -134,9 +134,9 @@ def test_the_thresholds_are_those_of_a_judge_that_looks_after_each_second(run):
         total_of(row for _, row in ROWS if 0 <= row.second <= second) for second in range(N_SECONDS)
     ]
     for second, total in enumerate(so_far):
-        judge.look(second, total, second + 1)
+        judge.look(second, [total], second + 1)
     watched = watch(run)
-    alone = judge.verdicts(watched.total, float(N_SECONDS))
+    alone = judge.verdicts([watched.total], float(N_SECONDS))
     assert [each.passed for each in alone] == [False, True, False]
     assert watched.thresholds == alone
     assert LocalRun(plan, ROWS, [END, END]).measurement.thresholds == alone

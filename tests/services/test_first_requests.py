@@ -23,6 +23,8 @@ from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
+RULE = {"rule": "text: Welcome", "holds": False, "came": "the body is empty", "value": None}
+BROKEN = {**OK, "rules": [RULE]}
 REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
 
 
@@ -74,7 +76,9 @@ class TestSending:
 
 
 class TestHolding:
-    @pytest.mark.parametrize("result", [REFUSED, {**OK, "status": 404, "reason": "Not Found"}])
+    @pytest.mark.parametrize(
+        "result", [REFUSED, BROKEN, {**OK, "status": 404, "reason": "Not Found"}]
+    )
     def test_one_that_fails_holds_the_campaign(self, project, result):
         campaign = answer(begun(project, n_tests=2), result, OK)
         assert campaign.is_held

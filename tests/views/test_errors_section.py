@@ -101,6 +101,22 @@ def test_rest_tells_the_rows_with_their_examples(viewer, project):
     assert [each["reply"] for each in row["examples"]] == [HOSTILE]
 
 
+def test_kind_and_detail_stand_together_wherever_a_failure_does(viewer, project):
+    run = make_run(make_test(make_campaign(project)))
+    bad = {"errors": {"tls_expired": 20}, "details": {"tls_expired": {"expired on 2021-01-01": 20}}}
+    store_second(run, make_second(0, [], counters={"failed": 20, "started": 20}, **bad))
+    end(run, Outcome.COMPLETE)
+    done(run.campaign)
+    words = "expired certificate: expired on 2021-01-01"
+    (row,) = viewer.get(f"/api/v1/runs/{run.pk}/failures/").json()
+    assert (row["words"], row["details"]) == (words, {"expired on 2021-01-01": 20})
+    for page in pages_of(viewer, run):
+        assert words in page
+        assert "Expired certificate for all 20 requests: expired on 2021-01-01" in page
+    for name, pk in (("run-csv", run.pk), ("campaign-csv", run.campaign_id)):
+        assert words in viewer.get(reverse(name, args=[pk])).getvalue().decode()
+
+
 REMEDY = "Check the port, and that the server listens on this address"
 
 

@@ -48,6 +48,18 @@ def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campai
     assert campaign.first_requests.filter(finished_at=None).count() == 1
 
 
+def test_each_check_and_value_has_its_result(as_editor, campaign):
+    taken = {"rule": "id = json: $.id", "holds": True, "came": "", "value": "12345"}
+    failed = {"rule": "text: Welcome", "holds": False, "came": "the body is empty", "value": None}
+    answer({**OK, "rules": [taken]}, {**OK, "rules": [taken, failed]})
+    page = page_of(as_editor, campaign)
+    assert "200 OK, but the plan expects text: Welcome (POST / on https" in page
+    assert "id = json: $.id → 12345" in page
+    assert "What came: the body is empty." in page
+    probe = Probe.objects.latest("pk")
+    assert "text: Welcome" in text_of(as_editor.get(reverse("probe-detail", args=[probe.pk])))
+
+
 def test_start_anyway_starts_it_but_not_for_another_site_s_form(as_editor, bob, campaign):
     announce_host(name="host 1", slots=8, facts={})
     answer(OK, MISSING)

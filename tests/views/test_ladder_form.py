@@ -37,6 +37,18 @@ def test_everything_has_a_default_and_the_start_is_one_click(as_editor, project,
     assert campaign.tests.count() == len(USUAL_RUNGS)
 
 
+def test_on_a_busy_host_a_ladder_may_wait(as_editor, project, shop, monkeypatch):
+    make_plan(project, "prices")
+    monkeypatch.setattr("campaigns.views.search_new.busy_host", lambda: True)
+    page = as_editor.get(form_url(project))
+    assert 'value="when_quiet"' in page.content.decode()
+    filled_in = {
+        each: page.context["form"][each].value() or "" for each in page.context["form"].fields
+    }
+    as_editor.post(form_url(project), {**filled_in, "start": "when_quiet"})
+    assert Campaign.objects.get().quiet_by is not None
+
+
 def test_each_origin_is_offered_once_and_only_plans_that_have_a_ladder(as_editor, project, shop):
     make_plan(project, "prices")
     make_plan(project, "over HTTP/2", spec=plan_spec() | {"http_version": "2"})

@@ -9,7 +9,7 @@ from typing import Any
 import gevent
 
 from campaigns.domain.analysis.arm_figures import RANKS, ArmFigures, ArmSeconds
-from campaigns.domain.analysis.failures import cause_words
+from campaigns.domain.analysis.failures import row_words
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
     LOOK_CONFIDENCE,
@@ -18,6 +18,7 @@ from campaigns.domain.analysis.side_by_side import (
 )
 from campaigns.domain.analysis.signed_rank import Ratio
 from campaigns.domain.lifecycle import StopReason
+from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
 from campaigns.domain.presentation.side_by_side_words import answer, limits_of, ratio_text
@@ -162,7 +163,12 @@ class ArmsRun:
         }
 
     def _arm_json(self, number: int, arm: ArmFigures) -> dict[str, Any]:
-        total: Total = total_of(each for each in self._seconds[number] if each.second >= 0)
+        measured = [each for each in self._seconds[number] if each.second >= 0]
+        total: Total = total_of(measured)
+        failed = {kind: FailureRow(0, kind, 0, n) for kind, n in total.errors.items()}
+        for second in measured:
+            for kind, details in second.details.items():
+                failed[kind].add_details(details)
         return {
             "url": self._names[number],
             "connection_mode": self._order.arms[number].mode,
@@ -174,7 +180,7 @@ class ArmsRun:
             },
             "counters": total.counters,
             "statuses": total.statuses,
-            "errors": {kind: [n, cause_words(kind, 0)] for kind, n in total.errors.items()},
+            "errors": {kind: [row.count, row_words(row)] for kind, row in failed.items()},
         }
 
 

@@ -153,7 +153,8 @@ class Worker(Holder):
                 is_due = True
             except OSError as error:
                 # A part of it has left: whatever ended the connection may be its answer.
-                raise AttemptFailed(kind_of(error, 0, 0), str(error)) from error
+                kind = kind_of(error, 0, 0)
+                raise AttemptFailed(kind, str(error), error.errno or 0) from error
             if is_due:
                 # A server that reads as fast as we write has the hub come back at once.
                 self.wait_writable(connection.sock.fileno(), Kind.WRITE_TIMEOUT)
@@ -178,7 +179,9 @@ class Worker(Holder):
             self.held = (*marks, end, head.status, *sizes)
             request.remember(beginning, head)
         else:
+            detail = request.recorder.examples.clean(request, fault.detail)
             failure = (fault.kind, head.status, request.size_bytes, received)
+            failure += (False, detail, reader.head_bytes, reader.body_bytes)
             request.failures.append(Failure(marks[0], marks[1], end, *failure))
             request.recorder.examples.note_reply(request, fault, end, reader)
         self._reader = None
@@ -231,7 +234,7 @@ class Worker(Holder):
         self.limit = 0
         kind = kind_of(error, sent, received)
         is_replayed = (
-            request.is_idempotent
+            request.may_replay
             and not (is_new or received)
             and self._was_closed_before(error, kind, sent)
         )
@@ -248,7 +251,9 @@ class Worker(Holder):
                 request.recorder.note_sent((instant, request.size_bytes))
             return Worker.attempt(self, request, intended, start)
         sent_bytes = request.size_bytes if sent else 0
-        failure = (kind, 0, sent_bytes, received, faults.is_socket_timeout(error, kind))
+        by_kernel = faults.is_socket_timeout(error, kind)
+        detail = request.recorder.examples.clean(request, faults.detail_of(error, kind))
+        failure = (kind, 0, sent_bytes, received, by_kernel, detail)
         end = now()
         request.failures.append(Failure(intended, start, end, *failure))
         request.recorder.examples.note(request, kind, 0, end, reader, str(error))
@@ -258,7 +263,8 @@ class Worker(Holder):
     def _was_closed_before(self, error: Exception, kind: Kind, sent: int) -> bool:
         """Whether the server had closed a kept connection before the request reached it.
 
-        A request that reached the server and got no answer is a failure, whatever ended it.
+        A request that reached the server and got no answer is a failure, whatever ended it. One
+        that did not was never applied (RFC 9110, section 9.2.2), so that its method is no matter.
         """
         if self.connection is None:
             return False

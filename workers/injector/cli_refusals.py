@@ -37,14 +37,13 @@ _IN_ADDRESS = {"steps.0.path", "exchange.path"}
 _OF_A_REPLY = re.compile(r"steps\.\d+\.(check|extract)s?\b")
 _OTHER_STEP = re.compile(r"steps\.[1-9]")
 _INSECURE = "--insecure takes any certificate."
-_CA_FILE = f"--ca-file trusts an authority of your own; {_INSECURE}"
 _ADVICE = {
     Kind.TLS_VERIFY: _INSECURE,
-    Kind.TLS_NAME: f"--sni verifies the certificate for another name; {_INSECURE}",
+    Kind.TLS_NAME: "--sni names the one of its names to verify.",
     Kind.TLS_EXPIRED: _INSECURE,
-    Kind.TLS_NOT_YET_VALID: f"Check this machine's clock; {_INSECURE}",
-    Kind.TLS_SELF_SIGNED: _CA_FILE,
-    Kind.TLS_UNKNOWN_ISSUER: _CA_FILE,
+    Kind.TLS_NOT_YET_VALID: "Check this machine's clock.",
+    Kind.TLS_SELF_SIGNED: _INSECURE,
+    Kind.TLS_UNKNOWN_ISSUER: "--ca-file trusts an authority of your own.",
     Kind.TLS_FINGERPRINT: "--fingerprint names the one certificate to accept.",
 }
 _ALLOW = " If you may send load there, add --allow with its network, such as 10.1.0.0/16."
@@ -81,8 +80,5 @@ def _at_option(path: str, text: str) -> str:
 
 
 def advice(run: LocalRun) -> list[str]:
-    """What a person at the keyboard can change about the failures; of another name both names."""
-    examples = (each for second in run.seconds for each in second.examples)
-    names = next((each["detail"] for each in examples if each["kind"] == Kind.TLS_NAME), "")
-    found = [text for kind, text in _ADVICE.items() if kind in run.total.errors]
-    return [names, *found] if names else found
+    """What a person at the keyboard can change about the failures."""
+    return [text for kind, text in _ADVICE.items() if kind in run.total.errors]

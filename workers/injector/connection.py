@@ -133,6 +133,8 @@ class Dialler:
         self.longest_burst = 0
         # Without connections that only wait for the server to close after the last reply.
         self.most_at_once = 0
+        # The least that the server allowed at a time on a connection, below the plan's streams.
+        self.streams_limit: int | None = None
 
     def dial(self, worker: Any, first: bytes = b"", *, takes_turns: bool = False) -> Connection:
         """Open a connection while `worker` waits, and write `first` to it, or what of that fits;

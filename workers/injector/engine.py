@@ -213,6 +213,7 @@ def connections_end(crew: Crew, dialler: Dialler) -> InjectorEnd:
     return InjectorEnd(
         connect_burst=dialler.longest_burst,
         connections_at_once=dialler.most_at_once,
+        streams_limit=dialler.streams_limit,
         tls=dialler.tls.tally.handshakes() if dialler.tls else [],
         tls_library=dialler.tls.library if dialler.tls else None,
         peers=dialler.peers,

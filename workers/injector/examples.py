@@ -15,6 +15,7 @@ from workers.injector.reply import BODY_BYTES
 _AFTER_NS = (0, NS, 10 * NS)
 _MOST_KINDS = 50
 _HEAD_BYTES = 2048
+_DETAIL_CHARACTERS = 300
 # Of one step: all examples together.
 _MOST_CHARACTERS = 96 * 1024
 
@@ -48,7 +49,7 @@ class Examples:
     def note_reply(self, request: Any, fault: Any, end: int, reader: Any) -> None:
         """A whole reply is a failure; only of an unexpected status does its status say which."""
         status = reader.head.status if fault.kind == Kind.STATUS_UNEXPECTED else 0
-        self.note(request, fault.kind, status, end, reader, fault.detail)
+        self.note(request, fault.kind, status, end, reader, fault.whole)
 
     def _keep(
         self, request: Any, kind: Kind, status: int, end: int, reader: Any, detail: str
@@ -63,10 +64,17 @@ class Examples:
             "request": redacted_head(_text(head), secrets),
             "reply": _reply(reader, secrets),
             "body_bytes": reader.body_bytes if reader is not None and reader.head else None,
-            "detail": redacted(printable(detail), secrets)[:500],
+            "detail": self.clean(request, detail),
         }
         self._characters += sum(len(text) for text in example.values() if isinstance(text, str))
         self._kept.append(example)
+
+    def clean(self, request: Any, detail: str) -> str:
+        """The beginning of a detail, without secrets."""
+        if not detail:
+            return ""
+        secrets = (*self.secrets, *request.secret_values())
+        return redacted(printable(detail.rstrip(".")), secrets)[:_DETAIL_CHARACTERS]
 
     def take(self) -> list[dict[str, Any]]:
         """All that are not written out, now to be."""
@@ -90,16 +98,16 @@ def _reply(reader: Any, secrets: tuple[str, ...]) -> str:
     lines = [f"{head.status} {head.reason}".strip()]
     lines += [f"{name}: {value}" for name, value in head.headers]
     told = redacted_head(printable("\n".join(lines))[:_HEAD_BYTES], secrets)
-    body = redacted(_text(_body(reader)), secrets)
+    body = redacted(_text(body_of(reader, BODY_BYTES)), secrets)
     return f"{told}\n\n{body}" if body else told
 
 
-def _body(reader: Any) -> bytes:
+def body_of(reader: Any, most_bytes: int) -> bytes:
     """Its beginning, decoded where that can be done."""
     if coding := reader.head.coding:
         with contextlib.suppress(Undecodable):
-            return decoded(reader.kept, coding, BODY_BYTES, is_whole=False)
-    return reader.kept[:BODY_BYTES]
+            return decoded(reader.kept, coding, most_bytes, is_whole=False)
+    return reader.kept[:most_bytes]
 
 
 def _text(data: bytes) -> str:

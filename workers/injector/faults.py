@@ -50,6 +50,17 @@ def of_handshake(error: OSError) -> Kind:
     return Kind.RESET if error.errno in _RESETS else Kind.TLS_HANDSHAKE
 
 
+def detail_of(error: Exception, kind: Kind) -> str:
+    """What an error says beyond its kind; "" of what the kernel says, which is the kind."""
+    if kind == Kind.CLIENT_OTHER:
+        return str(error)
+    if kind == Kind.EOF_BEFORE_REPLY:
+        return ""
+    if isinstance(error, OSError):
+        return str(error) if isinstance(error, TlsError) and not is_ragged(error) else ""
+    return "" if getattr(error, "errno", 0) else str(error)
+
+
 def is_socket_timeout(error: Exception, kind: Kind) -> bool:
     """Whether TCP gave up, rather than one of the plan's limits: httperf's socket-timo."""
     return kind == Kind.CONNECT_TIMEOUT and getattr(error, "errno", 0) == errno.ETIMEDOUT

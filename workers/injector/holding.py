@@ -134,7 +134,8 @@ class Holder:
         if held is not None:
             self.doubt_earlier_replies()
             intended, start, *_, end, status, _, _, received = held
-            failure = (Kind.HTTP_PARSE, status, self.request.size_bytes, received)
+            sizes = self.request.size_bytes, received
+            failure = (Kind.HTTP_PARSE, status, *sizes, False, "bytes after the reply")
             self.request.failures.append(Failure(intended, start, end, *failure))
 
     def wind_down(self) -> None:

@@ -1,14 +1,14 @@
 """HTTP/1.1 as bytes, without I/O: writes requests, parses replies, rejects malformed ones.
 
-Strict on purpose. A reply whose end is ambiguous (two lengths, length and chunks, a bad chunk
-size) is an `http_parse` error, and its connection is never used again.
+Strict on purpose. A reply whose end is ambiguous (two different lengths, length and chunks, a bad
+chunk size) is an `http_parse` error, and its connection is never used again.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Detail, Kind
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.step import Step, own_host
@@ -21,6 +21,9 @@ INTERIM_CAP = 20  # replies before the reply, of an attempt
 MEMO_CAP = 512  # heads that are remembered
 SERVERS_CAP = 20
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?")
+_ODD_STATUS = re.compile(rb"HTTP/1\.[01] (\d+)(?: |$)")
+# An alert and a handshake, as they begin.
+_TLS_RECORDS = (b"\x15", b"\x16")
 _HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
 _FORBIDDEN_IN_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LENGTH = re.compile(rb"\d{1,18}")
@@ -126,8 +129,16 @@ def parse_status_line(line: bytes) -> re.Match[bytes]:
     """Groups: the minor version, the status, the reason. Raises BadReply."""
     match = _STATUS_LINE.fullmatch(line)
     if match is None:
+        if odd := _ODD_STATUS.match(line):
+            raise BadReply(Kind.HTTP_PARSE, f"status {odd[1].decode()}")
         raise BadReply(Kind.HTTP_PARSE, f"not a status line: {line[:80]!r}")
     return match
+
+
+def not_http(data: bytes) -> str:
+    """In words: what came instead of a head's beginning."""
+    is_tls = data[:1] in _TLS_RECORDS and data[1:2] == b"\x03"
+    return Detail.TLS if is_tls else f"{Detail.NOT_HTTP}: {data!r}"
 
 
 def parse_header(line: bytes) -> tuple[str, str]:
@@ -160,10 +171,12 @@ def _framing(
     """(bytes of the body or None, whether it comes in chunks)."""
     lengths = _values(headers, "content-length")
     codings = _values(headers, "transfer-encoding")
+    # RFC 9110, section 8.6: equal ones may be taken as one, in lines of their own or in a list.
+    lengths = list(dict.fromkeys(each.strip(" \t") for line in lengths for each in line.split(",")))
     if len(lengths) > 1:
-        raise BadReply(Kind.HTTP_PARSE, "two Content-Length headers")
+        raise BadReply(Kind.HTTP_PARSE, "two different Content-Length headers")
     if lengths and codings:
-        raise BadReply(Kind.HTTP_PARSE, "Content-Length and Transfer-Encoding together")
+        raise BadReply(Kind.HTTP_PARSE, "Content-Length together with Transfer-Encoding")
     if lengths and not _LENGTH.fullmatch(lengths[0].encode("latin-1")):
         raise BadReply(Kind.HTTP_PARSE, f"not a length: {lengths[0][:40]!r}")
     if codings and [each.lower() for each in codings] != ["chunked"]:

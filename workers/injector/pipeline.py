@@ -6,6 +6,7 @@ unanswered call is a separate failure: nothing is sent a second time.
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
@@ -157,7 +158,10 @@ class PipelineWorker(SessionWorker):
             if self._unanswered:
                 self.settle()
         else:
-            self._note_failure(this, fault.kind, times[1], head.status, received)
+            more = {"head_bytes": reader.head_bytes, "body_bytes": reader.body_bytes}
+            if not call.is_filled_in:
+                more["detail"] = call.recorder.examples.clean(call, fault.detail)
+            self._note_failure(this, fault.kind, times[1], head.status, received, **more)
             if not call.is_filled_in:
                 # Of others the values of this very call, to be hidden, are no longer known.
                 call.recorder.examples.note_reply(call, fault, times[1], reader)
@@ -183,7 +187,12 @@ class PipelineWorker(SessionWorker):
         for nth, this in enumerate(self._unanswered):
             if nth == 0:
                 by_kernel = faults.is_socket_timeout(error, kind)
-                self._note_failure(this, kind, instant, received=received, by_kernel=by_kernel)
+                # As of an example: of others the values to be hidden are no longer known.
+                examples, is_known = this.call.recorder.examples, not this.call.is_filled_in
+                said = faults.detail_of(error, kind) if is_known else ""
+                detail = examples.clean(this.call, said)
+                what = {"received": received, "by_kernel": by_kernel, "detail": detail}
+                self._note_failure(this, kind, instant, **what)
             elif this.sent == _NOT_SENT and others != Kind.ABORTED_BY_STOP:
                 self._note_failure(this, Kind.WRITE_ERROR, instant)
             else:
@@ -198,12 +207,11 @@ class PipelineWorker(SessionWorker):
         instant: int,
         status: int = 0,
         received: int = 0,
-        *,
-        by_kernel: bool = False,
+        **more: Any,
     ) -> None:
         sent_bytes = 0 if this.sent == _NOT_SENT else this.size_bytes
-        what = (kind, status, sent_bytes, received, by_kernel)
-        this.call.failures.append(Failure(this.intended, this.start, instant, *what))
+        what = (kind, status, sent_bytes, received)
+        this.call.failures.append(Failure(this.intended, this.start, instant, *what, **more))
 
     def _forget(self) -> None:
         self._unanswered.clear()

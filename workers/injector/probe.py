@@ -7,17 +7,19 @@ from typing import Any
 import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.redaction import printable, redacted
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
-from workers.injector import http1
+from workers.injector import faults, http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
 from workers.injector.credentials import signed_steps
 from workers.injector.drivers import protocol_of
+from workers.injector.examples import secrets_of
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
-from workers.injector.prober import SNIPPET_BYTES, Prober
+from workers.injector.prober import Prober
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
 from workers.injector.request import Request
@@ -33,7 +35,7 @@ class HttpProber(Prober):
 
     def __init__(self, dialler: Dialler, request: Request, looker: Dialler | None):
         super().__init__(dialler, request, looker)
-        self.reader = ReplyReader(request.memo, keep_bytes=SNIPPET_BYTES)
+        self.reader = ReplyReader(request.memo, self.keep_bytes)
 
     def fetch(self) -> None:
         connection = self.connect()
@@ -60,7 +62,7 @@ class HttpProber(Prober):
             "reason": head.reason if head else "",
             "headers": [list(pair) for pair in head.headers] if head else [],
             "body_bytes": self.reader.body_bytes,
-            "snippet": self.reader.kept.decode("utf-8", "replace"),
+            **self.said_of(self.reader),
         }
 
 
@@ -79,8 +81,12 @@ def run(order: Order) -> dict[str, Any]:
         began, instants = resolved, {}
     else:
         instants = {"dns": resolved}
-    kind, detail = _fetch(prober, int(order.plan.timeouts.total_s * NS))
-    return _answer(prober, began, instants | prober.instants, kind, detail)
+    error = _fetch(prober, int(order.plan.timeouts.total_s * NS))
+    kind = error and kind_of(error, *prober.count_bytes())
+    detail = faults.detail_of(error, kind) if error else ""
+    secrets = secrets_of(order.plan.auth.user, order.secret)
+    said = kind, redacted(printable(detail), secrets)
+    return _answer(prober, began, instants | prober.instants, *said)
 
 
 def _make_prober(order: Order, guard: Guard) -> Prober:
@@ -114,8 +120,7 @@ def _make_looker(order: Order, guard: Guard) -> Dialler | None:
     return Dialler(lenient, guard, ConnectionMode.NEW, order.plan.timeouts)
 
 
-def _fetch(prober: Prober, total_ns: int) -> tuple[str | None, str]:
-    """(kind of the error or None, its detail)."""
+def _fetch(prober: Prober, total_ns: int) -> Exception | None:
     failure: list[Exception] = []
 
     def guarded() -> None:
@@ -133,10 +138,7 @@ def _fetch(prober: Prober, total_ns: int) -> tuple[str | None, str]:
     timer.stop()
     # Left to the garbage collector, its watcher would outlive its socket, and libev aborts then.
     prober.drop_connection()
-    if not failure:
-        return None, ""
-    kind = kind_of(failure[0], *prober.count_bytes())
-    return kind.value, str(failure[0])
+    return failure[0] if failure else None
 
 
 def _answer(

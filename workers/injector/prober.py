@@ -5,10 +5,13 @@ from typing import Any
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
+from workers.injector.examples import body_of
 from workers.injector.faults import AttemptFailed
-from workers.injector.request import Request
+from workers.injector.reply_check import ReplyRules, RuleOutcome
+from workers.injector.request import Request, reply_of
 
 SNIPPET_BYTES = 2048
+_MOST_OF_A_VALUE = 500
 
 
 class Prober(Worker):
@@ -30,6 +33,23 @@ class Prober(Worker):
     def reply_facts(self) -> dict[str, Any]:
         """What came back, as far as it arrived."""
         raise NotImplementedError
+
+    def said_of(self, reader: Any) -> dict[str, Any]:
+        """The beginning of a body, decoded where that can be done; of a whole reply what came of
+        the step's checks and extractions, if it has any."""
+        if reader.head is None:
+            return {"snippet": ""}
+        kept, step = body_of(reader, SNIPPET_BYTES), self.request.step
+        said: dict[str, Any] = {"snippet": kept.decode("utf-8", "replace")}
+        if reader.is_complete and (step.checks or step.extract):
+            outcomes = ReplyRules(step).outcomes(reply_of(reader))
+            said["rules"] = [_as_json(each) for each in outcomes]
+        return said
+
+    @property
+    def keep_bytes(self) -> int:
+        """How much of the body that takes."""
+        return max(SNIPPET_BYTES, ReplyRules(self.request.step).keep_bytes)
 
     def count_bytes(self) -> tuple[int, int]:
         """(sent, received), without TLS overhead."""
@@ -68,3 +88,8 @@ class Prober(Worker):
             pass  # the first failure is the answer
         finally:
             self.drop_connection()
+
+
+def _as_json(outcome: RuleOutcome) -> dict[str, Any]:
+    value = outcome.value and outcome.value[:_MOST_OF_A_VALUE]
+    return {"rule": outcome.line, "holds": outcome.holds, "came": outcome.came, "value": value}

@@ -82,6 +82,7 @@ class LineWriter:
             second.in_flight,
             vitals=second.vitals,
             examples=second.examples,
+            details=second.details,
         ).to_json()
         whose = {} if arm is None else {"arm": arm}
         self._queue({"type": "second", **whose, **data, "timings": timings})

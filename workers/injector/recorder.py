@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.snapshot import LATE, Second, Timing, late
+from campaigns.domain.metrics.snapshot import LATE, MOST_DETAILS, Second, Timing, late
 from workers.injector.attempt_row import (
     BODY,
     CONNECTED,
@@ -39,6 +39,7 @@ class Unfinished:
     counters: dict[str, int] = field(default_factory=dict)
     errors: dict[str, int] = field(default_factory=dict)
     statuses: dict[str, int] = field(default_factory=dict)
+    details: dict[str, dict[str, int]] = field(default_factory=dict)
     timings: dict[str, Timing] = field(default_factory=dict)
     ok_rows: list[np.ndarray] = field(default_factory=list)
     durations_us: dict[str, list[np.ndarray]] = field(default_factory=dict)
@@ -46,6 +47,11 @@ class Unfinished:
     def count(self, name: str, number: int) -> None:
         if number:
             self.counters[name] = self.counters.get(name, 0) + number
+
+    def count_detail(self, kind: Kind, detail: str) -> None:
+        counts = self.details.setdefault(kind.value, {})
+        if detail in counts or len(counts) < MOST_DETAILS:
+            counts[detail] = counts.get(detail, 0) + 1
 
     def note(self, name: str, values_us: np.ndarray) -> None:
         self.durations_us.setdefault(name, []).append(values_us)
@@ -79,7 +85,8 @@ EVENTS = (
 class Failure:
     """An attempt that ended in an error; times in ns, `status` 0 where there was no reply.
 
-    `by_kernel`: TCP gave up (ETIMEDOUT), not one of the plan's limits.
+    `by_kernel`: TCP gave up (ETIMEDOUT), not one of the plan's limits. `detail`: what went wrong
+    beyond the kind, without secrets. `head_bytes`, `body_bytes`: of a whole reply.
     """
 
     intended: int
@@ -90,6 +97,9 @@ class Failure:
     sent_bytes: int
     received_bytes: int
     by_kernel: bool = False
+    detail: str = ""
+    head_bytes: int = 0
+    body_bytes: int = 0
 
 
 class StepRecorder:
@@ -316,9 +326,17 @@ class StepRecorder:
             second.count("carried", 1)
             return
         second.count("failed", 1)
+        second.count("unsent", int(not failure.sent_bytes))
+        if failure.head_bytes:
+            head, body = failure.head_bytes, failure.body_bytes
+            second.count("failed_head_received", head)
+            second.count("failed_body_received", body)
+            second.count("failed_framing_received", failure.received_bytes - head - body)
         second.count("bytes_sent", failure.sent_bytes)
         second.count("bytes_received", failure.received_bytes)
         second.errors[failure.kind.value] = second.errors.get(failure.kind.value, 0) + 1
+        if failure.detail:
+            second.count_detail(failure.kind, failure.detail)
         if failure.by_kernel:
             second.count("socket_timeouts", 1)
         if failure.status:
@@ -380,6 +398,7 @@ class StepRecorder:
             statuses=done.statuses,
             in_flight=over_the_edge + sum(1 for start in in_flight if start <= number),
             timings=done.timings,
+            details=done.details,
             examples=self.examples.take(),
         )
 

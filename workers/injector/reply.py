@@ -12,6 +12,7 @@ from workers.injector.http1 import (
     Head,
     HeadMemo,
     Surplus,
+    not_http,
     parse_header,
     parse_status_line,
 )
@@ -162,7 +163,7 @@ def _read_head(reader: ReplyReader) -> bool:
 def _refuse_non_head(reader: ReplyReader) -> None:
     start = reader._buffer[reader._at : reader._at + 5]
     if start != b"HTTP/"[: len(start)]:
-        raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {reader._buffer[:80]!r}")
+        raise BadReply(Kind.HTTP_PARSE, not_http(reader._buffer[:80]))
     if reader.unread_bytes >= HEADER_CAP_BYTES:
         raise BadReply(Kind.HEADER_CAP, f"a head of more than {HEADER_CAP_BYTES} bytes")
     n_lines = reader._buffer.count(b"\n", reader._at)

@@ -80,12 +80,17 @@ Find = Callable[[Reply], Any]
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
     """Of a check, or of an extraction, with what it took: `line` is the rule as people write it,
-    `came` what was in its place, "" where the rule held."""
+    `came` what was in place of what it asks for, "" where that was there."""
 
     line: str
     came: str
     name: str = ""
     value: str | None = None
+    may_miss: bool = False
+
+    @property
+    def holds(self) -> bool:
+        return self.may_miss or not self.came
 
 
 class ReplyRules:
@@ -102,16 +107,16 @@ class ReplyRules:
         self.texts = texts if are_texts else None
         self.keep_bytes = max(map(_bytes_needed, (*step.checks, *step.extract)), default=0)
 
-    def fault(self, reply: Reply) -> str:
-        """The first check that does not hold: what was expected and what came; "" if all hold."""
+    def fault(self, reply: Reply) -> tuple[str, str] | None:
+        """(the first check that does not hold, what came); None if all hold."""
         for check, find in self._checks:
             try:
                 if (find(reply) is None) == check.is_absent:
                     continue
             except Undecodable:
                 pass
-            return f"expected {check.line}; {_came(check, find, reply)}"
-        return ""
+            return check.line, _came(check, find, reply)
+        return None
 
     def take(self, reply: Reply) -> list[RuleOutcome]:
         return [_taken(extract, take, reply) for extract, take in self._extracts]
@@ -284,7 +289,7 @@ def _taken(extract: Extract, take: Callable[[Reply], str | None], reply: Reply) 
             came = _instead(extract, reply)
     except Undecodable as error:
         value, came = None, str(error)
-    return RuleOutcome(extract.line, came, extract.name, value)
+    return RuleOutcome(extract.line, came, extract.name, value, extract.may_miss)
 
 
 def _instead(extract: Extract, reply: Reply) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step import REPEATABLE_METHODS, Step
+from campaigns.domain.plan.step import Step
 from workers.injector.http1 import Head, HeadMemo
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
@@ -20,10 +20,21 @@ Known = tuple[int, int, int, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class ReplyFault:
-    """Why a whole reply is a failure; `detail` is for people."""
+    """Why a whole reply is a failure: which rule of the step does not hold, and what came."""
 
     kind: Kind
-    detail: str = ""
+    rule: str = ""
+    came: str = ""
+
+    @property
+    def detail(self) -> str:
+        """Beyond the kind, alike for all failures of a rule."""
+        return f"expected {self.rule}" if self.rule else ""
+
+    @property
+    def whole(self) -> str:
+        """Of an example."""
+        return f"{self.detail}; {self.came}" if self.rule else ""
 
 
 _UNEXPECTED = ReplyFault(Kind.STATUS_UNEXPECTED)
@@ -39,8 +50,8 @@ class Request:
     """
 
     __slots__ = (
-        "_longest", "data", "events", "failures", "is_idempotent", "latest", "latest_known", "memo",
-        "plan", "record", "recorder", "recv_bytes", "simple", "size_bytes", "step",
+        "_longest", "data", "events", "failures", "latest", "latest_known", "may_replay",
+        "memo", "plan", "record", "recorder", "recv_bytes", "simple", "size_bytes", "step",
     )  # fmt: skip
 
     # How much of each body is kept, whatever its status.
@@ -61,7 +72,8 @@ class Request:
         self.latest_known: Known | None = None
         self._longest = 0
         self.recv_bytes = _MOST_RECV_BYTES
-        self.is_idempotent = step.method in REPEATABLE_METHODS
+        # Whether one that no server can have read may go on a new connection.
+        self.may_replay = True
 
     def make_reader(self) -> ReplyReader:
         return ReplyReader(self.memo, self.keep_bytes)
@@ -138,8 +150,8 @@ class Checked:
     def fault_in(self, reader: Any) -> ReplyFault | None:
         if fault := super().fault_in(reader):
             return fault
-        detail = self.rules.fault(reply_of(reader))
-        return ReplyFault(Kind.CHECK_FAILED, detail) if detail else None
+        broken = self.rules.fault(reply_of(reader))
+        return ReplyFault(Kind.CHECK_FAILED, *broken) if broken else None
 
 
 class CheckedRequest(Checked, Request):

@@ -113,7 +113,7 @@ class TakingCall(CheckedCall):
         lost = [each for each in missed if each.name in self.needed and each.name not in values]
         self.taken = values | dict.fromkeys(each.name for each in lost)
         if fault is None and lost:
-            return ReplyFault(Kind.VALUE_MISSING, f"expected {lost[0].line}; {lost[0].came}")
+            return ReplyFault(Kind.VALUE_MISSING, lost[0].line, lost[0].came)
         return fault
 
 
@@ -247,7 +247,7 @@ class SessionWorker(Worker):
         if context.visits is not None:
             call.failures = FailureTap(user, shared.failures)
             # If connections arrive, one that the server closes is not replaced.
-            call.is_idempotent &= context.visits.has_sessions
+            call.may_replay = context.visits.has_sessions
         return call
 
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:

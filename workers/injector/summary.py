@@ -91,6 +91,7 @@ class LocalRun:
             port=order["endpoint"]["port"],
             connection_mode=order["connection_mode"],
             judged=self.judgement,
+            server_name=order["endpoint"].get("tls", {}).get("sni", ""),
         )
         return REPORTS[style](self.measurement, head)
 
@@ -148,10 +149,8 @@ class LocalRun:
 
 def _failure(row: FailureRow) -> dict[str, Any]:
     """One kind at one step: how many, in which seconds, and in words."""
-    names = ("step", "kind", "status", "count", "first", "last")
-    return {name: getattr(row, name) for name in names} | {
-        "words": cause_words(row.kind, row.status)
-    }
+    names = ("step", "kind", "status", "count", "first", "last", "details")
+    return {name: getattr(row, name) for name in names} | {"words": cause_words(row)}
 
 
 def _sessions(seen: Measurement) -> dict[str, Any]:

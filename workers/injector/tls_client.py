@@ -1,9 +1,11 @@
 """TLS for the connections of one endpoint: handshakes, session resumption, negotiated values."""
 
+import socket
 import ssl
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from hashlib import sha256
 from ipaddress import ip_address
 from typing import Any
@@ -13,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from OpenSSL import SSL
 
-from campaigns.domain.metrics.certificates import key_words, names_of_der
+from campaigns.domain.metrics.certificates import key_words, refusal_words
 from campaigns.domain.metrics.injector_end import TlsHandshakes
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, Detail, Kind
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import USUAL_GROUPS, with_key_shares
@@ -24,10 +26,11 @@ from workers.injector.faults import AttemptFailed
 from workers.injector.key_log import KeyLog
 from workers.injector.order import Refusal
 from workers.injector.read_delay import unread_for_ns
-from workers.injector.tls_errors import WantRead, WantWrite
+from workers.injector.tls_errors import NO_RECORD, WantRead, WantWrite
 from workers.injector.tls_library import VERSION, ReadBuffer, Tls
 from workers.injector.wire import carried_bytes
 
+_PEEKED_BYTES = 200
 _VERSIONS = {"1.2": SSL.TLS1_2_VERSION, "1.3": SSL.TLS1_3_VERSION}
 _OLDEST = "1.2"
 
@@ -206,9 +209,6 @@ class Sessions:
             self._session, self._was_taken = session, False
 
 
-_MOST_NAMES = 5
-
-
 class TlsClient:
     """`tally`: what the handshakes agreed on."""
 
@@ -245,20 +245,27 @@ class TlsClient:
             _shake_hands(worker, connection, tls)
         except OSError as error:
             kind = faults.of_handshake(error)
-            detail = self._both_names(tls) if kind == Kind.TLS_NAME else str(error)
-            raise AttemptFailed(kind, detail) from None
+            detail = self._detail(kind, error, connection)
+            raise AttemptFailed(kind, detail, error.errno or 0) from None
         if self._fingerprint:
             self._compare_fingerprint(tls)
         connection.send, connection.recv = tls.write, tls.read
 
-    def _both_names(self, tls: Tls) -> str:
-        names = ", ".join(names_of_der(tls.certificate or b"")[:_MOST_NAMES]) or "no name"
-        return f"The certificate is for {names}, not for {self._name}."
+    def _detail(self, kind: Kind, error: OSError, connection: Any) -> str:
+        if getattr(error, "reason", 0) == NO_RECORD and _answers_in_http(connection.sock):
+            return Detail.PLAIN_HTTP
+        chain = connection.tls.chain()
+        if kind in CERTIFICATE_KINDS:
+            return refusal_words(kind, chain, self._name, datetime.now(UTC)) or str(error)
+        if chain and str(error) == Detail.NO_CIPHER:
+            # Cipher and group were agreed on; before TLS 1.3 the alert for both is the same.
+            return Detail.WANTS_CERTIFICATE
+        return str(error)
 
     def _compare_fingerprint(self, tls: Tls) -> None:
         shown = sha256(tls.certificate or b"").hexdigest()
         if shown != self._fingerprint:
-            detail = f"The server shows another certificate than the accepted one: {shown}."
+            detail = f"its SHA-256 is {shown}"
             raise AttemptFailed(Kind.TLS_FINGERPRINT, detail)
 
     def note(self, connection: Any) -> bool:
@@ -281,6 +288,16 @@ class TlsClient:
         if self._sessions is not None and connection.tls is not None:
             self._sessions.keep(connection.tls)
             connection.tls.stop_writing()
+
+
+def _answers_in_http(sock: Any) -> bool:
+    """Whether what is left of an answer is that of "HTTP/1.1 400", or of a page: OpenSSL has read
+    five bytes of it, as the head of a record."""
+    try:
+        rest = sock.recv(_PEEKED_BYTES, socket.MSG_PEEK)
+    except OSError:
+        return False
+    return rest.startswith((b"1.0 ", b"1.1 ")) or b"HTML" in rest.upper()
 
 
 def _shake_hands(worker: Any, connection: Any, tls: Tls) -> None:

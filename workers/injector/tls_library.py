@@ -32,10 +32,6 @@ _RECORD_BYTES = 16 * 1024
 _VERIFY_FAILED = 134
 # Where an error's code has the number of the library that it is of, and the number of libssl.
 _LIBRARY_BITS, _SSL = 23, 20
-# An alert's reason is its number and this. These refuse our certificate, or want one: bad,
-# unsupported, revoked, expired, unknown, of an unknown authority, access denied, required.
-_ALERT = 1000
-_REFUSALS = {_ALERT + number for number in (42, 43, 44, 45, 46, 48, 49, 116)}
 _CLOSED = _lib.SSL_SENT_SHUTDOWN | _lib.SSL_RECEIVED_SHUTDOWN
 # Without its date.
 VERSION = " ".join(SSL.OpenSSL_version(SSL.OPENSSL_VERSION).decode().split()[:2])
@@ -76,7 +72,7 @@ class Tls:
         result = _lib.SSL_do_handshake(self._ssl)
         if result != 1:
             self._end(result)
-            raise RaggedEnd("The server ended the connection.")
+            raise RaggedEnd("the server ended the connection")
 
     def read(self, size: int) -> bytes:
         """At most `size` bytes of the next record; b"" after the server's close_notify."""
@@ -193,8 +189,8 @@ class Tls:
         if reason == _VERIFY_FAILED:
             code = _lib.SSL_get_verify_result(self._ssl)
             why = _text(_lib.X509_verify_cert_error_string(code))
-            return CertificateRefused(f"{detail}: {why}", code)
-        return TlsError(detail, is_refusal=reason in _REFUSALS)
+            return CertificateRefused(why or detail, code)
+        return TlsError(detail, reason)
 
 
 class ServerTls(Tls):

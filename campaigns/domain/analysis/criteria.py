@@ -502,6 +502,13 @@ CRITERIA: dict[str, Criterion] = {
         unit="cookies",
         meaning="Set-Cookie headers over 4,096 bytes with their attributes, as sessions leave out",
     ),
+    "streams_limit": _note(
+        0,
+        "The server allows {value} at a time on a connection (SETTINGS_MAX_CONCURRENT_STREAMS). "
+        "The plan has {measure}.",
+        unit="streams",
+        meaning="how many streams a server of HTTP/2 allows, where that is less than planned",
+    ),
     "tail": _note(
         0.05,
         "{measure} after the end of the load, which no rate counts.",

@@ -3,11 +3,10 @@
 Headlines, lists, exports and the terminal all take them from here.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 
-from campaigns.domain.metrics.failures import DROPPED, FailureRow
+from campaigns.domain.metrics.failures import DROPPED, FailureRow, most_frequent_first
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS, TIMEOUT_KINDS, WORDS, Kind
 from campaigns.domain.units import count, counted, percent
 
@@ -28,6 +27,7 @@ _OVERLOAD_KINDS = {
     Kind.WRITE_ERROR,
 }
 _MOST_NAMED = 3
+_MOST_DETAILS = 2
 
 
 def status_words(status: int) -> str:
@@ -43,9 +43,32 @@ def kind_words(kind: str) -> str:
     return "no free connection" if kind == DROPPED else WORDS.get(kind, kind)
 
 
-def cause_words(kind: str, status: int) -> str:
-    """The status if there was a reply, else the kind in words."""
-    return status_words(status) if status else kind_words(kind)
+def detail_words(row: FailureRow) -> str:
+    """What its failures said beyond their kind, the most frequent first; "" for nothing."""
+    if row.status:
+        return ""
+    details = sorted(row.details, key=lambda detail: -row.details[detail])
+    more = [f"{len(details) - _MOST_DETAILS} more"] if len(details) > _MOST_DETAILS else []
+    return "; ".join(details[:_MOST_DETAILS] + more)
+
+
+def row_words(row: FailureRow) -> str:
+    """ "not an HTTP reply: two different Content-Length headers"."""
+    return ": ".join(filter(None, (kind_words(row.kind), detail_words(row))))
+
+
+def cause_words(row: FailureRow) -> str:
+    """The status if there was a reply, else the kind with its details."""
+    return status_words(row.status) if row.status else row_words(row)
+
+
+def causes_of(rows: Iterable[FailureRow]) -> list[FailureRow]:
+    """A row for each kind and status, of all steps together, the most frequent first."""
+    causes: dict[tuple[str, int], FailureRow] = {}
+    for row in rows:
+        key = row.kind, row.status
+        causes.setdefault(key, FailureRow(row.step, *key)).merge(row)
+    return most_frequent_first(causes.values())
 
 
 def of_target(rows: Iterable[FailureRow]) -> list[FailureRow]:
@@ -74,28 +97,25 @@ def failure_words(rows: Sequence[FailureRow], attempts: int, noun: str = "reques
     "404 Not Found to all 1,200 requests", "Connection refused for all 100 requests",
     "20 % failed with 503 Service Unavailable".
     """
-    causes = _causes(rows)
-    n_failed = sum(causes.values())
+    causes = causes_of(of_target(rows))
+    n_failed = sum(each.count for each in causes)
     if not causes or not attempts:
         return ""
     if n_failed >= attempts:
         everything = f"all {counted(attempts, noun)}" if attempts > 1 else f"the only {noun[:-1]}"
         if len(causes) == 1:
-            (kind, status) = next(iter(causes))
-            words = cause_words(kind, status)
-            return f"{words[0].upper()}{words[1:]} {'to' if status else 'for'} {everything}"
-        named = [
-            f"{cause_words(kind, status)} ({count(n)})"
-            for (kind, status), n in causes.most_common(_MOST_NAMED)
-        ]
+            (only,) = causes
+            words = status_words(only.status) if only.status else kind_words(only.kind)
+            whole = f"{words[0].upper()}{words[1:]} {'to' if only.status else 'for'} {everything}"
+            return ": ".join(filter(None, (whole, detail_words(only))))
+        named = [f"{cause_words(each)} ({count(each.count)})" for each in causes[:_MOST_NAMED]]
         more = len(causes) - len(named)
         if more:
             named.append(f"{counted(more, 'other errors')}")
         return f"All {counted(attempts, noun)} failed: {', '.join(named)}"
-    (kind, status), _ = causes.most_common(1)[0]
     mostly = ", mostly" if len(causes) > 1 else ""
-    joint = " with" if status else (" by" if mostly else ":")
-    words = cause_words(kind, status)
+    joint = " with" if causes[0].status else (" by" if mostly else ":")
+    words = cause_words(causes[0])
     return f"{share_words(n_failed, attempts)} failed{mostly}{joint} {words}"
 
 
@@ -104,10 +124,3 @@ def share_words(some: int, attempts: int) -> str:
     text = percent(some / attempts)
     digits, unit = text[:-2], text[-2:]
     return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + unit
-
-
-def _causes(rows: Iterable[FailureRow]) -> Counter[tuple[str, int]]:
-    causes: Counter[tuple[str, int]] = Counter()
-    for row in of_target(rows):
-        causes[row.kind, row.status] += row.count
-    return causes

@@ -17,10 +17,11 @@ from campaigns.domain.analysis.criteria import (
     TYPICAL_EFFECT,
     Observed,
 )
-from campaigns.domain.analysis.failures import is_of_overload, of_target
+from campaigns.domain.analysis.failures import causes_of, is_of_overload, of_target, row_words
 from campaigns.domain.analysis.steady import Steadiness, steadiness
+from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.outcomes import CLIENT_KINDS, WORDS, Kind
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
@@ -35,7 +36,7 @@ _EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
 _FEW_SAMPLED = 20
 # In-flight requests of a target that keeps up vary by their square root.
 _NOISE, _RISEN = 5.0, 1.5
-_NOT_THE_TARGETS = CLIENT_KINDS | {Kind.ABORTED_BY_STOP}
+_NOT_THE_TARGETS = CLIENT_KINDS | {Kind.ABORTED_BY_STOP, DROPPED}
 # With fewer segments, a single retransmission would be a misleadingly large share.
 _FEW_SEGMENTS = 1000
 
@@ -81,6 +82,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         ),
         "body_changed": _body_changed(seen.series),
         "cookies_too_large": Observed(total.count("cookies_too_large")),
+        "streams_limit": _streams_limit(seen),
         **_tail(seen),
         "co_located": Observed(float(is_co_located)),
         CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(seen.vitals),
@@ -303,18 +305,18 @@ def _missed(seen: Measurement) -> str:
     )
 
 
+def _streams_limit(seen: Measurement) -> Observed | None:
+    limits = [each.streams_limit for each in seen.ends if each.streams_limit is not None]
+    return Observed(min(limits), measure=f"{seen.plan.streams:,}") if limits else None
+
+
 def _cause(seen: Measurement) -> str:
     """The most frequent failure: "connection refused", or the status."""
-    kinds = {kind: n for kind, n in seen.total.errors.items() if kind not in _NOT_THE_TARGETS}
-    kind = max(kinds, key=kinds.get, default=None)
-    unexpected = {
-        status: n
-        for status, n in seen.total.statuses.items()
-        if not seen.plan.status_is_expected(int(status))
-    }
-    if kind == Kind.STATUS_UNEXPECTED and unexpected:
-        return f"status {max(unexpected, key=unexpected.get)}"
-    return WORDS.get(kind, "see the errors")
+    causes = causes_of(row for row in seen.failures if row.kind not in _NOT_THE_TARGETS)
+    if not causes:
+        return "see the errors"
+    most = causes[0]
+    return f"status {most.status}" if most.kind == Kind.STATUS_UNEXPECTED else row_words(most)
 
 
 def _body_changed(series: list[Point]) -> Observed | None:

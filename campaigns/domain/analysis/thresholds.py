@@ -11,15 +11,22 @@ from math import ceil
 from typing import Any, Self
 
 from campaigns.domain.lifecycle import ThresholdState, Trust
-from campaigns.domain.metrics.figures import figures_of, percentiles_us
+from campaigns.domain.metrics.figures import lower_end_us, percentiles_us
 from campaigns.domain.metrics.machine import BUSY
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total
-from campaigns.domain.percentiles import P50, P95, P99
-from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, SHARES, TARGET_METRICS, Threshold
+from campaigns.domain.plan.threshold import (
+    FIRST_BYTE_PREFIX,
+    RATES,
+    SHARES,
+    TARGET_METRICS,
+    Threshold,
+    rank_of,
+)
 from campaigns.domain.units import are_apart
 
-_PERCENTILES = {"p50": P50, "p95": P95, "p99": P99}
 _TIMES = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
 _CERTAIN = {*SHARES, *TARGET_METRICS}  # the injector cannot add to them
 # The counter of each rate, and the ok, failed and dropped counters of each error share.
@@ -30,30 +37,84 @@ _ENDED = {
 }
 
 
+# Which kinds of failure belong to which group of a rule; what the injector or a stop caused is in
+# none.
+GROUPS: dict[str, frozenset[Kind]] = {
+    "check": frozenset({Kind.CHECK_FAILED, Kind.BODY_MISMATCH}),
+    "value": frozenset({Kind.VALUE_MISSING}),
+    "status": frozenset({Kind.STATUS_UNEXPECTED, Kind.WS_UPGRADE_REJECTED}),
+    "timeout": TIMEOUT_KINDS,
+    "connect": frozenset({Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE}),
+    "tls": CERTIFICATE_KINDS | {Kind.TLS_HANDSHAKE},
+    "reset": frozenset(
+        {
+            Kind.RESET,
+            Kind.WRITE_ERROR,
+            Kind.EOF_BEFORE_REPLY,
+            Kind.EOF_MID_BODY,
+            Kind.H2_STREAM_RESET,
+            Kind.H2_GOAWAY,
+        }
+    ),
+    "protocol": frozenset(
+        {
+            Kind.HTTP_PARSE,
+            Kind.HEADER_CAP,
+            Kind.BODY_CAP,
+            Kind.WS_PROTOCOL,
+            Kind.H2_NOT_SPOKEN,
+            Kind.H2_PROTOCOL,
+        }
+    ),
+    "dropped": frozenset(),
+}
+
+
 def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
-    """The rule's figure in its unit, or None."""
+    """The rule's figure in its unit, or None; `total` is that of its step, if it has one."""
     if rule.metric in RATES:
         return total.per_s(_COUNTED[rule.metric], duration_s)
     if rule.metric in SHARES:
         counters = _ENDED[rule.metric]
         in_percent = rule.unit == "%"
         ok, failed, dropped = (total.count(name) for name in counters)
-        errors = failed + dropped
-        attempts = errors + ok
+        attempts = failed + dropped + ok
+        errors = _errors_of(rule.kind, total) if rule.kind else failed + dropped
         if not in_percent:
             return float(errors)
         return 100 * errors / attempts if attempts else None
-    return _time(rule, total.timing("session" if rule.is_of_sessions else "response"))
+    return _time(rule, total.timing(_timing_of(rule)))
+
+
+def _errors_of(group: str, total: Total) -> int:
+    if group == "dropped":
+        return total.count("dropped")
+    return sum(total.errors.get(kind, 0) for kind in GROUPS[group])
+
+
+def _timing_of(rule: Threshold) -> str:
+    if rule.is_of_sessions:
+        return "session"
+    return "wait" if rule.metric.startswith(FIRST_BYTE_PREFIX) else "response"
 
 
 def _time(rule: Threshold, timing: Timing) -> float | None:
-    figure = rule.metric.removeprefix(SESSION_PREFIX)
-    if figure in _PERCENTILES:
-        q = _PERCENTILES[figure]
+    if (q := rank_of(rule.metric)) is not None:
         value = percentiles_us(timing, (q,)).get(q)
     else:
-        value = timing.mean_us if figure == "mean" else timing.max_us
+        value = timing.mean_us if rule.metric.endswith("mean") else timing.max_us
     return None if value is None else value * _TIMES[rule.unit]
+
+
+def _lower_end(rule: Threshold, total: Total, measured: float | None) -> float | None:
+    """Of a response time, in the rule's unit; None of what has none."""
+    rank = rank_of(rule.metric)
+    is_time = rule.metric == "mean" or (rank is not None and _timing_of(rule) == "response")
+    if measured is None or not is_time:
+        return None
+    times = _TIMES[rule.unit]
+    low_us = lower_end_us(total.timing(QUIETER), rank, measured / times)
+    return None if low_us is None else round(low_us * times, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +133,8 @@ class Verdict:
     since: int | None
     at_least: float | None = None
     is_open: bool = False
+    kind: str = ""
+    step: int = 0
 
     @property
     def is_broken(self) -> bool:
@@ -144,19 +207,19 @@ class ThresholdJudge:
         # The second since which each is broken; None where it is kept.
         self.broken_since: list[int | None] = [None] * len(thresholds)
 
-    def look(self, second: int, total: Total, duration_s: float) -> None:
-        """`total` is everything measured up to the end of `second`, `duration_s` its measured
-        time."""
+    def look(self, second: int, totals: Sequence[Total], duration_s: float) -> None:
+        """`totals` are everything measured up to the end of `second`, then each step's part of it,
+        `duration_s` its measured time."""
         for index, each in enumerate(self._thresholds):
-            if each.is_of_machine or each.is_kept(measure(each, total, duration_s)):
+            if each.is_of_machine or each.is_kept(measure(each, totals[each.step], duration_s)):
                 self.broken_since[index] = None
             elif self.broken_since[index] is None:
                 self.broken_since[index] = second
 
-    def verdicts(self, total: Total, duration_s: float) -> list[Verdict]:
+    def verdicts(self, totals: Sequence[Total], duration_s: float) -> list[Verdict]:
         """The final verdicts, with the exact duration."""
         return [
-            self._verdict(each, since, total, duration_s)
+            self._verdict(each, since, totals[each.step], duration_s)
             for each, since in zip(self._thresholds, self.broken_since, strict=True)
         ]
 
@@ -169,12 +232,10 @@ class ThresholdJudge:
             since = max(0, ceil(duration_s) - 1)
         shown = None if measured is None else round(measured, 6)
         since = None if passed else since
-        at_least = None
-        if each.metric in _PERCENTILES or each.metric == "mean":
-            low_us = figures_of(total, duration_s).low_us(each.metric)
-            at_least = None if low_us is None else round(low_us * _TIMES[each.unit], 6)
         rule = (each.rule, each.metric, each.limit, each.unit)
-        return Verdict(*rule, shown, passed, since, at_least)
+        at_least = _lower_end(each, total, measured)
+        part = {"kind": each.kind, "step": each.step}
+        return Verdict(*rule, shown, passed, since, at_least, **part)
 
     def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
         """Of all seconds that were told; `since` None where none was."""

@@ -4,7 +4,8 @@ whole, the kind and size of a public key (RFC 5280, section 4.1).
 
 import base64
 import binascii
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from cryptography import x509
@@ -12,7 +13,10 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from campaigns.domain.metrics.outcomes import Kind
+
 MAX_CHAIN = 10
+_MOST_NAMES = 5
 # What the library raises for certificates that servers may send all the same; the errors of its own
 # are no ValueErrors.
 CERTIFICATE_FAULTS = (ValueError, UnsupportedAlgorithm, binascii.Error, x509.InvalidVersion)
@@ -30,13 +34,30 @@ def chain_facts(certificates_der_b64: list[str]) -> list[dict[str, Any]]:
     return facts
 
 
-def names_of_der(der: bytes) -> list[str]:
-    """The names that a client compares; the common one only where there are no others."""
+def refusal_words(kind: Kind, chain_der: Sequence[bytes], name: str, at: datetime) -> str:
+    """Why a chain, the server's own certificate first, is refused for a name at a time: "expired on
+    2021-01-01"; "" where the kind says it all, or it cannot be read."""
     try:
-        certificate = x509.load_der_x509_certificate(der)
-        return _alternative_names(certificate) or [_name(certificate.subject)]
-    except CERTIFICATE_FAULTS:
-        return []
+        chain = [x509.load_der_x509_certificate(der) for der in chain_der]
+        own = chain[0]
+    except (IndexError, *CERTIFICATE_FAULTS):
+        return ""
+    if kind == Kind.TLS_NAME:
+        names = ", ".join(_names(own)[:_MOST_NAMES])
+        return f"issued for {names}, not for {name}"
+    if kind == Kind.TLS_UNKNOWN_ISSUER:
+        return f"issued by {_name(chain[-1].issuer)}"
+    if kind == Kind.TLS_SELF_SIGNED:
+        return f"issued by {_name(own.issuer)} for itself"
+    if kind == Kind.TLS_EXPIRED:
+        wrong = next((each for each in chain if each.not_valid_after_utc < at), own)
+        words = f"expired on {wrong.not_valid_after_utc:%Y-%m-%d}"
+    elif kind == Kind.TLS_NOT_YET_VALID:
+        wrong = next((each for each in chain if each.not_valid_before_utc > at), own)
+        words = f"not yet valid until {wrong.not_valid_before_utc:%Y-%m-%d}"
+    else:
+        return ""
+    return words if wrong is own else f"that of {_name(wrong.subject)}, which signed it, {words}"
 
 
 def _facts(certificate: x509.Certificate) -> dict[str, Any]:
@@ -60,6 +81,12 @@ def _facts(certificate: x509.Certificate) -> dict[str, Any]:
 def _name(name: x509.Name) -> str:
     common = name.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     return str(common[0].value) if common else name.rfc4514_string() or "(no name)"
+
+
+def _names(certificate: x509.Certificate) -> list[str]:
+    """Those that a client compares; the common one, which is not an address to any client, only
+    where there are no others."""
+    return _alternative_names(certificate) or [f"the common name {_name(certificate.subject)}"]
 
 
 def _alternative_names(certificate: x509.Certificate) -> list[str]:

@@ -4,12 +4,12 @@ Read from the seconds' errors and statuses, so any injector's seconds will do: a
 plan does not expect has one kind of failure, and no other failure has such a status.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.snapshot import Second, Total
+from campaigns.domain.metrics.snapshot import MOST_DETAILS, Second, Total
 from campaigns.domain.plan.plan import Plan, status_fits
 
 DROPPED = "dropped"
@@ -22,7 +22,8 @@ class FailureRow:
     """Failures of one kind with one status (0: no whole reply) at one step.
 
     `first` and `last` are the seconds of first and last sight, None where only totals are known.
-    `bins` has counts from second 0 on, `bin_s` seconds each.
+    `bins` has counts from second 0 on, `bin_s` seconds each. `details` counts what was said beyond
+    the kind, the first MOST_DETAILS.
     """
 
     step: int
@@ -33,6 +34,7 @@ class FailureRow:
     last: int | None = None
     bin_s: int = 1
     bins: list[int] = field(default_factory=list)
+    details: dict[str, int] = field(default_factory=dict)
 
     def add(self, second: int, count: int) -> None:
         self.count += count
@@ -42,9 +44,15 @@ class FailureRow:
             self._widen()
         self._note(second // self.bin_s, count)
 
+    def add_details(self, details: Mapping[str, int]) -> None:
+        for detail, count in details.items():
+            if detail in self.details or len(self.details) < MOST_DETAILS:
+                self.details[detail] = self.details.get(detail, 0) + count
+
     def merge(self, other: Self) -> None:
         """Add another row's failures, such as those of another run."""
         self.count += other.count
+        self.add_details(other.details)
         seen = [each for each in (self.first, other.first) if each is not None]
         self.first = min(seen, default=None)
         self.last = max(
@@ -81,7 +89,10 @@ class FailureTally:
     def add(self, second: Second) -> None:
         for (kind, status), count in counts_of(second, self.plan).items():
             key = (second.step, kind, status)
-            self.by_key.setdefault(key, FailureRow(*key)).add(second.second, count)
+            row = self.by_key.setdefault(key, FailureRow(*key))
+            row.add(second.second, count)
+            if not status:
+                row.add_details(second.details.get(kind, {}))
 
     @classmethod
     def of_rows(cls, plan: Plan, rows: Iterable[FailureRow]) -> Self:

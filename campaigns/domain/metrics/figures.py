@@ -62,11 +62,7 @@ class Figures:
     def low_us(self, metric: str) -> float | None:
         """The most that the target can be shown to take, of mean, p50 or another percentile, where
         `time_us` is as measured. None where too few requests tell it."""
-        rank = _RANKS.get(metric, P50)
-        if shown(self.quieter.n, rank) is Shown.NO:
-            return None
-        low_us = self.quieter.percentile_us(rank) if metric in _RANKS else self.quieter.mean_us
-        return min(low_us, self.time_us(metric))
+        return lower_end_us(self.quieter, _RANKS.get(metric), self.time_us(metric))
 
     @property
     def is_timed(self) -> bool:
@@ -104,6 +100,15 @@ class Figures:
                 for q in (P50, P95, P99)
             },
         }
+
+
+def lower_end_us(quieter: Timing, per_100k: int | None, measured_us: float | None) -> float | None:
+    """Of a percentile, or of the mean without one; `quieter`: as in `Figures`."""
+    rank = P50 if per_100k is None else per_100k
+    if shown(quieter.n, rank) is Shown.NO:
+        return None
+    low_us = quieter.mean_us if per_100k is None else quieter.percentile_us(rank)
+    return min(low_us, measured_us)
 
 
 def typical_metric(runs: Iterable[Figures]) -> str:

@@ -52,7 +52,7 @@ class InjectorEnd:
     program, or one that has not ended (`NO_END`).
 
     `measured_us`: the measured time (snapshot.py); `tail_us`: how long after it the last
-    request ended, 0 for none.
+    request ended, 0 for none. `streams_limit`: an HTTP/2 server's, if below the plan's.
 
     `start_error_us` comes from the launcher: the maximum error of the common start.
     """
@@ -71,6 +71,7 @@ class InjectorEnd:
     cpu_user_us: int | None = None
     connect_burst: int | None = None
     connections_at_once: int | None = None
+    streams_limit: int | None = None
     tls: Sequence[TlsHandshakes] = ()
     tls_library: str | None = None
     peers: Mapping[str, int] = field(default_factory=dict)

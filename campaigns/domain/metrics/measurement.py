@@ -71,13 +71,13 @@ class Vitals:
 
 
 class Judge(Protocol):
-    """Checks the total after each second and gives the final verdicts; see `ThresholdJudge`."""
+    """Checks the totals after each second and gives the final verdicts; see `ThresholdJudge`."""
 
     broken_since: list[int | None]
 
-    def look(self, second: int, total: Total, duration_s: float) -> None: ...
+    def look(self, second: int, totals: Sequence[Total], duration_s: float) -> None: ...
 
-    def verdicts(self, total: Total, duration_s: float) -> list[Any]: ...
+    def verdicts(self, totals: Sequence[Total], duration_s: float) -> list[Any]: ...
 
 
 @dataclass(slots=True)
@@ -156,7 +156,7 @@ class Measurement:
             for number, host in sorted(self.hosts.items())
         ]
         if self.judge and (self.series or self.is_over):
-            self.thresholds = self.judge.verdicts(self.total, self.duration_s)
+            self.thresholds = self.judge.verdicts([self.total, *self.steps], self.duration_s)
         return self
 
     def _begin(self, number: int) -> None:
@@ -164,7 +164,7 @@ class Measurement:
             raise ValueError(f"Second {number} comes after second {self._present}.")
         self._make_point()
         if self.judge and self._present is not None and self._present >= 0:
-            self.judge.look(self._present, self.total, self._passed_s())
+            self.judge.look(self._present, [self.total, *self.steps], self._passed_s())
         self._present = number
 
     def _make_point(self) -> None:

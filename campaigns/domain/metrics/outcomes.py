@@ -56,6 +56,19 @@ class Kind(StrEnum):
     ABORTED_BY_STOP = "aborted_by_stop", "in flight when the run was stopped"
 
 
+class Detail(StrEnum):
+    """How details of failures begin that have a remedy of their own."""
+
+    PLAIN_HTTP = "plain HTTP on this port"
+    NO_TLS = "no TLS on this port"
+    NO_VERSION = "no TLS version in common"
+    NO_CIPHER = "no cipher, group or signature in common"
+    UNKNOWN_NAME = "the server does not know this name"
+    WANTS_CERTIFICATE = "the server wants a client certificate"
+    TLS = "TLS on this port"
+    NOT_HTTP = "not HTTP"
+
+
 # Faults of the injector's machine, never of the target: such a measurement has no answer.
 CLIENT_KINDS = frozenset(
     {Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_FILE_TABLE, Kind.CLIENT_PORTS, Kind.CLIENT_OTHER}

@@ -7,6 +7,7 @@ much these hold. Equal histograms are there once; timings of nothing are left ou
 
     [counters, errors, statuses, in_flight, vitals, timings, sizes]
 
+In format 3 the details of failures come after these, in format 2 there are none.
 `timings` has [n, sum_us, sum_squares, min_us, max_us, place] by name, where `sizes[place]` is how
 many buckets of the histogram hold anything, or [place], where the five follow from the histogram:
 all its durations lie in buckets of one microsecond. A payload that is not ours is kept as it came,
@@ -65,7 +66,7 @@ WORDS = (
 )
 
 
-_FORMAT = 2
+_FORMAT, _WITH_DETAILS = 2, 3
 _RAW = -15
 _MOST_MEMORY = 9
 
@@ -82,13 +83,17 @@ def pack(line: Mapping[str, Any]) -> bytes:
         timings,
         [len(buckets) for buckets, _ in found],
     ]
+    details = line.get("details")
+    if details:
+        head.append(details)
     # Filtered: fewer chance matches among counts, whose own code is shorter.
     deflater = zlib.compressobj(9, zlib.DEFLATED, _RAW, _MOST_MEMORY, zlib.Z_FILTERED, WORDS)
     text = deflater.compress(json.dumps(head, separators=(",", ":")).encode() + b"\n")
     # Words and numbers have codes of their own.
     text += deflater.flush(zlib.Z_BLOCK)
     gaps = [np.diff(buckets, prepend=-1) - 1 for buckets, _ in found]
-    return bytes([_FORMAT]) + text + _shortest(deflater, gaps, [counts for _, counts in found])
+    number = _WITH_DETAILS if details else _FORMAT
+    return bytes([number]) + text + _shortest(deflater, gaps, [counts for _, counts in found])
 
 
 def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -> bytes:
@@ -104,18 +109,19 @@ def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -
 
 def second_of(second: int, step: int, packed: bytes) -> Second:
     """The second; histograms that are not ours are decoded when their counts are asked for."""
-    (counters, errors, statuses, in_flight, vitals, timings, _), found = _read(packed)
+    (counters, errors, statuses, in_flight, vitals, timings, details), found = _read(packed)
     histograms = [Histogram.at(*each) for each in found]
     timed = {
         name: Timing(*moments, _at(place, histograms) or StoredHistogram(place))
         for name, (*moments, place) in _timings_with_moments(timings, found)
     }
-    return Second(second, step, counters, errors, statuses, in_flight, timed, vitals)
+    counts = (counters, errors, statuses)
+    return Second(second, step, *counts, in_flight, timed, vitals, details=details)
 
 
 def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
     """The second as in its line, with HdrHistogram's payloads; see `Second.to_json`."""
-    (counters, errors, statuses, in_flight, vitals, timings, _), found = _read(packed)
+    (counters, errors, statuses, in_flight, vitals, timings, details), found = _read(packed)
     texts = [Histogram.at(*each).encode() for each in found]
     return {
         "second": second,
@@ -130,6 +136,7 @@ def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
             for name, (*moments, place) in _timings_with_moments(timings, found)
         },
         "vitals": vitals,
+        **({"details": details} if details else {}),
     }
 
 
@@ -181,15 +188,21 @@ def _in_order(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read(packed: bytes) -> tuple[list[Any], list[_Buckets]]:
-    """The head, and its histograms. Raises ValueError for another format."""
-    if not packed or packed[0] != _FORMAT:
-        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads {_FORMAT}.")
+    """The head, with details instead of sizes, and its histograms. Raises ValueError for another
+    format."""
+    if not packed or packed[0] not in (_FORMAT, _WITH_DETAILS):
+        known = f"{_FORMAT} and {_WITH_DETAILS}"
+        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads {known}.")
     text, _, rest = zlib.decompressobj(_RAW, WORDS).decompress(packed[1:]).partition(b"\n")
     head = json.loads(text)
+    details = head.pop() if packed[0] == _WITH_DETAILS else {}
+    sizes = head.pop()
     numbers = numbers_of_varints(rest).view(np.int64)
     half = len(numbers) // 2
-    parts = (_cut(numbers[:half], head[-1]), _cut(numbers[half:], head[-1]))
-    return head, [(np.cumsum(gaps + 1) - 1, counts) for gaps, counts in zip(*parts, strict=True)]
+    parts = (_cut(numbers[:half], sizes), _cut(numbers[half:], sizes))
+    return [*head, details], [
+        (np.cumsum(gaps + 1) - 1, counts) for gaps, counts in zip(*parts, strict=True)
+    ]
 
 
 def _cut(values: Any, sizes: list[int]) -> Iterator[Any]:

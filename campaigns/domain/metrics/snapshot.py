@@ -45,6 +45,8 @@ def is_tail(n_left: int, n_all: int) -> bool:
 # of the end. `queued` were due while all of `max_in_flight` were under way, and waited; they are in
 # other counts as well. `carried` ended after the warm-up but began in it: in no other count than
 # `started`, in no timing.
+# `unsent` are failed attempts whose request was not written whole. `failed_…` are sizes, like those
+# of ok replies, of whole replies that were not expected.
 # `in_doubt` were counted as ok before the connection brought more replies than it was asked for.
 # `head_…`, `body_…` and `framing_received` (chunk sizes, trailers) are bytes of ok replies; what is
 # in `bytes_received` beyond them came with others. `body_squares` sums the bodies' squared sizes.
@@ -64,7 +66,8 @@ COUNTERS = (
     "tls_resumed", "tls_ragged_eof", "replayed", "socket_timeouts", "messages_sent",
     "messages_received", "window_throttled", "extract_missed", "window_resumed", "in_doubt",
     "cookies_too_large", "calls_skipped", "calls_retried", "sessions_started", "sessions_ok",
-    "sessions_failed", "sessions_dropped", "sessions_carried", *map(late, LATE), "late_us",
+    "sessions_failed", "sessions_dropped", "sessions_carried", "unsent", "failed_head_received",
+    "failed_body_received", "failed_framing_received", *map(late, LATE), "late_us",
 )  # fmt: skip
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
@@ -88,6 +91,8 @@ TIMINGS = (
 )  # fmt: skip
 
 
+# Of one kind in one second, and in one row of failures.
+MOST_DETAILS = 8
 MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
 
 
@@ -212,8 +217,10 @@ class Second:
     """What one shard measured in one second at one step.
 
     `second` counts from the start of the measurement; the warm-up has negative seconds.
-    `errors` and `statuses` count by kind and by status code; `in_flight` is read at the second's
-    end. Only the row of step 0 has `vitals`. `examples` of failures travel with it and are stored
+    `errors` and `statuses` count by kind and by status code, `details` of a kind what its failures
+    said beyond it, the first MOST_DETAILS; `in_flight` is read at the second's end.
+
+    Only the row of step 0 has `vitals`. `examples` of failures travel with it and are stored
     apart; docs/injector.md has their fields.
     """
 
@@ -226,6 +233,7 @@ class Second:
     timings: dict[str, Timing] = field(default_factory=dict)
     vitals: dict[str, float] | None = None
     examples: list[dict[str, Any]] = field(default_factory=list)
+    details: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -238,6 +246,7 @@ class Second:
             "timings": _json_of(self.timings),
             "vitals": self.vitals,
             **({"examples": self.examples} if self.examples else {}),
+            **({"details": self.details} if self.details else {}),
         }
 
     @classmethod

@@ -1,27 +1,28 @@
 """The report in httperf's groups: total, connections, requests, replies, miscellaneous, errors, and
 sessions where there are any.
 
-Names and order are httperf's. Where its definition hides something, ours differs and the line says
-so: lifetimes are of all connections, rates are listed with their whole-run value.
+Lines, order and definitions are httperf's (its manual, and 0.9.0's source). A line that differs has
+a mark, and a footnote below the groups. Our own figures follow after them.
 """
 
 from collections.abc import Mapping
 
 from campaigns.domain.metrics.injector_end import most_of, sum_of
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.outcomes import TIMEOUT_KINDS
-from campaigns.domain.metrics.reply_sizes import reply_sizes
+from campaigns.domain.metrics.outcomes import TIMEOUT_KINDS, WORDS, Kind
 from campaigns.domain.metrics.sessions import session_figures
 from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.other_tools.report_words import (
     DASH,
+    Footnotes,
     ReportHead,
     clock_lines,
     closing_lines,
     load_lines,
     merged,
     ms,
-    per_s,
+    tail_note,
     tenths,
 )
 from campaigns.domain.plan.plan import ConnectionMode
@@ -29,97 +30,141 @@ from campaigns.domain.plan.plan import ConnectionMode
 SAMPLE_S = 5
 # Longer sessions are counted only by their first two digits, and are in --json.
 _MOST_LENGTHS = 99
+_CONNECTING = (Kind.CONNECT_REFUSED, Kind.CONNECT_TIMEOUT, Kind.CONNECT_UNREACHABLE)
+# EPIPE, ECONNRESET, or the end of input before a reply is whole.
+_RESETS = (Kind.RESET, Kind.EOF_BEFORE_REPLY, Kind.EOF_MID_BODY, Kind.WRITE_ERROR)
+_OF_OK = "of ok requests; httperf's is of all replies"
 
 
 def httperf(result: Measurement, head: ReportHead) -> str:
-    total = result.total
+    notes = Footnotes()
     groups = [
-        _total(result),
-        _connections(result, head),
-        _requests(result),
-        _replies(result),
-        _miscellaneous(result),
-        _errors(total),
+        _total(result, head, notes),
+        _connections(result, head, notes),
+        _requests(result, notes),
+        _replies(result, notes),
+        _miscellaneous(result, notes),
+        _errors(result, notes),
         *_session_group(result),
     ]
-    lines = ["\n".join([*group, ""]) for group in groups]
-    clocks = ["Connection times above are from the actual start.", *clock_lines(result)]
-    return "\n".join([*lines, *load_lines(result), *clocks, *closing_lines(result, head)[1:]])
+    lines = [line for group in groups for line in (*group, "")]
+    if any(DASH in line for line in lines):
+        notes.mark(f"{DASH}: nothing was measured. httperf prints 0.0.")
+    own = [
+        *_own_lines(result),
+        *load_lines(result),
+        "Connection times above are from the actual start.",
+        *clock_lines(result),
+        *closing_lines(result, head)[1:],
+    ]
+    return "\n".join([*lines, *notes.lines(), *own])
+
+
+def _initiated(total: Total) -> int:
+    return total.count("connections_opened") + sum(
+        total.errors.get(kind, 0) for kind in _CONNECTING
+    )
 
 
 def _sent(total: Total) -> int:
-    return total.count("started") - total.count("dropped")
+    return total.count("started") - total.count("dropped") - total.count("unsent")
 
 
 def _replies_of(total: Total) -> int:
     return sum(total.statuses.values())
 
 
-def _between_ms(per_s: float | None) -> str:
-    return f"{1000 / per_s:.1f}" if per_s else DASH
+def _rate(count: int, duration_s: float, noun: str) -> str:
+    """Per second, and the time between two."""
+    rate = tenths(count / duration_s if duration_s else None)
+    between_ms = f"{1000 * duration_s / count:.1f}" if count and duration_s else DASH
+    return f"{rate} {noun}/s ({between_ms} ms/{noun}"
 
 
-def _total(result: Measurement) -> list[str]:
-    total, duration_s = result.total, result.duration_s
+def _total(result: Measurement, head: ReportHead, notes: Footnotes) -> list[str]:
+    total = result.total
     burst = most_of(result.ends, "connect_burst")
-    longest = [] if burst is None else [f"Maximum connect burst length: {burst}"]
+    longest = [] if burst is None else [f"Maximum connect burst length: {burst}", ""]
+    cut_short = total.errors.get(Kind.EOF_MID_BODY, 0)
+    differs = f"without {cut_short:,} that ended early; httperf takes these for replies"
     return [
+        _command(result, head, notes),
         *longest,
-        f"Total: connections {total.count('connections_opened')} requests {_sent(total)} "
-        f"replies {_replies_of(total)} test-duration {duration_s:.3f} s",
+        f"Total: connections {_initiated(total)} requests {_sent(total)} replies "
+        f"{_replies_of(total)} test-duration {result.duration_s:.3f} s"
+        f"{notes.mark(tail_note(result))}{notes.mark(differs if cut_short else '')}",
     ]
 
 
-def _connections(result: Measurement, head: ReportHead) -> list[str]:
+def _command(result: Measurement, head: ReportHead, notes: Footnotes) -> str:
+    found = next((each for each in equivalents(result.plan) if each.tool == "httperf"), None)
+    if found is None or not found.command:
+        why = found.words if found else "It has no HTTP/2."
+        return f"httperf{notes.mark(f'No command of httperf does what this plan does. {why}')}"
+    command = found.command.replace("HOST", head.host, 1).replace("PORT", str(head.port), 1)
+    return f"{command} --ssl" if any(end.tls for end in result.ends) else command
+
+
+def _connections(result: Measurement, head: ReportHead, notes: Footnotes) -> list[str]:
     total = result.total
-    opened = total.count("connections_opened")
-    between = _between_ms(total.per_s("connections_opened", result.duration_s))
-    mean = tenths(result.mean_in_flight)
     most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
-    length = f"{_replies_of(total) / opened:.3f}" if opened else DASH
+    rate = _rate(_initiated(total), result.duration_s, "conn")
+    has_one_each = _has_one_each(result, head)
+    replies, opened = _replies_of(total), total.count("connections_opened")
+    with_reply = replies if has_one_each else opened
+    length = f"{replies / with_reply:.3f}" if with_reply else DASH
+    of_all = "of all opened connections; httperf's are those with a reply"
+    has_unanswered = not has_one_each and total.count("failed")
     tcp_us, tls_us = total.timing("connect").mean_us, total.timing("tls").mean_us
     # httperf's connect ends after the TLS handshake.
     connect_us = None if tcp_us is None else tcp_us + (tls_us or 0)
+    parts = f"TCP {ms(tcp_us)} + TLS {ms(tls_us)}" if tls_us else ""
+    of_ok = "of ok requests; httperf's is of all that connected" if total.count("failed") else ""
+    is_refused = opened < _initiated(total)
+    opened_only = "at once: opened ones; httperf counts those that are refused too"
+    opened_only = opened_only if is_refused and most is not None else ""
     return [
-        f"Connection rate: {per_s(result, 'connections_opened')} conn/s ({between} ms/conn"
-        f"{at_once}), {mean} requests in flight on average",
-        _lifetimes(result, head),
-        f"Connection time [ms]: connect {ms(connect_us)} (TCP {ms(tcp_us)} + TLS {ms(tls_us)})",
-        f"Connection length [replies/conn]: {length}",
+        f"Connection rate: {rate}{at_once}){notes.mark(tail_note(result))}"
+        f"{notes.mark(opened_only)}",
+        _lifetimes(result, notes, has_one_each=has_one_each),
+        f"Connection time [ms]: connect {ms(connect_us)}"
+        f"{notes.mark('; '.join(filter(None, (parts, of_ok))))}",
+        f"Connection length [replies/conn]: {length}{notes.mark(of_all if has_unanswered else '')}",
     ]
 
 
-def _lifetimes(result: Measurement, head: ReportHead) -> str:
-    """httperf counts only connections with a reply; here failed ones count too."""
-    total = result.total
-    load = result.plan.load
-    # With one request each, a connection's lifetime is its request's time.
-    if load.counts_connections:
-        has_one_each = result.plan.calls_per_arrival == 1
+def _has_one_each(result: Measurement, head: ReportHead) -> bool:
+    """Whether a connection has one request, so that its lifetime is its request's time."""
+    if result.plan.load.counts_connections:
+        return result.plan.calls_per_arrival == 1
+    return head.connection_mode != ConnectionMode.KEEP_ALIVE
+
+
+def _lifetimes(result: Measurement, notes: Footnotes, *, has_one_each: bool) -> str:
+    """Of connections with a reply, whatever its status."""
+    total, lives, why = result.total, Timing(), ""
+    if has_one_each:
+        lives = merged(total.timing("service"), total.timing("failed_reply"))
     else:
-        has_one_each = head.connection_mode != ConnectionMode.KEEP_ALIVE
-    if not has_one_each:
-        return "Connection time [ms]: not measured, connections are reused for many requests"
-    lives = merged(total.timing("service"), total.timing("failed"))
+        why = "not measured, connections are reused for many requests"
     return (
         f"Connection time [ms]: min {ms(lives.min_us)} avg {ms(lives.mean_us)} "
         f"max {ms(lives.max_us)} median {ms(lives.percentile_us(50_000))} "
-        f"stddev {ms(lives.sd_us)} (failed ones included)"
+        f"stddev {ms(lives.sd_us)}{notes.mark(why)}"
     )
 
 
-def _requests(result: Measurement) -> list[str]:
-    total, sent_per_s = result.total, result.sent_per_s
-    ended = total.count("ok") + total.count("failed")
-    size = f"{total.count('bytes_sent') / ended:.1f}" if ended else DASH
+def _requests(result: Measurement, notes: Footnotes) -> list[str]:
+    sent = _sent(result.total)
+    size = f"{result.total.count('bytes_sent') / sent:.1f}" if sent else DASH
     return [
-        f"Request rate: {tenths(sent_per_s)} req/s ({_between_ms(sent_per_s)} ms/req)",
+        f"Request rate: {_rate(sent, result.duration_s, 'req')}){notes.mark(tail_note(result))}",
         f"Request size [B]: {size}",
     ]
 
 
-def _replies(result: Measurement) -> list[str]:
+def _replies(result: Measurement, notes: Footnotes) -> list[str]:
     total = result.total
     classes = [
         sum(count for status, count in total.statuses.items() if status[0] == digit)
@@ -129,27 +174,47 @@ def _replies(result: Measurement) -> list[str]:
     # From the first byte sent to the first byte received.
     response_us = None if send is None or wait is None else send + wait
     samples = rate_samples(result, result.by_second("replies"))
-    in_time = _replies_of(total) - total.count("late_replies")
+    has_others = _replies_of(total) > total.count("ok")
     return [
-        f"Reply rate [replies/s]: {_sampled(samples, 1)} ({len(samples)} samples of {SAMPLE_S} s), "
-        f"whole run {tenths(in_time / result.duration_s if result.duration_s else None)}",
-        f"Reply time [ms]: response {ms(response_us)} transfer {ms(receive)}",
-        _reply_size(total),
+        f"Reply rate [replies/s]: {_sampled(samples, 1)} ({len(samples)} samples)",
+        f"Reply time [ms]: response {ms(response_us)} transfer {ms(receive)}"
+        f"{notes.mark(_OF_OK if has_others else '')}",
+        _reply_size(total, notes),
         "Reply status: " + " ".join(f"{n + 1}xx={count}" for n, count in enumerate(classes)),
     ]
 
 
-def _reply_size(total: Total) -> str:
-    """Sizes of ok replies; the footer is chunk framing. Older measurements have only the sum."""
-    sizes = reply_sizes(total)
-    if sizes is not None:
-        return (
-            f"Reply size [B]: header {sizes.head:.1f} content {sizes.body:.1f} "
-            f"footer {sizes.framing:.1f} (total {sizes.whole:.1f})"
-        )
-    replies = _replies_of(total)
-    whole = f"{total.count('bytes_received') / replies:.1f}" if replies else DASH
-    return f"Reply size [B]: header, content and footer (total {whole})"
+def _reply_parts(total: Total) -> tuple[int, int, int] | None:
+    """Bytes of all whole replies: heads, bodies, framing; None where not counted apart."""
+    if not total.count("head_received") and not total.count("failed_head_received"):
+        return None
+    return tuple(
+        total.count(f"{part}_received") + total.count(f"failed_{part}_received")
+        for part in ("head", "body", "framing")
+    )
+
+
+def _reply_size(total: Total, notes: Footnotes) -> str:
+    """The footer is chunk framing. Older measurements have only the sum."""
+    parts, replies = _reply_parts(total), _replies_of(total)
+    if not replies:
+        return f"Reply size [B]: header {DASH} content {DASH} footer {DASH} (total {DASH})"
+    if parts is None:
+        whole = total.count("bytes_received") / replies
+        return f"Reply size [B]: header, content and footer (total {whole:.1f})"
+    counted = total.count("ok")
+    if total.count("failed_head_received"):
+        counted = replies
+    head, body, framing = (part / counted for part in parts)
+    is_chunked = "footer: sizes of chunks, and trailers; httperf's has trailers alone"
+    of_ok = _OF_OK if counted < replies else ""
+    has_rest = any(part % counted for part in parts)
+    cut_off = "httperf cuts the decimals off" if has_rest else ""
+    return (
+        f"Reply size [B]: header {head:.1f} content {body:.1f} "
+        f"footer {framing:.1f} (total {head + body + framing:.1f})"
+        f"{notes.mark(is_chunked if framing else '')}{notes.mark(of_ok)}{notes.mark(cut_off)}"
+    )
 
 
 def rate_samples(result: Measurement, counts: Mapping[int, int]) -> list[float]:
@@ -164,12 +229,15 @@ def rate_samples(result: Measurement, counts: Mapping[int, int]) -> list[float]:
     return [each / SAMPLE_S for each in per_sample]
 
 
-def _sampled(samples: list[float], decimals: int) -> str:
+def _sampled(samples: list[float], decimals: int, average: float | None = None) -> str:
+    """`average`: in place of the samples' own."""
     timing = Timing.of([round(each * 1e6) for each in samples])
     low, mean, high, deviation = (
         DASH if value is None else f"{value / 1e6:.{decimals}f}"
         for value in (timing.min_us, timing.mean_us, timing.max_us, timing.sd_us)
     )
+    if average is not None:
+        mean = f"{average:.{decimals}f}"
     return f"min {low} avg {mean} max {high} stddev {deviation}"
 
 
@@ -181,13 +249,12 @@ def _session_group(result: Measurement) -> list[list[str]]:
         return []
     samples = rate_samples(result, result.by_second("sessions"))
     each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
-    whole = DASH if seen.rate_per_s is None else f"{seen.rate_per_s:.2f}"
+    whole = seen.rate_per_s
     most = min(max(seen.lengths, default=0), _MOST_LENGTHS)
     lengths = " ".join(str(seen.lengths.get(n, 0)) for n in range(most + 1))
     return [
         [
-            f"Session rate [sess/s]: {_sampled(samples, 2)} ({seen.ok}/{seen.started}), "
-            f"whole run {whole}",
+            f"Session rate [sess/s]: {_sampled(samples, 2, whole)} ({seen.ok}/{seen.started})",
             f"Session: avg {each} connections/session",
             f"Session lifetime [s]: {_mean_s(total, 'session')}",
             f"Session failtime [s]: {_mean_s(total, 'session_failed')}",
@@ -201,58 +268,95 @@ def _mean_s(total: Total, name: str) -> str:
     return DASH if mean_us is None else f"{mean_us / 1e6:.3f}"
 
 
-def _miscellaneous(result: Measurement) -> list[str]:
+def _miscellaneous(result: Measurement, notes: Footnotes) -> list[str]:
     total, duration_s = result.total, result.duration_s
-    size = total.in_time("bytes_sent") + total.in_time("bytes_received")
-    speed = f"{size / 1024 / duration_s:.1f}" if duration_s else DASH
-    bits = f"{size * 8e-6 / duration_s:.3f}" if duration_s else DASH
-    return [_cpu_time(result), f"Net I/O: {speed} KiB/s ({bits}*10^6 bps), without TLS and TCP"]
+    parts = _reply_parts(total)
+    received = total.count("bytes_received") if parts is None else parts[0] + parts[1]
+    late = total.count("late_bytes_sent") + total.count("late_bytes_received")
+    size = max(0, total.count("bytes_sent") + received - late)
+    speed = tenths(size / 1024 / duration_s if duration_s else None)
+    bits = tenths(size * 8e-6 / duration_s if duration_s else None)
+    all_of_them = "of all injector processes, of one core; they sleep between replies"
+    return [
+        f"{_cpu_time(result)}{notes.mark(all_of_them)}",
+        f"Net I/O: {speed} KB/s ({bits}*10^6 bps){notes.mark(tail_note(result))}",
+    ]
 
 
 def _cpu_time(result: Measurement) -> str:
-    """All injectors' CPU as shares of one core. httperf uses 100 %; ours sleeps between replies."""
     total_us, user_us = (sum_of(result.ends, name) for name in ("cpu_us", "cpu_user_us"))
-    if total_us is None or not result.duration_s:
+    duration_s = result.duration_s
+    if total_us is None or not duration_s:
         return f"CPU time [s]: {DASH}"
 
-    def seconds(us: int) -> str:
-        return f"{us / 1e6:.2f}"
-
     def share(us: int) -> str:
-        return f"{us / 1e4 / result.duration_s:.1f} %"
+        return f"{us / 1e4 / duration_s:.1f}%"
 
     if user_us is None:
-        return f"CPU time [s]: user + system {seconds(total_us)} ({share(total_us)} of one core)"
+        return f"CPU time [s]: user + system {total_us / 1e6:.2f} (total {share(total_us)})"
     system_us = total_us - user_us
     return (
-        f"CPU time [s]: user {seconds(user_us)} system {seconds(system_us)} (user "
-        f"{share(user_us)} system {share(system_us)} total {share(total_us)} of one core)"
+        f"CPU time [s]: user {user_us / 1e6:.2f} system {system_us / 1e6:.2f} (user "
+        f"{share(user_us)} system {share(system_us)} total {share(total_us)})"
     )
 
 
-def _errors(total: Total) -> list[str]:
-    """socket-timo: TCP itself gave up (ETIMEDOUT). client-timo: a limit of the plan was over."""
+def _errors(result: Measurement, notes: Footnotes) -> list[str]:
+    """socket-timo: TCP itself gave up (ETIMEDOUT). client-timo: a limit of the plan was over. A
+    reply with any status is no error."""
+    total = result.total
     count = total.errors.get
     timeouts = sum(count(kind, 0) for kind in TIMEOUT_KINDS)
     by_kernel = total.count("socket_timeouts")
     fd_unavailable, ports = count("client_fd_exhausted", 0), count("client_ports", 0)
-    refused, resets = count("connect_refused", 0), count("reset", 0)
+    refused, resets = count("connect_refused", 0), sum(count(kind, 0) for kind in _RESETS)
     table_full = count("client_file_table", 0)
     named = timeouts + refused + resets + fd_unavailable + ports + table_full
-    # Which limit was over; httperf has one --timeout for all of them.
+    failed = total.count("failed") - sum(count(kind, 0) for kind in _OF_WHOLE_REPLIES)
+    cut_short = "with replies that ended early, which httperf takes for whole ones"
+    return [
+        f"Errors: total {failed} client-timo {timeouts - by_kernel} "
+        f"socket-timo {by_kernel} connrefused {refused} connreset {resets}"
+        f"{notes.mark(cut_short if count(Kind.EOF_MID_BODY, 0) else '')}",
+        f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
+        f"other {failed - named}{notes.mark(_others(total))}",
+    ]
+
+
+_OF_WHOLE_REPLIES = (Kind.STATUS_UNEXPECTED, Kind.CHECK_FAILED, Kind.VALUE_MISSING)
+_NAMED = {
+    *TIMEOUT_KINDS, *_RESETS, Kind.CONNECT_REFUSED, Kind.CLIENT_FD_EXHAUSTED, Kind.CLIENT_PORTS,
+    Kind.CLIENT_FILE_TABLE, *_OF_WHOLE_REPLIES,
+}  # fmt: skip
+
+
+def _others(total: Total) -> str:
+    others = [
+        f"{WORDS.get(kind, kind)} {number:,}"
+        for kind, number in total.errors.items()
+        if kind not in _NAMED and number
+    ]
+    return f"other: {', '.join(others)}" if others else ""
+
+
+def _own_lines(result: Measurement) -> list[str]:
+    """What httperf does not say: the rate without samples, the load at a time, which limits."""
+    total = result.total
+    # httperf has one --timeout for all of them.
     phases = {
-        "connecting": count("connect_timeout", 0) - by_kernel,
-        "TLS": count("tls_timeout", 0),
-        "sending": count("write_timeout", 0),
-        "first byte": count("first_byte_timeout", 0),
-        "rest of the reply": count("body_timeout", 0),
-        "WebSocket close": count("ws_close_timeout", 0),
+        "connecting": total.errors.get("connect_timeout", 0) - total.count("socket_timeouts"),
+        "TLS": total.errors.get("tls_timeout", 0),
+        "sending": total.errors.get("write_timeout", 0),
+        "first byte": total.errors.get("first_byte_timeout", 0),
+        "rest of the reply": total.errors.get("body_timeout", 0),
+        "WebSocket close": total.errors.get("ws_close_timeout", 0),
     }
     limits = [f"{phase} {number}" for phase, number in phases.items() if number]
+    duration_s = result.duration_s
+    in_time = _replies_of(total) - total.count("late_replies")
+    rate = tenths(in_time / duration_s if duration_s else None)
     return [
-        f"Errors: total {total.count('failed')} client-timo {timeouts - by_kernel} "
-        f"socket-timo {by_kernel} connrefused {refused} connreset {resets}",
-        f"Errors: fd-unavail {fd_unavailable} addrunavail {ports} ftab-full {table_full} "
-        f"other {total.count('failed') - named}",
+        "",
+        f"Replies/s over the whole run: {rate}. Samples of httperf are of {SAMPLE_S} s.",
         *([f"Client timeouts: {', '.join(limits)}"] if limits else []),
     ]

@@ -20,17 +20,45 @@ _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
 class ReportHead:
     """A report's data besides the measurement: its target and its judgement.
 
-    `judged` is None while the run is not over."""
+    `judged` is None while the run is not over. `server_name`: the one announced in TLS, if it is
+    not the host."""
 
     host: str
     port: int
     connection_mode: str
     judged: Judgement | None
+    server_name: str = ""
+
+
+class Footnotes:
+    """The lines that a tool defines otherwise, or does not have: each has a mark with its words."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, int] = {}
+
+    def mark(self, text: str) -> str:
+        """ " [1]"; "" where there is nothing to say."""
+        if not text:
+            return ""
+        return f" [{self._texts.setdefault(text, len(self._texts) + 1)}]"
+
+    def lines(self) -> list[str]:
+        return [f"[{number}] {text}" for text, number in self._texts.items()]
+
+
+def tail_note(result: Measurement) -> str:
+    """Of rates, where a late reply would divide those of a tool."""
+    tail = f"{result.tail_s:.3f} s"
+    return (
+        f"of the measured time; the tool's lasts to the last end, {tail} later"
+        if result.tail_s
+        else ""
+    )
 
 
 def tenths(value: float | None) -> str:
     """One decimal, as tools have it; more where it would read 0.0."""
-    return DASH if value is None else f"{rounded(value, decimals_to_see(value, 1)):,}"
+    return DASH if value is None else f"{rounded(value, decimals_to_see(value, 1))}"
 
 
 def percent_of(part: int, whole: int) -> str:

@@ -4,10 +4,9 @@ download, all from the same measurement.
 Figures that a tool defines incorrectly are left out or corrected, and the report says so.
 """
 
-from collections import Counter
 from collections.abc import Callable
 
-from campaigns.domain.analysis.failures import cause_words, failure_words
+from campaigns.domain.analysis.failures import cause_words, causes_of, failure_words
 from campaigns.domain.analysis.thresholds import weigh
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.measurement import Measurement
@@ -53,13 +52,10 @@ def plain(result: Measurement, head: ReportHead) -> str:
     messages = f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"
     undelayed = "; undelayed is response without what the injector added"
     # Most frequent first, those of all steps together.
-    causes: Counter[tuple[str, int]] = Counter()
-    for row in result.failures:
-        causes[row.kind, row.status] += row.count
     error_lines = [
-        f"{count:>10,d}  {kind}: {cause_words(kind, status)}"
-        for (kind, status), count in causes.most_common()
-        if kind != DROPPED
+        f"{row.count:>10,d}  {row.kind}: {cause_words(row)}"
+        for row in causes_of(result.failures)
+        if row.kind != DROPPED
     ]
     lines = [
         *_first_words(result, head),

@@ -67,6 +67,8 @@ _INSTEAD = {
 }
 _ELSEWHERE = {"proxy", "connect-to", "unix-socket", "interface", "preproxy", "socks5", "socks4"}
 _ELSEWHERE |= {"socks5-hostname", "socks4a", "abstract-unix-socket", "proxy-user", "doh-url"}
+_BEGINS = re.compile(r"curl(?:\.exe)?\s")
+_BEGINS_LINE = re.compile(r"^[ \t]*curl(?:\.exe)?\s", re.M)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _FORM = ("Content-Type", "application/x-www-form-urlencoded")
 
@@ -93,10 +95,13 @@ def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
             break
         requests += _requests_of(words[1:], omissions)
         text = command.rest.lstrip(";&\r\n \t")
-        if command.rest and not text.startswith("curl"):
+        if command.rest and not _BEGINS.match(text):
+            # On a line of its own the next command of curl is one more request.
+            later = _BEGINS_LINE.search(text)
+            dropped = text[: later.start()] if later else command.rest
             what = "pipe" if command.rest.startswith("|") else "command"
-            omissions.other(f"what follows the {what} ({shortened(command.rest)})")
-            break
+            omissions.other(f"what follows the {what} ({shortened(dropped.strip())})")
+            text = text[later.start() :].lstrip() if later else ""
     return requests
 
 

@@ -1,5 +1,6 @@
 """The one request of a plan that is sent to each of its endpoints before a campaign's first run."""
 
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -7,7 +8,7 @@ from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import BODIES, Step
-from campaigns.domain.plan.variables import filled_in
+from campaigns.domain.plan.variables import filled_in, needed_values
 
 # Somebody waits for it, so it has no longer than this, whatever the plan allows.
 LONGEST_S, SHORTEST_S = 30.0, 5.0
@@ -21,7 +22,8 @@ def first_request(plan: Plan, together: int = 1, *, epoch_ns: int = 0) -> dict[s
     how many requests somebody waits for at the same time. `epoch_ns`: when it is sent.
 
     It is the plan's first step, whatever its method, with the values of the first table row; what
-    later replies would provide is empty. Of a WebSocket plan it is the opening handshake.
+    later replies would provide is empty. It has the step's checks and extractions, of which only
+    those must give a value that a step needs. Of a WebSocket plan it is the opening handshake.
     """
     most_s = longest_s(together)
     limits = ("connect_s", "tls_s", "total_s")
@@ -56,8 +58,12 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
             "subprotocols": list(plan.exchange.subprotocols),
             "message": None,
         }
-    step = _with_values(plan, plan.steps[0], epoch_ns).to_json()
-    names = ("label", "method", "path", "headers", *BODIES)
+    needed = needed_values(plan.variables, plan.steps)
+    first = plan.steps[0]
+    extracts = tuple(replace(each, may_miss=each.name not in needed) for each in first.extract)
+    step = _with_values(plan, replace(first, extract=extracts), epoch_ns).to_json()
+    names = ("label", "method", "path", "headers", *BODIES, "checks")
+    names += ("extract",) if extracts else ()
     sent = {name: step[name] for name in names if name in step}
     is_usual = plan.http_version == HttpVersion.HTTP_1_1
     return sent if is_usual else {**sent, "http_version": str(plan.http_version)}

@@ -11,8 +11,16 @@ from typing import Any, Self
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.plan.threshold import TARGET_METRICS
+from campaigns.domain.plan.threshold import SESSION_PREFIX
 from campaigns.domain.plan.turns import TurnsOrder, plan_at_pace
+
+_FIRST_TIMES = ("p50", "p95", "p99", "mean", "max")
+# The metrics of rules that protocol 1 began with.
+_FIRST_METRICS = {
+    *_FIRST_TIMES,
+    *(SESSION_PREFIX + name for name in _FIRST_TIMES),
+    *("errors", "rate", "sessions_failed", "session_rate"),
+}
 
 
 @lru_cache(maxsize=256)
@@ -129,12 +137,16 @@ def ordered_plan(plan: Mapping[str, Any]) -> dict[str, Any]:
 
     Injectors reject unknown fields. So an older injector can still run every plan that does not use
     newer ones. Rules about the target's machine are left out as well: no injector can judge them.
+    So are rules that came later: injectors read rules and ignore them.
     """
     ordered = _without_idle(plan, Plan)
     if rules := ordered.get("thresholds"):
-        kept = [rule for rule in rules if rule["metric"] not in TARGET_METRICS]
-        ordered["thresholds"] = kept
+        ordered["thresholds"] = [rule for rule in rules if _is_for_injectors(rule)]
     return ordered
+
+
+def _is_for_injectors(rule: Mapping[str, Any]) -> bool:
+    return rule.keys() <= {"metric", "limit", "unit"} and rule["metric"] in _FIRST_METRICS
 
 
 def _without_idle(values: Mapping[str, Any], owner: type) -> dict[str, Any]:

@@ -98,14 +98,17 @@ class Plan:
         help="Which step a request sends, described below.")
     thresholds: tuple[Threshold, ...] = listed("Thresholds", "list, described below; []",
         group="thresholds",
-        help="Rules that a run must keep, one per line: p50, p95, p99, mean or max in ms, errors "
-        "in %, rate in /s (rate > 100 /s); for sessions session_p95 and so on, sessions_failed in "
-        "%, session_rate in /s; for the target's machine, if an agent watches it, target_cpu, "
-        "target_memory and target_resent in %. They are checked every second and at the end.",
+        help="Rules that a run must keep, one per line: a percentile from p50 to p99.99, mean or "
+        "max (p99.9 < 2s), errors in % (errors of check < 0.1 %), rate (rate > 100 /s); of one "
+        "step p95 of step 2 < 300 ms; first_byte_p95 of the wait for the first byte; for sessions "
+        "session_p95 and so on, sessions_failed in %, session_rate; for the target's machine, if "
+        "an agent watches it, target_cpu, target_memory and target_resent in %. They are checked "
+        "every second and at the end.",
         detail="The site judges them; injectors ignore them.",
         option="--threshold RULE",
-        option_help="a rule that the run must keep, such as 'p95<300ms', 'errors<1%' or "
-        "'rate>100'; for sessions 'session_p95<10s', 'sessions_failed<1%' or 'session_rate>5'; "
+        option_help="a rule that the run must keep, such as 'p95<300ms', 'errors<1%', "
+        "'rate>100', 'errors of check<0.1%' or 'p99.9 of step 2<2s'; for sessions "
+        "'session_p95<10s', 'sessions_failed<1%' or 'session_rate>5'; "
         "may be repeated")
     exchange: Exchange | None = part(None, Exchange, typed="object or null",
         help="WebSocket in place of steps, described below.")
@@ -180,7 +183,12 @@ class Plan:
             timeouts=_read_timeouts(reader.child("timeouts")),
             expected_status=rules,
             order=read_order(reader.child("order"), len(steps)),
-            thresholds=read_thresholds(reader, has_sessions=counts_sessions(load, session)),
+            thresholds=read_thresholds(
+                reader,
+                has_sessions=counts_sessions(load, session),
+                n_steps=len(requests),
+                is_http=exchange is None,
+            ),
             exchange=exchange,
             session=session,
             auth=read_auth(reader.child("auth"), requests),

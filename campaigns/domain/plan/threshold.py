@@ -1,4 +1,7 @@
-"""Rules that a run has to keep, such as p95 < 300 ms, as a plan states them."""
+"""Rules that a run has to keep, such as p95 < 300 ms, as a plan states them.
+
+Typed: METRIC, "of" a kind of error, "of step" its number, < or >, a limit with its unit.
+"""
 
 import re
 from dataclasses import dataclass
@@ -7,39 +10,80 @@ from typing import Any
 from campaigns.domain.json_reader import JsonReader
 
 MAX_THRESHOLDS = 20
-_TIME_METRICS = ("p50", "p95", "p99", "mean", "max")
-SESSION_PREFIX = "session_"
+SESSION_PREFIX, FIRST_BYTE_PREFIX = "session_", "first_byte_"
+_TIME_UNITS = ("ms", "us", "s")
+_LOWEST, _HIGHEST = 50_000, 99_990  # of percentiles, in 1/100,000
+# Kinds of errors, by what somebody asks for; analysis.thresholds says which are which.
+ERROR_GROUPS = (
+    "check", "value", "status", "timeout", "connect", "tls", "reset", "protocol", "dropped",
+)  # fmt: skip
 # Of the target's machine, as its agent tells them.
 TARGET_METRICS = ("target_cpu", "target_memory", "target_resent")
-# The units of each metric, the usual one first.
-UNITS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(_TIME_METRICS, ("ms", "us", "s")),
+_UNITS: dict[str, tuple[str, ...]] = {
     "errors": ("%", ""),
     "rate": ("/s",),
-    **dict.fromkeys((f"{SESSION_PREFIX}{name}" for name in _TIME_METRICS), ("ms", "us", "s")),
     "sessions_failed": ("%", ""),
     "session_rate": ("/s",),
     **dict.fromkeys(TARGET_METRICS, ("%",)),
 }
 RATES = ("rate", "session_rate")
 SHARES = ("errors", "sessions_failed")
-_RULE = re.compile(r"\s*([a-z0-9_]+)\s*([<>])\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*")
+_PREFIX = re.compile(f"^(?:{SESSION_PREFIX}|{FIRST_BYTE_PREFIX})")
+_PERCENTILE = re.compile(r"p(\d{1,3}(?:\.\d{1,3})?)")
+_RULE = re.compile(
+    r"\s*([a-z0-9_.]+(?: byte [a-z0-9.]+)?)(?:\s+of\s+([a-z_]+))?(?:\s+of\s+step\s+(\d{1,3}))?"
+    r"\s*([<>])\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*"
+)
 _SPELLINGS = {"µs": "us", "μs": "us", "requests/s": "/s", "req/s": "/s"}
-EXAMPLES = "p95 < 300 ms, errors < 1 %, rate > 100 /s"
+# Other units: (the stored one, how many of it).
+_OTHER_UNITS = {
+    "min": ("s", 60.0),
+    "h": ("s", 3600.0),
+    "/min": ("/s", 1 / 60),
+    "/h": ("/s", 1 / 3600),
+}
+EXAMPLES = "p95 < 300 ms, errors < 1 %, rate > 100 /s, p99.9 of step 2 < 2s, errors of check < 1 %"
+
+
+def rank_of(metric: str) -> int | None:
+    """The percentile of a metric of times, in 1/100,000: p99.5 is 99500. None without one."""
+    match = _PERCENTILE.fullmatch(_PREFIX.sub("", metric))
+    per_100k = round(float(match[1]) * 1000) if match else 0
+    return per_100k if match and _LOWEST <= per_100k <= _HIGHEST and per_100k % 10 == 0 else None
+
+
+def units_of(metric: str) -> tuple[str, ...]:
+    """The usual one first; () where there is no such metric."""
+    if metric in _UNITS:
+        return _UNITS[metric]
+    is_time = _PREFIX.sub("", metric) in {"mean", "max"} or rank_of(metric) is not None
+    return _TIME_UNITS if is_time else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """`metric` stays below `limit`, or above it for a rate. `errors` without a unit are counted.
+    `kind`: errors of a group alone. `step`: of one step alone, from 1; 0: of all.
 
     Times are of ok requests, the rate is of ok requests a second, errors include dropped requests;
-    and so for sessions. Of the target's machine: its CPU, its memory, and the share of the TCP
-    segments that it sent again.
+    and so for sessions. The first byte is waited for from the request's last byte on. Of the
+    target's machine: its CPU, its memory, and the share of the TCP segments that it sent again.
     """
 
     metric: str
     limit: float
     unit: str
+    kind: str = ""
+    step: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "metric": self.metric,
+            "limit": self.limit,
+            "unit": self.unit,
+            **({"kind": self.kind} if self.kind else {}),
+            **({"step": self.step} if self.step else {}),
+        }
 
     @property
     def sign(self) -> str:
@@ -57,7 +101,13 @@ class Threshold:
     def rule(self) -> str:
         """As a person writes it: p95 < 300 ms. Read again, it has the same limit."""
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.metric} {self.sign} {self.limit:.15g}{unit}"
+        return f"{self.metric}{self.part} {self.sign} {self.limit:.15g}{unit}"
+
+    @property
+    def part(self) -> str:
+        """ " of check of step 2"; "" of all."""
+        kind = f" of {self.kind}" if self.kind else ""
+        return f"{kind} of step {self.step}" if self.step else kind
 
     def is_kept(self, value: float | None) -> bool:
         """Without a value (no request or session succeeded, no agent told it), it is not kept."""
@@ -71,21 +121,24 @@ def parse_rule(text: str) -> dict[str, Any]:
     match = _RULE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text.strip()!r} is not a rule; write one such as {EXAMPLES}.")
-    metric, sign, limit, unit = match.groups()
+    metric, kind, step, sign, limit, unit = match.groups()
+    metric = metric.replace(" ", "_")
     unit = _SPELLINGS.get(unit, unit)
-    if metric in UNITS:
+    if units_of(metric):
         needed = ">" if metric in RATES else "<"
         if sign != needed:
             raise ValueError(f"Write {metric} {needed} {limit}: {_WHY[needed]}")
         if not unit and metric not in SHARES:
-            unit = UNITS[metric][0]
+            unit = units_of(metric)[0]
+    unit, times = _OTHER_UNITS.get(unit, (unit, 1.0))
     try:
-        value = float(limit)
+        value = float(limit) * times
     except ValueError:
         raise ValueError(f"{limit!r} is not a number; write one such as {EXAMPLES}.") from None
     if why := never_kept(metric, value):
         raise ValueError(f"{text.strip()} is {why}")
-    return {"metric": metric, "limit": value, "unit": unit}
+    part = {**({"kind": kind} if kind else {}), **({"step": int(step)} if step else {})}
+    return {"metric": metric, "limit": value, "unit": unit, **part}
 
 
 def never_kept(metric: str, limit: float) -> str:
@@ -104,34 +157,63 @@ MAX_LIMIT = 1e12
 _WHY = {"<": "it must stay below a limit.", ">": "it must stay above a limit."}
 
 
-def read_thresholds(reader: JsonReader, *, has_sessions: bool) -> tuple[Threshold, ...]:
+def read_thresholds(
+    reader: JsonReader, *, has_sessions: bool, n_steps: int, is_http: bool
+) -> tuple[Threshold, ...]:
     """The field `thresholds` of a plan; what is wrong goes to the reader's errors.
 
     `has_sessions`: the plan's sessions are counted, so that there can be rules about them.
+    `is_http`: there is a first byte to wait for.
     """
     raw = reader.data.get("thresholds") or []
     if not isinstance(raw, list | tuple) or len(raw) > MAX_THRESHOLDS:
         reader.fail("thresholds", f"Write a list of at most {MAX_THRESHOLDS} rules.")
         return ()
-    return tuple(
-        _read_one(JsonReader(item, f"thresholds.{index}", reader.errors), has_sessions)
-        for index, item in enumerate(raw)
-    )
+    rules = []
+    for index, item in enumerate(raw):
+        own = JsonReader(item, f"thresholds.{index}", reader.errors)
+        rule = _read_one(own, n_steps)
+        if units_of(rule.metric) and rule.is_of_sessions and not has_sessions:
+            own.fail("metric", f"{rule.metric} {_NO_SESSIONS}")
+        if rule.metric.startswith(FIRST_BYTE_PREFIX) and not is_http:
+            own.fail("metric", "A WebSocket has no wait for a first byte; its reply is the 101.")
+        rules.append(rule)
+    return tuple(rules)
 
 
-def _read_one(reader: JsonReader, has_sessions: bool) -> Threshold:
-    metric = reader.text("metric")
+def _read_one(reader: JsonReader, n_steps: int) -> Threshold:
+    metric = _plain_name(reader.text("metric"))
     limit = reader.number("limit", low=0, high=MAX_LIMIT)
     if limit is None and "limit" not in reader.errors:
         reader.fail("limit", "Say which limit.")
-    unit = reader.text("unit", UNITS.get(metric, ("",))[0])
-    if metric not in UNITS:
-        reader.fail("metric", f"{metric!r} is no metric here; there are {', '.join(UNITS)}.")
-    elif unit not in UNITS[metric]:
-        known = " or ".join(each or "no unit" for each in UNITS[metric])
+    units = units_of(metric)
+    unit = reader.text("unit", units[0] if units else "")
+    if not units:
+        reader.fail("metric", f"{metric!r} is no metric here; there are {_METRICS}.")
+    elif unit not in units:
+        known = " or ".join(each or "no unit" for each in units)
         reader.fail("unit", f"{metric} is given in {known}, not in {unit or 'no unit'}.")
-    reader.refuse_unknown("metric", "limit", "unit")
-    threshold = Threshold(metric, limit or 0.0, unit)
-    if metric in UNITS and threshold.is_of_sessions and not has_sessions:
-        reader.fail("metric", f"{metric} {_NO_SESSIONS}")
+    reader.refuse_unknown("metric", "limit", "unit", "kind", "step")
+    step = reader.number("step", 0, low=0, high=max(1, n_steps), whole=True)
+    threshold = Threshold(metric, limit or 0.0, unit, reader.text("kind"), step)
+    if units:
+        _check_part(reader, threshold)
     return threshold
+
+
+def _check_part(reader: JsonReader, rule: Threshold) -> None:
+    if rule.kind and rule.metric != "errors":
+        reader.fail("kind", f"Only errors have kinds, and {rule.metric} has none.")
+    elif rule.kind and rule.kind not in ERROR_GROUPS:
+        reader.fail("kind", f"{rule.kind!r} is no kind of error; {', '.join(ERROR_GROUPS)} are.")
+    if rule.step and (rule.is_of_sessions or rule.is_of_machine):
+        reader.fail("step", f"{rule.metric} is of all steps together.")
+
+
+def _plain_name(metric: str) -> str:
+    """p99.50 as p99.5, so that each percentile has one name."""
+    rank = rank_of(metric)
+    return metric if rank is None else f"{metric[: metric.rindex('p')]}p{rank / 1000:g}"
+
+
+_METRICS = f"p50 to p99.99, mean, max, the same after session_ and first_byte_, {', '.join(_UNITS)}"

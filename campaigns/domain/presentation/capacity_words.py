@@ -65,7 +65,7 @@ _LIMIT_NOT_ALWAYS_KEPT = (
 def objective_words(rules: Sequence[Threshold]) -> str:
     """p95 below 300 ms and errors below 1 %"""
     return " and ".join(
-        f"{rule.metric.replace('_', ' ')} {'above' if rule.sign == '>' else 'below'} "
+        f"{rule.metric.replace('_', ' ')}{rule.part} {'above' if rule.sign == '>' else 'below'} "
         f"{rule.limit:,.15g}{f' {rule.unit}' if rule.unit else ''}"
         for rule in rules
     )

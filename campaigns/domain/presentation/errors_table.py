@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from campaigns.domain.analysis.failures import kind_words, status_words
+from campaigns.domain.analysis.failures import row_words, status_words
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import Total
@@ -90,7 +90,7 @@ def _row(row: FailureRow, labels: Sequence[str], share: Cell, time: Cell) -> Row
         time,
     )
     link = {"step": row.step, "error": row.kind, "status": row.status}
-    return Row(kind_words(row.kind), cells, "error", remedy(row.kind, row.status), link)
+    return Row(row_words(row), cells, "error", remedy(row.kind, row.status, row.details), link)
 
 
 def _reply_p50(row: FailureRow, rows: Sequence[FailureRow], steps: Sequence[Total]) -> Figure:

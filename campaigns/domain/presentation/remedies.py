@@ -15,7 +15,7 @@ from campaigns.domain.analysis.criteria import (
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, blame
 from campaigns.domain.metrics.failures import DROPPED
-from campaigns.domain.metrics.outcomes import WORDS, Kind
+from campaigns.domain.metrics.outcomes import WORDS, Detail, Kind
 from campaigns.domain.units import counted
 
 _ACCEPT = "enter its SHA-256 under “Only accepted certificate, SHA-256” of the target"
@@ -31,17 +31,14 @@ REMEDIES: dict[Kind, str] = {
     "address is wrong.",
     Kind.CONNECT_UNREACHABLE: "The injector host has no route to this address. Check the "
     "address, the VPN and the routing.",
-    Kind.TLS_HANDSHAKE: "Often an HTTPS endpoint points to a plain HTTP port, or the server "
-    "supports only TLS 1.1 or older.",
-    Kind.TLS_VERIFY: f"The detail names the cause. To accept this certificate, {_ACCEPT}.",
-    Kind.TLS_NAME: "Use a name of the certificate as the endpoint's “Host” or “Server name (SNI)”. "
-    f"To accept this certificate, {_ACCEPT}.",
-    Kind.TLS_EXPIRED: f"Renew the server's certificate. To accept this one, {_ACCEPT}.",
-    Kind.TLS_NOT_YET_VALID: "Check the clock of the injector host. To accept this certificate, "
-    f"{_ACCEPT}.",
+    Kind.TLS_HANDSHAKE: "The server ended the handshake. Its log may say why.",
+    Kind.TLS_VERIFY: f"To accept this certificate, {_ACCEPT}.",
+    Kind.TLS_NAME: "Use a name of the certificate as the endpoint's “Server name (SNI)”.",
+    Kind.TLS_EXPIRED: f"Until the certificate is renewed, accept it: {_ACCEPT}.",
+    Kind.TLS_NOT_YET_VALID: "Check the clocks of the injector host and of whoever issued it.",
     Kind.TLS_SELF_SIGNED: f"To accept this certificate, {_ACCEPT}.",
     Kind.TLS_UNKNOWN_ISSUER: "Paste the issuer's certificate under “Trusted authorities, PEM” of "
-    "the target. If a public authority issued it, have the server send its whole chain.",
+    "the target.",
     Kind.TLS_FINGERPRINT: "Look at the new certificate by one request. To accept it, replace the "
     "value of “Only accepted certificate, SHA-256” of the target.",
     Kind.TLS_TIMEOUT: "The port accepts connections, but TLS did not finish in time. Perhaps it "
@@ -55,8 +52,8 @@ REMEDIES: dict[Kind, str] = {
     Kind.BODY_TIMEOUT: "The reply started and then stalled. Compare the length that the "
     "server announces with what it sends.",
     Kind.EOF_MID_BODY: "The server announced more than it sent, or crashed while replying.",
-    Kind.HTTP_PARSE: "The answer is not HTTP/1.1. Perhaps an HTTP endpoint points to an HTTPS "
-    "port, or to a different kind of service.",
+    Kind.HTTP_PARSE: "The detail names what breaks HTTP/1.1. Mend it in the server, or in a proxy "
+    "before it.",
     Kind.HEADER_CAP: "The response header is larger than any server should send.",
     Kind.BODY_CAP: "Measure a path with a smaller response.",
     Kind.CHECK_FAILED: "The server answered with another content. The detail says what was "
@@ -88,6 +85,20 @@ REMEDIES: dict[Kind, str] = {
     Kind.CLIENT_PORTS: "Wait a minute, or widen net.ipv4.ip_local_port_range on the injector's "
     "host.",
 }
+# Of failures whose details begin so, instead of their kind's.
+DETAIL_REMEDIES: dict[Detail, str] = {
+    Detail.PLAIN_HTTP: "Choose HTTP instead of HTTPS for this endpoint, or its HTTPS port.",
+    Detail.NO_TLS: "Another service listens on this port. Check the port.",
+    Detail.NO_VERSION: "Allow a TLS version in the target's TLS options that the server has. "
+    "TLS 1.1 and older are not spoken.",
+    Detail.NO_CIPHER: "Allow a cipher, group and signature algorithm in the target's TLS options "
+    "that the server has.",
+    Detail.UNKNOWN_NAME: "Enter a name that the server knows as the endpoint's “Server name "
+    "(SNI)”.",
+    Detail.WANTS_CERTIFICATE: "Enter a client certificate in the target's TLS options.",
+    Detail.TLS: "Choose HTTPS instead of HTTP for this endpoint, or its HTTP port.",
+    Detail.NOT_HTTP: "Another service listens on this port. Check the port.",
+}
 # Statuses that the plan does not expect; by the first digit where the status itself has no row.
 STATUS_REMEDIES: dict[int, str] = {
     3: "The server redirects. Measure the address in its Location header, or expect this status.",
@@ -115,12 +126,15 @@ _OF_DROPPED = (
 FALLBACK = "Try it from the injector host with curl -v and compare."
 
 
-def remedy(kind: str, status: int = 0) -> str:
-    """`status` is that of a whole reply, 0 without one."""
+def remedy(kind: str, status: int = 0, details: Iterable[str] = ()) -> str:
+    """`status` is that of a whole reply, 0 without one; `details` of those failures."""
     if status:
         return STATUS_REMEDIES.get(status) or STATUS_REMEDIES.get(status // 100) or FALLBACK
     if kind == DROPPED:
         return _OF_DROPPED
+    for begins, text in DETAIL_REMEDIES.items():
+        if any(detail.startswith(begins) for detail in details):
+            return text
     try:
         return REMEDIES.get(Kind(kind), FALLBACK)
     except ValueError:

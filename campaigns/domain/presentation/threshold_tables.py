@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.plan.threshold import RATES, SESSION_PREFIX, Threshold
+from campaigns.domain.plan.threshold import FIRST_BYTE_PREFIX, RATES, SESSION_PREFIX, Threshold
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (
     Cell,
@@ -196,14 +196,16 @@ def threshold_lines(
     ]
 
 
-def _key(rule: Threshold | Verdict) -> tuple[str, float, str]:
+def _key(rule: Threshold | Verdict) -> tuple[str, float, str, str, int]:
     """Not its words, which earlier releases wrote with six digits."""
-    return rule.metric, rule.limit, rule.unit
+    return rule.metric, rule.limit, rule.unit, rule.kind, rule.step
 
 
 def _places(rule: Threshold) -> list[tuple[str, float]]:
-    """Where the rule is drawn and at which height; sums, sessions and machines have no line."""
-    if rule.is_of_machine or rule.metric.startswith((SESSION_PREFIX, "sessions_")):
+    """Where the rule is drawn and at which height; sums, parts, sessions and machines have no
+    line."""
+    apart = (SESSION_PREFIX, FIRST_BYTE_PREFIX, "sessions_")
+    if rule.is_of_machine or rule.kind or rule.step or rule.metric.startswith(apart):
         return []
     if rule.metric == "rate":
         return [("requests", rule.limit)]

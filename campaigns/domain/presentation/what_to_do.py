@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from campaigns.domain.analysis.criteria import CRITERIA, ONLY_REDIRECTS
-from campaigns.domain.analysis.failures import cause_words, everything_failed
+from campaigns.domain.analysis.failures import cause_words, causes_of, everything_failed
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import blame
 from campaigns.domain.lifecycle import TargetState, Trust
@@ -105,17 +105,12 @@ def _of_injector(judged: Iterable[Judgement]) -> list[Remedy]:
 
 
 def _of_failures(rows: Sequence[FailureRow]) -> Iterable[Remedy]:
-    counts: Counter[tuple[str, int]] = Counter()
-    for row in rows:
-        if row.kind and row.kind != Kind.ABORTED_BY_STOP:
-            counts[row.kind, row.status] += row.count
-    causes = [cause for cause, _ in counts.most_common(_MOST_CAUSES)]
-    for kind, status in causes:
-        words = cause_words(kind, status)
+    causes = causes_of(row for row in rows if row.kind and row.kind != Kind.ABORTED_BY_STOP)
+    for row in causes[:_MOST_CAUSES]:
+        words = cause_words(row)
         title = f"{words[:1].upper()}{words[1:]}."
-        yield Remedy(title, remedy(kind, status), _place(kind, status))
-    if len(counts) == 1 and 0 < causes[0][1] < 500:
-        status = causes[0][1]
+        yield Remedy(title, remedy(row.kind, row.status, row.details), _place(row.kind, row.status))
+    if len(causes) == 1 and 0 < (status := causes[0].status) < 500:
         text = "Then count it as right: add it to the plan's expected statuses."
         yield Remedy(f"Is {status} what you expect?", text, Place.PLAN)
 

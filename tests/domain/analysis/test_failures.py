@@ -33,6 +33,13 @@ def test_failures_are_named_by_their_status_or_their_error(rows, attempts, words
     assert failure_words(rows, attempts) == words
 
 
+def test_details_stand_behind_their_kind():
+    bad = FailureRow(0, "http_parse", 0, 5, details={"status 999": 1, "two lengths": 4})
+    details = "two lengths; status 999"
+    assert failure_words([bad], 5) == f"Not an HTTP reply for all 5 requests: {details}"
+    assert failure_words([bad], 10) == f"50\u202f% failed: not an HTTP reply: {details}"
+
+
 def test_what_the_injector_or_a_stop_did_is_not_the_targets_failure():
     rows = [row("client_ports", 5), row("aborted_by_stop", 1), row("reset", 2)]
     assert [each.kind for each in of_target(rows)] == ["reset"]

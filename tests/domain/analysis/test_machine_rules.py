@@ -33,8 +33,8 @@ def verdict(*told: list[MachinePoint], rule: str = RULE, duration_s: float = 4.0
     judge = ThresholdJudge([Threshold(**parse_rule(rule))])
     judge.machines = {f"shop-{n}": each for n, each in enumerate(told, 1)}
     for second in range(4):
-        judge.look(second, Total(), second + 1)
-    (found,) = judge.verdicts(Total(), duration_s)
+        judge.look(second, [Total()], second + 1)
+    (found,) = judge.verdicts([Total()], duration_s)
     return found
 
 

@@ -4,13 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict
+from campaigns.domain.analysis.thresholds import GROUPS, ThresholdJudge, Verdict
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
 from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.threshold import UNITS, Threshold, parse_rule
+from campaigns.domain.plan.threshold import ERROR_GROUPS, Threshold, parse_rule, units_of
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
 from tests.values import make_second, plan_spec
 
@@ -37,10 +38,21 @@ def visitors() -> dict:
         ("sessions_failed<1%", "sessions_failed < 1 %"),
         ("sessions_failed < 3", "sessions_failed < 3"),
         ("session_rate>5", "session_rate > 5 /s"),
+        ("p99.5<200ms", "p99.5 < 200 ms"),
+        ("p99.90<2s", "p99.9 < 2 s"),
+        ("p99.99 < 1min", "p99.99 < 60 s"),
+        ("session_p99.9 < 1h", "session_p99.9 < 3600 s"),
+        ("first byte p95 < 100ms", "first_byte_p95 < 100 ms"),
+        ("first_byte_mean<5", "first_byte_mean < 5 ms"),
+        ("rate > 600/min", "rate > 10 /s"),
+        ("errors of check < 0.1 %", "errors of check < 0.1 %"),
+        ("errors of timeout of step 2 < 3", "errors of timeout of step 2 < 3"),
+        ("p95 of step 1 < 300 ms", "p95 of step 1 < 300 ms"),
     ],
 )
 def test_a_rule_is_read_as_people_write_it(text, rule):
-    spec = visitors() | {"thresholds": [parse_rule(text)]}
+    steps = [{"path": "/a"}, {"path": "/b"}]
+    spec = visitors() | {"thresholds": [parse_rule(text)], "steps": steps}
     assert [each.rule for each in Plan.from_json(spec).thresholds] == [rule]
 
 
@@ -71,6 +83,11 @@ def test_what_is_no_rule_is_answered_in_words(text, words):
     ("given", "path", "words"),
     [
         ({"metric": "p42", "limit": 1, "unit": "ms"}, "thresholds.0.metric", "no metric here"),
+        ({"metric": "p99.995", "limit": 1}, "thresholds.0.metric", "no metric here"),
+        ({"metric": "session_first_byte_p95", "limit": 1}, "thresholds.0.metric", "no metric"),
+        ({"metric": "p95", "limit": 1, "kind": "check"}, "thresholds.0.kind", "Only errors"),
+        ({"metric": "errors", "limit": 1, "kind": "bad"}, "thresholds.0.kind", "no kind of error"),
+        ({"metric": "p95", "limit": 1, "step": 2}, "thresholds.0.step", "outside"),
         ({"metric": "p95", "limit": 1, "unit": "%"}, "thresholds.0.unit", "in ms or us or s"),
         ({"metric": "p95", "unit": "ms"}, "thresholds.0.limit", "which limit"),
         ({"metric": "session_p95", "limit": 9}, "thresholds.0.metric", "this plan has none"),
@@ -85,17 +102,21 @@ def test_what_is_wrong_in_a_plan_is_said_beside_its_field(given, path, words):
     assert words in refusal.value.errors[path]
 
 
-@given(st.sampled_from(sorted(UNITS)), st.floats(0.001, 1e6), st.integers(0, 2))
+METRICS = ["p50", "p99.99", "mean", "max", "first_byte_p95", "session_p99.9", "session_max", "rate"]
+METRICS += ["errors", "sessions_failed", "session_rate", "target_cpu"]
+
+
+@given(st.sampled_from(METRICS), st.floats(0.001, 1e6), st.integers(0, 2))
 def test_a_plan_with_rules_survives_being_stored(metric, limit, index):
-    unit = UNITS[metric][index % len(UNITS[metric])]
+    unit = units_of(metric)[index % len(units_of(metric))]
     spec = visitors() | {"thresholds": [{"metric": metric, "limit": limit, "unit": unit}]}
     plan = Plan.from_json(spec)
     assert Plan.from_json(plan.to_json()) == plan
 
 
-def judged(rule: str, *seconds, duration_s=None) -> Verdict:
+def judged(rule: str, *seconds, duration_s=None, **spec) -> Verdict:
     judge = ThresholdJudge([Threshold(**parse_rule(rule))])
-    measurement = Measurement(Plan.from_json(plan_spec()), judge=judge)
+    measurement = Measurement(Plan.from_json(plan_spec() | spec), judge=judge)
     for each in seconds:
         measurement.add(each)
     measurement.close(InjectorEnd(duration_us=round((duration_s or len(seconds)) * 1e6)))
@@ -121,6 +142,49 @@ def test_the_lower_end_of_a_rule_is_that_of_the_quieter_seconds():
     assert (verdict.measured, verdict.at_least) == (pytest.approx(13, rel=0.001), 1.0)
     assert judged("errors<1%", *seconds).at_least is None
     assert judged("p99<10ms", *seconds).at_least is None, "two quieter requests lie beyond it"
+
+
+def test_any_percentile_is_the_nearest_rank():
+    second = make_second(0, [1000] * 9985 + [50_000] * 14 + [90_000])
+    assert judged("p99.8<10ms", second).passed
+    assert judged("p99.9<10ms", second).measured == pytest.approx(50, rel=0.001)
+    assert judged("p99.99<10ms", second).measured == pytest.approx(50, rel=0.001)
+
+
+def test_a_rule_of_a_step_is_judged_on_that_step_alone():
+    steps = [{"path": "/a"}, {"path": "/b"}]
+    failed = {"counters": {"failed": 1}, "errors": {"check_failed": 1}}
+    seconds = [make_second(0, [1000] * 99), make_second(0, [50_000] * 9, step=1, **failed)]
+    verdicts = [
+        judged(rule, *seconds, steps=steps)
+        for rule in ("p95 of step 1 < 10 ms", "p95 of step 2 < 10 ms", "errors of step 2 < 5 %")
+    ]
+    assert [each.passed for each in verdicts] == [True, False, False]
+    assert verdicts[2].measured == 10
+    assert judged("rate of step 1 > 40", *seconds, steps=steps).passed
+
+
+def test_errors_of_a_kind_are_a_share_of_all_requests():
+    errors = {"check_failed": 2, "connect_timeout": 3}
+    second = make_second(0, [1000] * 95, counters={"failed": 5}, errors=errors)
+    assert judged("errors of check < 1 %", second).measured == 2
+    assert judged("errors of timeout < 4 %", second).passed
+    assert judged("errors of value < 1", second).measured == 0
+
+
+def test_each_kind_of_failure_at_the_target_is_in_one_group():
+    assert tuple(GROUPS) == ERROR_GROUPS
+    others = {*CLIENT_KINDS, Kind.ABORTED_BY_STOP, Kind.ADDRESS_REFUSED}
+    assert sorted(kind for group in GROUPS.values() for kind in group) == sorted({*Kind} - others)
+
+
+def test_the_first_byte_is_waited_for_from_the_last_byte_sent():
+    waited = {"wait": Timing.of([3000] * 100)}
+    second = make_second(0, [9000] * 100, timings=waited)
+    assert judged("first byte p95 < 5 ms", second).measured == pytest.approx(3, rel=0.001)
+    socket = {"thresholds": [parse_rule("first_byte_p95<5ms")], "exchange": {"path": "/"}}
+    with pytest.raises(InvalidPlan):
+        Plan.from_json({"load": {"model": "sequential", "requests": 1}, **socket})
 
 
 def test_since_is_the_beginning_of_the_last_stretch_that_was_broken():

@@ -48,6 +48,16 @@ def test_a_refused_upgrade_has_the_status_of_the_refusal():
     assert (row.kind, row.status, row.count) == ("ws_upgrade_rejected", 403, 4)
 
 
+def test_a_row_counts_its_details_over_seconds_and_runs():
+    (row,) = rows(
+        Second(0, 0, {"failed": 3}, {"http_parse": 3}, details={"http_parse": {"a": 2, "b": 1}}),
+        Second(1, 0, {"failed": 1}, {"http_parse": 1}, details={"http_parse": {"b": 1}}),
+    )
+    assert row.details == {"a": 2, "b": 2}
+    row.merge(FailureRow(0, "http_parse", 0, count=1, details={"b": 1, "c": 1}))
+    assert row.details == {"a": 2, "b": 3, "c": 1}
+
+
 def test_requests_that_were_never_sent_are_a_row_of_their_own():
     (row,) = rows(Second(3, 0, {"dropped": 6}))
     assert (row.kind, row.status, row.count, row.first) == ("dropped", 0, 6, 3)

@@ -41,7 +41,15 @@ def of_kept_connections(n: int = 1000) -> Second:
     return Second(0, 0, counters, {}, {"200": n}, 4, timings, {"cpu_share": 0.2})
 
 
-@pytest.mark.parametrize("second", [golden(), of_kept_connections(), Second(-1, 2)])
+def of_bad_replies() -> Second:
+    second = golden()
+    second.details = {"reset": {"by a proxy": 1}}
+    return second
+
+
+@pytest.mark.parametrize(
+    "second", [golden(), of_kept_connections(), of_bad_replies(), Second(-1, 2)]
+)
 def test_all_that_was_told_is_there(second):
     told = second.to_json()
     packed = pack(told)
@@ -101,8 +109,8 @@ def test_a_payload_that_is_not_ours_is_kept_as_it_came_and_refused_when_it_is_re
 
 
 def test_another_format_is_refused():
-    with pytest.raises(ValueError, match=r"this release reads 2"):
-        second_of(0, 0, b"\x03" + pack(golden().to_json())[1:])
+    with pytest.raises(ValueError, match=r"this release reads 2 and 3"):
+        second_of(0, 0, b"\x04" + pack(golden().to_json())[1:])
 
 
 N = POINTS_OF_CHUNK + 5

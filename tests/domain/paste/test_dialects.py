@@ -431,3 +431,9 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
 def test_hostile_text_is_refused_soon(text):
     with pytest.raises(NotUnderstood):
         read_paste(text)
+
+
+def test_a_pipe_ends_its_own_line_only():
+    paste = read_paste("curl shop.example/a -d x=1 | jq .\ncurl shop.example/b\necho done")
+    assert [(each.method, each.path) for each in paste.requests] == [("POST", "/a"), ("GET", "/b")]
+    assert paste.note == f"Left out: {PIPE} (| jq .), what follows the command (echo done)."

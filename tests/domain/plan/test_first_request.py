@@ -34,7 +34,16 @@ def test_it_has_the_values_of_the_first_row_and_none_of_later_replies():
     step = {"path": "/p/${item}?t=${token}", "extract": extract}
     asked = first_request(plan_of(step, variables={"csv": "item\n7 up\n8"}))
     assert asked["path"] == "/p/7%20up?t="
-    assert "extract" not in asked
+
+
+def test_it_has_the_checks_of_its_step_and_needs_the_values_that_later_steps_need():
+    extract = [{"name": name, "from": "json", "pattern": f"$.{name}"} for name in ("id", "spare")]
+    first = {"path": "/a", "extract": extract, "checks": [{"kind": "text", "value": "ok"}]}
+    asked = first_request(plan_of(first, {"path": "/item/${id}"}))
+    assert asked["checks"] == first["checks"]
+    assert [each.get("may_miss", False) for each in asked["extract"]] == [False, True]
+    plain = first_request(plan_of({"path": "/"}))
+    assert not plain.keys() & {"checks", "extract"}
 
 
 def test_it_waits_as_long_as_the_plan_but_nobody_waits_ten_minutes():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from campaigns.domain.analysis.thresholds import Verdict, threshold_state, weigh
-from campaigns.domain.plan.threshold import UNITS, Threshold
+from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.presentation.threshold_tables import (
     broken_words,
     campaign_thresholds_table,
@@ -142,6 +142,7 @@ def test_a_broken_rule_says_so():
     assert threshold_lines([rule], [with_six_digits])[0]["isBroken"]
 
 
-def test_a_number_of_errors_and_rules_about_sessions_have_no_chart():
-    rules = [Threshold(metric, 1, UNITS[metric][0]) for metric in UNITS if "session" in metric]
-    assert threshold_lines([Threshold("errors", 5, ""), *rules], []) == []
+def test_a_number_of_errors_parts_and_rules_about_sessions_have_no_chart():
+    texts = ("errors<5", "errors of check<5%", "p95 of step 1<5", "first_byte_p95<5")
+    texts += ("session_p95<5", "session_mean<5", "sessions_failed<5%", "session_rate>5")
+    assert threshold_lines([Threshold(**parse_rule(text)) for text in texts], []) == []

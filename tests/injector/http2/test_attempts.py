@@ -68,6 +68,14 @@ def test_the_servers_limit_of_streams_is_kept():
     assert (server.n_connections, answers.most_at_once) == (1, 3)
 
 
+def test_a_server_that_allows_fewer_streams_than_the_plan_has_is_named():
+    with h2_server(most_streams=1) as (server, _):
+        result = run(server.port, streams=20, load=closed(40, 2))
+    (note,) = (each for each in result.judgement.notes if each.code == "streams_limit")
+    assert "allows 1 stream at a time" in note.text
+    assert "The plan has 20" in note.text
+
+
 def test_who_waits_for_a_stream_has_its_turn():
     """Also where that takes longer than any request may: nothing has begun for it yet."""
     timeouts = {"connect_s": 0.3, "tls_s": 0.3, "total_s": 0.3}

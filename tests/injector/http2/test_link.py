@@ -58,7 +58,7 @@ class Worker:
             data=request_data(PLAN.steps[0], "http", "shop.test"),
             memo=BlockMemo(PLAN, "GET"),
             keep_bytes=0,
-            is_idempotent=True,
+            may_replay=True,
         )
         self.ended = []
 

@@ -166,10 +166,17 @@ class Link:
             if client.has_new_settings:
                 client.has_new_settings = False
                 self.is_ready = True
+                self._note_limit()
                 self._note(self)
             self._hand_out()
             if is_plain or self.connection is None or not client.awaits_replies:
                 return
+
+    def _note_limit(self) -> None:
+        limit = self._client.most_streams
+        if limit is not None and limit < self._streams:
+            least = self._dialler.streams_limit
+            self._dialler.streams_limit = limit if least is None else min(limit, least)
 
     def _hand_out(self) -> None:
         """Tell the workers whose streams have ended."""
@@ -287,7 +294,7 @@ def _allow_again(
     `is_stale`: TCP ended, after earlier replies; `was_taken`: all that was sent had arrived.
     """
     is_lost = is_stale and not stream.received_bytes and not (was_taken and stream.sent)
-    if is_lost and stream.worker.request.is_idempotent:
+    if is_lost and stream.worker.request.may_replay:
         if isinstance(error, OSError) and stream.sent:
             return
         stream.failure = NotProcessed(Kind.EOF_BEFORE_REPLY, "closed before the request arrived")

@@ -13,7 +13,7 @@ from workers.injector.http2.link import check_protocol
 from workers.injector.http2.request import StreamRequest, request_data, request_text
 from workers.injector.http2.stream import Stream
 from workers.injector.order import Order
-from workers.injector.prober import SNIPPET_BYTES, Prober
+from workers.injector.prober import Prober
 from workers.injector.recorder import StepRecorder
 
 
@@ -39,7 +39,7 @@ class Http2Prober(Prober):
         connection = self.connect()
         check_protocol(connection, self.dialler)
         request, client = self.request, self._client
-        stream = self._stream = client.begin(request.data, request.memo, self, SNIPPET_BYTES)
+        stream = self._stream = client.begin(request.data, request.memo, self, self.keep_bytes)
         self._write(connection)
         while not (stream.is_complete or stream.failure):
             self._read(connection, stream)
@@ -100,5 +100,5 @@ class Http2Prober(Prober):
             "reason": "",
             "headers": [list(pair) for pair in head.headers] if head else [],
             "body_bytes": stream.body_bytes if stream else 0,
-            "snippet": stream.kept[:SNIPPET_BYTES].decode("utf-8", "replace") if stream else "",
+            **(self.said_of(stream) if stream else {"snippet": ""}),
         }

@@ -26,7 +26,7 @@ from workers.injector.http2.header_block import Field, StreamBroken, decode
 from workers.injector.reply import OFTEN_A_FAILURE
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
-_FORBIDDEN_IN_VALUE = re.compile(r"[\x00\r\n]|^[ \t]|[ \t]$")
+_FORBIDDEN_IN_VALUE = re.compile(r"[\x00\r\n]")
 _STATUS = re.compile(r"[1-5]\d\d")
 _LENGTH = re.compile(r"\d{1,18}")
 # They belong to a connection of HTTP/1.1.
@@ -78,7 +78,8 @@ def parse_head(block: bytes, method: str) -> Head:
     fields = decode(block)
     if not fields or fields[0][0] != ":status" or not _STATUS.fullmatch(fields[0][1]):
         raise _malformed("a reply without a status")
-    headers = fields[1:]
+    # RFC 9113 forbids spaces around a value; servers send them, and clients take them off.
+    headers = [(name, value.strip(" \t")) for name, value in fields[1:]]
     check_fields(headers)
     status = int(fields[0][1])
     if status == 101:

@@ -128,7 +128,9 @@ class OnStreams(Worker):
     def _record(self, stream: Stream) -> None:
         request, status = self.request, stream.head.status
         if not stream.memo.fits[status] and (fault := request.fault_in(stream)):
+            detail = request.recorder.examples.clean(request, fault.detail)
             failure = (fault.kind, status, stream.sent_bytes, stream.received_bytes)
+            failure += (False, detail, stream.head_bytes, stream.body_bytes)
             request.failures.append(Failure(*self._marks[:2], stream.end, *failure))
             request.recorder.examples.note_reply(request, fault, stream.end, stream)
             return
@@ -165,7 +167,8 @@ class OnStreams(Worker):
         kind = kind_of(error, sent, received)
         by_kernel = faults.is_socket_timeout(error, kind)
         end = now()
-        failure = (kind, 0, sent_bytes, received, by_kernel)
+        detail = request.recorder.examples.clean(request, faults.detail_of(error, kind))
+        failure = (kind, 0, sent_bytes, received, by_kernel, detail)
         request.failures.append(Failure(intended, start, end, *failure))
         request.recorder.examples.note(request, kind, 0, end, stream, str(error))
         self.drop_connection()

@@ -5,7 +5,7 @@ import gevent
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, WRITE, Connection, now
-from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply
+from workers.injector.http1 import HEADER_CAP_BYTES, HEADER_CAP_COUNT, BadReply, not_http
 
 RECV_BYTES = 16 * 1024
 # Whoever sends faster than we read may keep us from the hub, and from our limits, for so long.
@@ -90,7 +90,7 @@ class Channel:
         Raises BadReply, AttemptFailed."""
         while (end := data.find(_BLANK_LINE, 0, HEADER_CAP_BYTES)) < 0:
             if data[:5] != b"HTTP/"[: len(data)]:
-                raise BadReply(Kind.HTTP_PARSE, f"not HTTP: {data[:80]!r}")
+                raise BadReply(Kind.HTTP_PARSE, not_http(data[:80]))
             if len(data) >= HEADER_CAP_BYTES or data.count(b"\n") > HEADER_CAP_COUNT + 2:
                 raise BadReply(Kind.HEADER_CAP, "a head without end")
             more = self.receive(Kind.BODY_TIMEOUT if data else Kind.FIRST_BYTE_TIMEOUT)

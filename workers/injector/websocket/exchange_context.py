@@ -10,6 +10,7 @@ from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.exchange import Exchange, ExchangeMode, Verify
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.variables import filled_in, names_used
+from workers.injector import faults
 from workers.injector.alarm import Alarm
 from workers.injector.connection import NS
 from workers.injector.credentials import signed_exchange
@@ -125,6 +126,12 @@ class ExchangeContext:
     def secret_values(self) -> tuple[str, ...]:
         """None but the order's own: what a server said to a variable's value is not shown."""
         return ()
+
+    def detail(self, error: Exception, kind: Kind) -> str:
+        """What the error says beyond its kind; "" where the server may have repeated values."""
+        if isinstance(self.upgrade, VaryingUpgrade) or isinstance(error, UpgradeRejected):
+            return ""
+        return self.recorder.examples.clean(self, faults.detail_of(error, kind))
 
     def note_example(self, kind: Kind, status: int, end: int, error: Exception) -> None:
         """Of a failure at `end`: the reply that refused the opening, or why it was closed."""

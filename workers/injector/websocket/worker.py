@@ -157,7 +157,8 @@ class WebSocketWorker(Worker):
             status = _SWITCHING
             if not channel.has_close_code:
                 context.recorder.closes_with(ABNORMAL).append(end)
-        failure = (kind, status, sent, received, faults.is_socket_timeout(error, kind))
+        by_kernel, detail = faults.is_socket_timeout(error, kind), context.detail(error, kind)
+        failure = (kind, status, sent, received, by_kernel, detail)
         context.failures.append(Failure(intended, start, end, *failure))
         context.note_example(kind, status, end, error)
         self.limit = self.began = 0

@@ -1,0 +1,103 @@
+"""A failure says what went wrong beyond its kind, in the words that name one remedy."""
+
+import re
+
+import pytest
+
+from campaigns.domain.presentation.remedies import DETAIL_REMEDIES, remedy
+from tests.injector.hostile_tls import CASES
+from tests.injector.servers import against, always, make_order, measure, scripted
+from tests.injector.test_hostile_tls import run
+from workers.injector.local_run import run_here
+from workers.injector.summary import LocalRun
+
+DATE = r"\d{4}-\d\d-\d\d"
+OF_TLS = {
+    "expired, verified": f"expired on {DATE}",
+    "middle is expired, verified": f"that of middle, which signed it, expired on {DATE}",
+    "not yet valid, verified": f"not yet valid until {DATE}",
+    "name instead of the address, verified": "issued for shop.example, not for 127.0.0.1",
+    "no name but the common one, verified": "issued for the common name 127.0.0.1, not for .*",
+    "unknown authority, verified": "issued by nobody knows me",
+    "self-signed, verified": "issued by test for itself",
+    "weak key, verified": "EE certificate key too weak",
+    "TLS 1.0 and 1.1 only": "no TLS version in common",
+    "TLS 1.2 only, 1.3 asked for": "no TLS version in common",
+    "no cipher in common": "no cipher, group or signature in common",
+    "client certificate wanted, none given, 1.3": "the server wants a client certificate",
+    "client certificate wanted, none given, 1.2": "the server wants a client certificate",
+}
+HEAD = b"HTTP/1.1 200 OK\r\n"
+OF_REPLIES = {
+    HEAD
+    + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nok": "two different Content-Length headers",
+    HEAD + b"Content-Length: 2, 3\r\n\r\nok": "two different Content-Length headers",
+    HEAD
+    + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n": "Content-Length together with "
+    "Transfer-Encoding",
+    b"HTTP/1.1 999 Odd\r\n\r\n": "status 999",
+    b"SSH-2.0-OpenSSH_9.2\r\n": r"not HTTP: b'SSH-2\.0-.*",
+    b"\x15\x03\x03\x00\x02\x02\x46": "TLS on this port",
+}
+
+
+def detail_of(result: LocalRun) -> str:
+    """The one detail of all failures."""
+    (row,) = result.measurement.failures
+    (detail,) = row.details
+    assert row.details[detail] == row.count > 0
+    return detail
+
+
+@pytest.mark.parametrize("name", OF_TLS)
+def test_a_refused_handshake_says_why(name):
+    assert re.fullmatch(OF_TLS[name], detail_of(run(CASES[name]).result))
+
+
+@pytest.mark.parametrize("reply", OF_REPLIES)
+def test_a_bad_reply_says_what_is_wrong_with_it(reply):
+    result, _ = against(always(reply))
+    assert re.fullmatch(OF_REPLIES[reply], detail_of(result))
+
+
+@pytest.mark.parametrize(
+    ("answer", "detail"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "plain HTTP on this port"),
+        (b"<!DOCTYPE HTML>\n<html>Bad request</html>", "plain HTTP on this port"),
+        (b"220 mail.example ESMTP\r\n", "no TLS on this port"),
+    ],
+)
+def test_a_port_without_tls_is_named(answer, detail):
+    def script(sock, _):
+        sock.recv(65536)
+        sock.sendall(answer)
+
+    with scripted(script) as server:
+        result = measure(server.port, scheme="https")
+    assert detail_of(result) == detail
+    assert remedy("tls_handshake", 0, [detail]) == DETAIL_REMEDIES[detail]
+
+
+def test_details_reach_the_terminal_and_json():
+    lengths = b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n"
+    with scripted(always(HEAD + lengths)) as server:
+        order = make_order(server.port)
+        result = run_here(order, lambda second: None)
+    words = "not an HTTP reply: two different Content-Length headers"
+    (failure,) = result.to_json()["failures"]
+    assert failure["words"] == words
+    assert f"http_parse: {words}\n" in result.report("plain", order)
+
+
+@pytest.mark.parametrize(
+    "lines", [b"Content-Length: 2\r\nContent-Length: 2", b"Content-Length: 2, 2"]
+)
+def test_equal_lengths_are_one(lines):
+    result, _ = against(always(HEAD + lines + b"\r\n\r\nok"))
+    assert result.total.errors == {}
+
+
+def test_a_secret_is_in_no_detail():
+    result, _ = against(always(b"token=SECRET-1234\r\n"))
+    assert "SECRET-1234" not in detail_of(result)
