@@ -139,7 +139,10 @@ def test_what_the_database_does_not_take_is_stored_later(run, dispatcher, server
 
 def test_only_the_first_shards_host_scrapes(run, server):
     exporter(run, server.port)
-    found = [launcher._exporters(SimpleNamespace(run_id=run.pk, runs=[run.pk], number=n)) for n in range(2)]
+    found = [
+        launcher._exporters(SimpleNamespace(run_id=run.pk, runs=[run.pk], number=n))
+        for n in range(2)
+    ]
     assert [len(each) for each in found] == [1, 0]
 
 

@@ -78,11 +78,12 @@ def request_bytes(
     """The whole request, with a Connection header if the version's default is not the mode. A Host
     header of the step replaces `host_header`."""
     body, kind = step.content
-    given = {name.lower() for name, _ in step.headers}
-    lines = [
-        f"{step.method} {step.path} HTTP/{version}",
-        f"Host: {own_host(step.headers) or host_header}",
-    ]
+    headers = step.headers
+    given = {name.lower() for name, _ in headers}
+    if "host" in given:
+        host_header = own_host(headers)
+        headers = tuple(pair for pair in headers if pair[0].lower() != "host")
+    lines = [f"{step.method} {step.path} HTTP/{version}", f"Host: {host_header}"]
     if "user-agent" not in given:
         lines.append("User-Agent: benchsite")
     if "accept" not in given:
@@ -94,7 +95,7 @@ def request_bytes(
         lines.append("Connection: keep-alive" if keeps else "Connection: close")
     if kind and "content-type" not in given:
         lines.append(f"Content-Type: {kind}")
-    lines += [f"{name}: {value}" for name, value in step.headers if name.lower() != "host"]
+    lines += [f"{name}: {value}" for name, value in headers]
     if body or step.method in {"POST", "PUT", "PATCH"}:
         lines.append(f"Content-Length: {len(body)}")
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body

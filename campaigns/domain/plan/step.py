@@ -81,11 +81,12 @@ class Step:
     def content(self) -> tuple[bytes, str]:
         """(the body, the Content-Type that it implies or ""). Raises ValueError where a file's
         bytes are not at hand."""
-        if self.body_file is not None:
-            return file_bytes(self.body_file), ""
         if self.form:
             return form_bytes(self.form), FORM_TYPE
-        return multipart_bytes(self.multipart) if self.multipart else (self.body.encode(), "")
+        if self.multipart:
+            return multipart_bytes(self.multipart)
+        file = self.body_file
+        return (self.body.encode() if file is None else file_bytes(file)), ""
 
     def to_json(self) -> dict[str, Any]:
         return {
