@@ -315,6 +315,10 @@ class NewLadder(Tagged):
         help_text="Default: one pass side by side, or five blocks.",
     )
     pause_s = fields.SecondsField(default=1.0, min_value=0, max_value=MAX_PAUSE_S)
+    when_quiet = serializers.BooleanField(
+        default=False,
+        help_text="The first run waits until the injector hosts are quiet, 30 minutes at most.",
+    )
 
 
 class LadderList(APIView):
