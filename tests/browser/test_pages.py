@@ -101,7 +101,7 @@ def asks_with(field: str):
 def test_what_is_half_typed_is_answered_in_a_sentence_and_the_last_preview_stays_grey(open_form):
     form = open_form("over-10")
     form.locator("#id_over_s").fill("1x")
-    expect(form.locator(".problem")).to_contain_text("Write a number above 0 to 43,200.")
+    expect(form.locator(".problem")).to_contain_text("write seconds, or such as 500ms")
     expect(estimate(form, "requests")).to_have_text("100")
     expect(form.locator(".one-run")).to_have_css("opacity", "0.45")
     form.locator("#id_over_s").fill("20")
