@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain.paste import httpie, javascript, powershell, raw_http
+from campaigns.domain.paste import httpie, javascript, powershell, recorded
 from campaigns.domain.paste.curl import read_curl
 from campaigns.domain.paste.draft import Omissions
-from campaigns.domain.paste.har import read_har
-from campaigns.domain.paste.openapi import read_openapi
+from campaigns.domain.paste.openapi import read_openapi, read_yaml
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address
 
 MAX_COMMAND, MAX_DOCUMENT = 1_000_000, 4_000_000  # characters
@@ -25,7 +24,7 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (_CURL, read_curl),
     (javascript.BEGINS, javascript.read_fetch),
     (httpie.BEGINS, httpie.read_httpie),
-    (raw_http.BEGINS, raw_http.read_raw),
+    (recorded.BEGINS, recorded.read_raw),
 )
 
 
@@ -68,8 +67,6 @@ def _parsed(text: str) -> dict[str, Any]:
         raise _too_long(text, MAX_DOCUMENT)
     is_json = text.startswith("{")
     try:
-        if not is_json:
-            from campaigns.domain.paste.yaml_document import read_yaml  # loads libyaml
         document = json.loads(text) if is_json else read_yaml(text)
     except (ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "YAML"
@@ -81,7 +78,7 @@ def _parsed(text: str) -> dict[str, Any]:
 
 def _read_document(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
     if isinstance(document.get("log"), dict):
-        return read_har(document, omissions)
+        return recorded.read_har(document, omissions)
     if "openapi" in document or "swagger" in document:
         return read_openapi(document, omissions)
     raise NotUnderstood("This is neither a HAR file nor an OpenAPI document.")
