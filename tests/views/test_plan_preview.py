@@ -144,6 +144,7 @@ def test_an_exchange_is_stored_and_comes_back_into_the_form(as_editor, project):
         "path": "/feed", "headers": [["Origin", "http://shop.test"]], "subprotocols": ["chat"],
         "messages": 5, "size_bytes": 32, "binary": True, "mode": "echo_async", "rate_per_s": 20.0,
         "verify": "length", "close_code": 4000, "close_timeout_s": 2.0,
+        "texts": [], "reply": "", "scenario": [], "deflate": "none",
     }  # fmt: skip
     again = initial_of("again", value.to_json())
     assert {name: again[name] for name in FIELDS} == FIELDS
