@@ -109,8 +109,8 @@ class Exchange:
         option="--subprotocol NAME", option_help="offer this subprotocol; may be repeated",
         group="exchange")
     texts: tuple[str, ...] = listed("Own messages", f"up to {MAX_TEXTS:,} texts, []",
-        help="One per line: sent in order, and again from the first until `messages` are sent, "
-        "or with 0 messages each once. ${name} becomes a value of the table.",
+        help="One per line, sent in order and then again from the first. With 0 messages each is "
+        "sent once. ${name} becomes a value of the table.",
         detail="In place of the injector's own payload; `size_bytes` and `verify` are not used.",
         option="--text TEXT", option_help="a message of your own; may be repeated", later=True,
         group="exchange")
