@@ -23,13 +23,13 @@ from workers.injector.cli_against import (
     arms_order,
     refuse_against_options,
 )
-from workers.injector.cli_paste import read_file
 from workers.injector.cli_plan import (
     add_load_options,
     add_plan_options,
     add_websocket_options,
     check_shares,
     make_plan,
+    read_file,
 )
 from workers.injector.cli_refusals import advice, lines_of
 from workers.injector.cli_session import add_session_options, read_secrets

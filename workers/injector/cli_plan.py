@@ -1,21 +1,26 @@
-"""The plan that the command line describes: by options, or whole in a file."""
+"""The plan that the command line describes: by options, whole in a file, or as requests that a
+file has in place of URL (@FILE: a curl command, a HAR file and the like)."""
 
 import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import Plan, Timeouts
+from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.threshold import parse_rule
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
+from workers.injector.local_run import tell
 
 # Not part of the plan, so it may be combined with one from a file.
 _BESIDE_A_PLAN = frozenset(
@@ -144,3 +149,46 @@ def make_load(options: argparse.Namespace) -> dict[str, Any]:
         if "duration_s" not in load:
             load.setdefault("requests", 1)
     return load
+
+
+# --- requests of a file
+_SAID_THERE = ("method", "body", "form", "multipart", "step", "plan", "against")
+
+
+@dataclass(frozen=True, slots=True)
+class PasteFile:
+    """`plan` has the fields of a plan that the file says, steps among them."""
+
+    endpoint: dict[str, Any]
+    plan: dict[str, Any]
+    secrets: dict[str, str] = field(repr=False)
+    pinned: str = ""
+    is_insecure: bool = False
+
+
+def read_file(options: argparse.Namespace) -> PasteFile:
+    """Requests to another origin than the first one's are left out, as a line says. Raises
+    NotUnderstood, ValueError, OSError."""
+    for name in _SAID_THERE:
+        if getattr(options, name):
+            raise ValueError(f"--{name}: the file of {options.url} says that; change it there.")
+    name = options.url[1:]
+    paste = read_paste(sys.stdin.read() if name == "-" else text_of(name))
+    first = paste.requests[0]
+    own = [each for each in paste.requests if each.origin == first.origin]
+    if n_others := len(paste.requests) - len(own):
+        tell(f"Left out: {n_others} requests to other origins than {first.scheme}://{first.host}.")
+    if paste.note:
+        tell(paste.note)
+    plan: dict[str, Any] = {"steps": [{**each.step, "extract": []} for each in own]}
+    if first.auth_kind != AuthKind.NONE:
+        plan["auth"] = first.auth
+    if first.http_version:
+        plan["http_version"] = first.http_version
+    return PasteFile(
+        {"scheme": first.scheme, "host": first.host, "port": first.port},
+        plan,
+        {"auth": first.secret} if first.secret else {},
+        first.pinned,
+        first.is_insecure,
+    )
