@@ -23,7 +23,11 @@ from campaigns.domain.presentation.exchange_tables import close_codes, closes_ta
 from campaigns.domain.presentation.history_words import trend_words
 from campaigns.domain.presentation.latency_table import steps_table
 from campaigns.domain.presentation.plan_words import plan_load_words, replay_words
-from campaigns.domain.presentation.report_tables import phases_table, session_tables
+from campaigns.domain.presentation.report_tables import (
+    phases_table,
+    redirects_table,
+    session_tables,
+)
 from campaigns.domain.presentation.report_words import (
     RunStatus,
     run_checks,
@@ -76,7 +80,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         trend=""
         if state.has_no_answer
         else trend_words(*steadiness_of(seen), is_over=state.is_done),
-        sessions=session_tables(total, duration_s),
+        more=_more_tables(total, duration_s),
         parts=tables.parts_table(total),
         errors=_run_errors(seen),
         vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
@@ -86,6 +90,11 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         checks=run_checks(state, answers),
         thresholds=run_thresholds_table(state.verdicts).said_of(plan.nouns),
     )
+
+
+def _more_tables(total: Total, duration_s: float) -> tuple[Table, ...]:
+    redirects = redirects_table(total)
+    return (*([redirects] if redirects.rows else []), *session_tables(total, duration_s))
 
 
 def _run_errors(seen: Measurement) -> Errors:

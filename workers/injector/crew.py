@@ -7,6 +7,7 @@ from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
 from workers.injector import http1
@@ -17,9 +18,11 @@ from workers.injector.examples import secrets_of
 from workers.injector.following import FollowingWorker
 from workers.injector.modes import requests_at_once, wire_mode
 from workers.injector.order import Order
-from workers.injector.pipeline import worker_class
+from workers.injector.pipeline import PipelineWorker
 from workers.injector.recorder import StepRecorder
+from workers.injector.redirects import Origins, RedirectWorker
 from workers.injector.request import CheckedRequest, Request
+from workers.injector.session import SessionWorker
 from workers.injector.users import SessionContext
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
@@ -65,6 +68,8 @@ class Crew:
         self.sessions = (
             SessionContext(order, requests, self._request_bytes, at_once) if has_sessions else None
         )
+        if plan.redirects != Redirects.OFF:
+            self.sessions.origins = Origins(order, dialler)
 
     def make_worker(self) -> Worker:
         if self.exchange is not None:
@@ -73,7 +78,8 @@ class Crew:
             return self.streams.make_worker(self.sessions)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self.sessions is not None:
-            return worker_class(self.sessions, keeps)(self.sessions, self._dialler, keeps)
+            make = _worker_class(self.sessions, keeps)
+            return make(self.sessions, self._dialler, keeps)
         return FollowingWorker(self._dialler) if keeps else Worker(self._dialler, keeps)
 
     @property
@@ -124,6 +130,13 @@ class Crew:
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
         mode = ConnectionMode.NEW if is_last else self._mode
         return http1.request_bytes(step, host, mode, self._order.plan.http_version)
+
+
+def _worker_class(context: SessionContext, keeps: bool) -> type[SessionWorker]:
+    """Pipelining needs a kept connection."""
+    if context.origins is not None:
+        return RedirectWorker
+    return PipelineWorker if keeps and context.session.pipeline_depth > 1 else SessionWorker
 
 
 def _exchange_worker(plan: Plan) -> type[WebSocketWorker]:

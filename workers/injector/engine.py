@@ -210,12 +210,13 @@ def longest_attempt_ns(plan: Plan) -> int:
 def connections_end(crew: Crew, dialler: Dialler) -> InjectorEnd:
     """What the connections were, of an end line that has yet to say how much was sent."""
     certificate = dialler.tls and dialler.tls.certificate
+    speaking = [each.tls for each in (dialler, *dialler.others) if each.tls]
     return InjectorEnd(
         connect_burst=dialler.longest_burst,
         connections_at_once=dialler.most_at_once,
         streams_limit=dialler.streams_limit,
-        tls=dialler.tls.tally.handshakes() if dialler.tls else [],
-        tls_library=dialler.tls.library if dialler.tls else None,
+        tls=[each for tls in speaking for each in tls.tally.handshakes()],
+        tls_library=speaking[0].library if speaking else None,
         peers=dialler.peers,
         servers=crew.servers,
         certificate_der_b64=certificate and base64.b64encode(certificate).decode(),

@@ -5,12 +5,13 @@ turned into numpy arrays now and then, and into a `Second` once a second has pas
 """
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.snapshot import LATE, MOST_DETAILS, Second, Timing, late
+from campaigns.domain.metrics.snapshot import LATE, MOST_DETAILS, Second, Timing, hop, late
 from workers.injector.attempt_row import (
     BODY,
     CONNECTED,
@@ -68,6 +69,22 @@ class Unfinished:
         for name, timing in Timing.of_each(noted).items():
             known = self.timings.get(name)
             self.timings[name] = timing if known is None else known.merged(timing)
+
+
+@dataclass(slots=True)
+class Hops:
+    """The redirects that an attempt has followed: when each reply that redirected it was whole
+    (ns), and the bytes of these requests and replies."""
+
+    ends: list[int] = field(default_factory=list)
+    sent_bytes: int = 0
+    received_bytes: int = 0
+
+    def add(self, row: tuple[int, ...], sent_bytes: int) -> None:
+        """`row`: of the reply that redirects."""
+        self.ends.append(row[END])
+        self.sent_bytes += sent_bytes
+        self.received_bytes += row[RECEIVED]
 
 
 NS = 1_000_000_000
@@ -139,6 +156,8 @@ class StepRecorder:
         self.queued_at: dict[int, int] = {}
         # Of attempts that looked the name up: start → how long that took.
         self.lookups_us: dict[int, int] = {}
+        # Of attempts that were redirected: start → by which redirects.
+        self.hops: dict[int, Hops] = {}
         # Of attempts whose reading was timed: start → how long what came before the reply lay
         # unread, ns, and what was noted when the reply was read.
         self.looked: dict[int, tuple[int, Looked]] = {}
@@ -219,12 +238,17 @@ class StepRecorder:
         is_carried = (rows[:, INTENDED] < self.zero_ns) & (rows[:, END] >= self.zero_ns)
         if is_carried.any():
             second.count("carried", int(is_carried.sum()))
+            if self.hops:
+                self._take_hops(rows[is_carried])
             rows = rows[~is_carried]
         if len(rows):
             second.count("ok", len(rows))
             second.count("bytes_sent", len(rows) * self._request_size_bytes)
             second.count("bytes_received", int(rows[:, RECEIVED].sum()))
             self._count_late(second, rows[self.is_late(rows)])
+            if self.hops:
+                for start, end in rows[:, (START, END)].tolist():
+                    self._count_hops(second, self.hops.get(start), end)
             _add_sizes(second, rows)
             by_status = np.bincount(rows[:, STATUS])
             for status in np.flatnonzero(by_status).tolist():
@@ -243,8 +267,41 @@ class StepRecorder:
             second.count("late_bytes_sent", len(rows) * self._request_size_bytes)
             second.count("late_bytes_received", int(rows[:, RECEIVED].sum()))
 
+    def _count_hops(self, second: Unfinished, hops: Hops | None, end: int) -> None:
+        if hops is None:
+            return
+        second.count("redirects", len(hops.ends))
+        for prefix in ("", "late_") if end > self.until_ns else ("",):
+            second.count(f"{prefix}bytes_sent", hops.sent_bytes)
+            second.count(f"{prefix}bytes_received", hops.received_bytes)
+
+    def _take_hops(self, rows: np.ndarray) -> dict[int, Hops]:
+        """Of those of the rows that were redirected, by the row's number."""
+        taken = (self.hops.pop(start, None) for start in rows[:, START].tolist())
+        return {number: hops for number, hops in enumerate(taken) if hops is not None}
+
+    def _redirected_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """The durations where redirects were followed: the parts are those of the last request."""
+        followed = self._take_hops(rows)
+        last = rows.copy()
+        for number, hops in followed.items():
+            last[number, START] = hops.ends[-1]
+        begun_us, last_us = rows[:, START] // 1000, last[:, START] // 1000
+        at = list(followed)
+        durations = self.durations_us(last) | {
+            "lateness": begun_us - rows[:, INTENDED] // 1000,
+            "service": rows[:, END] // 1000 - begun_us,
+            "redirects": last_us[at] - begun_us[at],
+        }
+        hop_us: dict[str, list[int]] = {}
+        for number, hops in followed.items():
+            ends = [int(rows[number, START]), *hops.ends, int(rows[number, END])]
+            for nth, (begun, ended) in enumerate(pairwise(ends)):
+                hop_us.setdefault(hop(nth), []).append(ended // 1000 - begun // 1000)
+        return durations | {name: np.array(values) for name, values in hop_us.items()}
+
     def _time_ok(self, second: Unfinished, rows: np.ndarray) -> None:
-        durations = self.durations_us(rows)
+        durations = self._redirected_us(rows) if self.hops else self.durations_us(rows)
         late_us = (rows[:, END] - self.until_ns) // 1000
         second.count("late_us", int(np.clip(late_us, 0, durations["service"]).sum()))
         if self.lookups_us:
@@ -319,6 +376,7 @@ class StepRecorder:
         self.queued_at.pop(failure.start, None)
         self.lookups_us.pop(failure.start, None)
         self.looked.pop(failure.start, None)
+        hops = self.hops.pop(failure.start, None)
         second = self._untimed_at(self.seconds_of(failure.end))
         start = self.seconds_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
@@ -334,6 +392,7 @@ class StepRecorder:
             second.count("failed_framing_received", failure.received_bytes - head - body)
         second.count("bytes_sent", failure.sent_bytes)
         second.count("bytes_received", failure.received_bytes)
+        self._count_hops(second, hops, failure.end)
         second.errors[failure.kind.value] = second.errors.get(failure.kind.value, 0) + 1
         if failure.detail:
             second.count_detail(failure.kind, failure.detail)

@@ -48,6 +48,8 @@ class SessionContext:
         self.needed = frozenset(self.givers)
         self.needs = [sorted(names_used(each.step) & self.needed) for each in requests]
         self.is_stopped = False
+        # Where redirects may lead; None where none is followed.
+        self.origins: Any = None
         self.announces_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
         self.makes_visits = makes_visits(load, self.session)
         self.visits = self._make_visit_recorder()

@@ -11,7 +11,7 @@ from campaigns.domain.analysis.thresholds import weigh
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.sessions import length_words, session_figures
-from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.metrics.snapshot import HOPS, LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.other_tools.ab import ab
 from campaigns.domain.other_tools.httperf import httperf
 from campaigns.domain.other_tools.jmeter import jmeter
@@ -31,6 +31,7 @@ from campaigns.domain.other_tools.wsperf import wsperf
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.plan_words import replay_words
+from campaigns.domain.presentation.redirect_words import hop_words, redirects_words
 from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.domain.presentation.tls_facts import handshake_lines
@@ -63,6 +64,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(result, 'ok')} ok/s",
         *([messages] if sent + received else []),
+        *filter(None, [redirects_words(total)]),
         *_session_lines(result),
         *load_lines(result),
         *handshake_lines(result.ends),
@@ -111,6 +113,7 @@ def _timings(total: Total) -> list[tuple[str, Timing]]:
         *("message", "failed", "failed_reply", *SESSIONS),
     )
     rows = [(name, total.timing(name)) for name in names]
+    rows += [(hop_words(nth), total.timing(name)) for nth, name in enumerate(HOPS)]
     if total.timing("failed").n:
         rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
     return rows

@@ -23,6 +23,7 @@ from campaigns.domain.plan.fields import (
 from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
 from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
+from campaigns.domain.plan.redirects import MOST_REDIRECTS, Redirects, redirect_faults
 from campaigns.domain.plan.reply_rules import STATUS_RULE
 from campaigns.domain.plan.session import (
     NO_AUTH,
@@ -148,6 +149,18 @@ class Plan:
         option="--resolve",
         option_help="resolve the host name once before the first request, or for each connection "
         "as the part dns of its response time")
+    redirects: Redirects = choice("Redirects", Redirects.OFF,
+        {Redirects.OFF: "Not followed", Redirects.SAME_ORIGIN: "Followed at the same origin",
+        Redirects.ALL: "Followed everywhere"},
+        http_only=True, later=True, group="http",
+        help=f"Followed as a browser does, up to {MOST_REDIRECTS}. The response time is that of "
+        "the whole request, and the report has the time of each redirect. Everywhere means where "
+        "load may go.",
+        detail="A request is counted once, however many redirects it has: "
+        "[redirects](injector.md#redirects). Refused with pipelining, where connections are "
+        "counted, and `all` over HTTP/2.",
+        option="--redirects",
+        option_help="follow redirects at the same origin, or at all that load may go to")
     # fmt: on
 
     @property
@@ -194,7 +207,10 @@ class Plan:
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
         )
-        for field, sentence in version_faults(plan.http_version, plan.streams, load, session):
+        for field, sentence in (
+            *version_faults(plan.http_version, plan.streams, load, session),
+            *redirect_faults(plan.redirects, plan.http_version, load, session),
+        ):
             reader.fail(field, sentence)
         if exchange is not None:
             unused = "This is for HTTP steps; a WebSocket plan does not use it."
@@ -245,8 +261,9 @@ class Plan:
 
     @property
     def is_plain(self) -> bool:
-        """No session options, and nothing kept from replies."""
-        return self.session == PLAIN_SESSION and not self.variable_names
+        """No session options, nothing kept from replies, and no redirect followed."""
+        is_off = self.redirects == Redirects.OFF
+        return is_off and self.session == PLAIN_SESSION and not self.variable_names
 
     def status_is_expected(self, status: int) -> bool:
         return status_fits(status, self.expected_status)

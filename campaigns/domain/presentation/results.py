@@ -283,6 +283,7 @@ class RunReport:
     `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `judged` is None
     until the run has ended; `checks`: [(glyph, text)] of what the sentence does not say.
     `has_no_answer`: nobody may believe its response times. `trend`: whether they rose or fell.
+    `more`: tables of redirects and of sessions, where there were any.
     `answers` and `remedies`: as of a campaign.
     """
 
@@ -305,7 +306,7 @@ class RunReport:
     has_no_answer: bool = False
     verdicts: tuple[Verdict, ...] = ()
     trend: str = ""
-    sessions: tuple[Table, ...] = ()
+    more: tuple[Table, ...] = ()
     answers: tuple[ShownAnswer, ...] = ()
     remedies: tuple[Remedy, ...] = ()
 
@@ -314,5 +315,5 @@ class RunReport:
         thresholds = [self.thresholds] if self.thresholds.rows else []
         exchange = [table for table in (self.exchange, self.closes) if table.rows]
         phases = [self.phases] if self.phases.rows else []
-        beside = [*phases, *self.sessions, *thresholds, *exchange]
+        beside = [*phases, *self.more, *thresholds, *exchange]
         return [self.table, *beside, self.parts, self.errors.table, self.vitals]

@@ -13,7 +13,12 @@ from workers.injector.http2.request import (
     request_data,
     request_text,
 )
-from workers.injector.http2.worker import OnStreams, StreamSessionWorker, StreamWorker
+from workers.injector.http2.worker import (
+    OnStreams,
+    RedirectStreamWorker,
+    StreamSessionWorker,
+    StreamWorker,
+)
 from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
 from workers.injector.recorder import StepRecorder
@@ -52,7 +57,8 @@ class StreamCrew:
         pool = self._pools[-1]
         pool.n_workers += 1
         if sessions is not None:
-            return StreamSessionWorker(sessions, self._dialler, pool)
+            make = StreamSessionWorker if sessions.origins is None else RedirectStreamWorker
+            return make(sessions, self._dialler, pool)
         return StreamWorker(self._dialler, pool)
 
     def _make_pool(self) -> Pool:
