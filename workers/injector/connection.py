@@ -45,12 +45,13 @@ class Connection:
     `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
     `written` is how much of what it was dialled with the kernel has taken.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
-    `timed` is what stands in for `recv` when an attempt is timed, once one was.
+    `timed` is what stands in for `recv` when an attempt is timed, once one was. `peer`: where it
+    goes, if load goes over all addresses of a name.
     """
 
     __slots__ = (
-        "connected", "offered", "recv", "secured", "send", "sock", "timed", "tls", "unread_ns",
-        "watcher", "written",
+        "connected", "offered", "peer", "recv", "secured", "send", "sock", "timed", "tls",
+        "unread_ns", "watcher", "written",
     )  # fmt: skip
 
     def __init__(self, sock: Socket, watcher: Any, connected: int, written: int = 0):

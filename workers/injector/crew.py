@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
@@ -23,6 +24,7 @@ from workers.injector.recorder import StepRecorder
 from workers.injector.redirects import Origins, RedirectWorker
 from workers.injector.request import CheckedRequest, Request
 from workers.injector.session import SessionWorker
+from workers.injector.spread import SpreadDialler, over_addresses
 from workers.injector.users import SessionContext
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
@@ -51,6 +53,7 @@ class Crew:
         self._order = order
         self._dialler = dialler
         self._mode = wire_mode(plan, order.mode)
+        self._is_spread = isinstance(dialler, SpreadDialler)
         is_http2 = plan.http_version == HttpVersion.HTTP_2
         self.streams = _stream_crew(order, dialler) if is_http2 else None
         self.exchange = (
@@ -79,7 +82,10 @@ class Crew:
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self.sessions is not None:
             make = _worker_class(self.sessions, keeps)
+            make = over_addresses(make) if self._is_spread else make
             return make(self.sessions, self._dialler, keeps)
+        if self._is_spread:
+            return over_addresses(Worker)(self._dialler, keeps)
         return FollowingWorker(self._dialler) if keeps else Worker(self._dialler, keeps)
 
     @property
@@ -88,6 +94,15 @@ class Crew:
         if self.exchange is not None:
             return []
         return list(dict.fromkeys(name for each in self.requests for name in each.memo.servers))
+
+    @property
+    def by_peer(self) -> dict[str, Total]:
+        """What went to each address, if load goes over several."""
+        totals: dict[str, Total] = {}
+        for recorder in self.recorders:
+            for peer, total in recorder.by_peer.totals.items():
+                totals.setdefault(peer, Total()).add(total)
+        return totals
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         """Call before the load starts; `end_ns` is None if only requests end the measurement."""

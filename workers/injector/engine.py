@@ -36,6 +36,7 @@ from workers.injector.read_delay import ReadSample
 from workers.injector.recorder import NEVER
 from workers.injector.request import Request
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
+from workers.injector.spread import SpreadDialler
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
 # Not a whole number of milliseconds: requests that are due every 5 or 10 ms, and their replies,
@@ -218,6 +219,7 @@ def connections_end(crew: Crew, dialler: Dialler) -> InjectorEnd:
         tls=[each for tls in speaking for each in tls.tally.handshakes()],
         tls_library=speaking[0].library if speaking else None,
         peers=dialler.peers,
+        by_peer={peer: total.to_json() for peer, total in crew.by_peer.items()},
         servers=crew.servers,
         certificate_der_b64=certificate and base64.b64encode(certificate).decode(),
     )
@@ -227,7 +229,10 @@ def make_dialler(
     order: Order, guard: Guard, reads: ReadSample, key_log: KeyLog | None = None
 ) -> Dialler:
     """What opens the order's connections."""
-    return Dialler(
+    make = Dialler
+    if order.plan.resolve == Resolve.ALL_ADDRESSES and len(guard.addresses) > 1:
+        make = partial(SpreadDialler, first=order.shard.index)
+    return make(
         order.endpoint,
         guard,
         order.mode,

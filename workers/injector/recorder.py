@@ -5,13 +5,12 @@ turned into numpy arrays now and then, and into a `Second` once a second has pas
 """
 
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.snapshot import LATE, MOST_DETAILS, Second, Timing, hop, late
+from campaigns.domain.metrics.snapshot import LATE, MOST_DETAILS, Second, Timing, late
 from workers.injector.attempt_row import (
     BODY,
     CONNECTED,
@@ -26,6 +25,8 @@ from workers.injector.attempt_row import (
     durations_us,
 )
 from workers.injector.examples import Examples
+from workers.injector.hops import Hops, redirected_us, take_hops
+from workers.injector.peer_tally import PeerTally
 from workers.injector.read_delay import Looked, waited_ns
 
 
@@ -69,22 +70,6 @@ class Unfinished:
         for name, timing in Timing.of_each(noted).items():
             known = self.timings.get(name)
             self.timings[name] = timing if known is None else known.merged(timing)
-
-
-@dataclass(slots=True)
-class Hops:
-    """The redirects that an attempt has followed: when each reply that redirected it was whole
-    (ns), and the bytes of these requests and replies."""
-
-    ends: list[int] = field(default_factory=list)
-    sent_bytes: int = 0
-    received_bytes: int = 0
-
-    def add(self, row: tuple[int, ...], sent_bytes: int) -> None:
-        """`row`: of the reply that redirects."""
-        self.ends.append(row[END])
-        self.sent_bytes += sent_bytes
-        self.received_bytes += row[RECEIVED]
 
 
 NS = 1_000_000_000
@@ -158,6 +143,7 @@ class StepRecorder:
         self.lookups_us: dict[int, int] = {}
         # Of attempts that were redirected: start → by which redirects.
         self.hops: dict[int, Hops] = {}
+        self.by_peer = PeerTally()
         # Of attempts whose reading was timed: start → how long what came before the reply lay
         # unread, ns, and what was noted when the reply was read.
         self.looked: dict[int, tuple[int, Looked]] = {}
@@ -239,7 +225,9 @@ class StepRecorder:
         if is_carried.any():
             second.count("carried", int(is_carried.sum()))
             if self.hops:
-                self._take_hops(rows[is_carried])
+                take_hops(self.hops, rows[is_carried])
+            if self.by_peer.at:
+                self.by_peer.forget(rows[is_carried])
             rows = rows[~is_carried]
         if len(rows):
             second.count("ok", len(rows))
@@ -255,6 +243,9 @@ class StepRecorder:
                 key = str(status)
                 second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
             second.ok_rows.append(rows)
+
+    def _is_measured(self, rows: np.ndarray) -> np.ndarray:
+        return self.seconds_of(rows[:, END]) >= 0
 
     def is_late(self, rows: np.ndarray) -> np.ndarray:
         """Which rows are of the tail."""
@@ -275,33 +266,12 @@ class StepRecorder:
             second.count(f"{prefix}bytes_sent", hops.sent_bytes)
             second.count(f"{prefix}bytes_received", hops.received_bytes)
 
-    def _take_hops(self, rows: np.ndarray) -> dict[int, Hops]:
-        """Of those of the rows that were redirected, by the row's number."""
-        taken = (self.hops.pop(start, None) for start in rows[:, START].tolist())
-        return {number: hops for number, hops in enumerate(taken) if hops is not None}
-
-    def _redirected_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        """The durations where redirects were followed: the parts are those of the last request."""
-        followed = self._take_hops(rows)
-        last = rows.copy()
-        for number, hops in followed.items():
-            last[number, START] = hops.ends[-1]
-        begun_us, last_us = rows[:, START] // 1000, last[:, START] // 1000
-        at = list(followed)
-        durations = self.durations_us(last) | {
-            "lateness": begun_us - rows[:, INTENDED] // 1000,
-            "service": rows[:, END] // 1000 - begun_us,
-            "redirects": last_us[at] - begun_us[at],
-        }
-        hop_us: dict[str, list[int]] = {}
-        for number, hops in followed.items():
-            ends = [int(rows[number, START]), *hops.ends, int(rows[number, END])]
-            for nth, (begun, ended) in enumerate(pairwise(ends)):
-                hop_us.setdefault(hop(nth), []).append(ended // 1000 - begun // 1000)
-        return durations | {name: np.array(values) for name, values in hop_us.items()}
-
     def _time_ok(self, second: Unfinished, rows: np.ndarray) -> None:
-        durations = self._redirected_us(rows) if self.hops else self.durations_us(rows)
+        if self.hops:
+            followed = take_hops(self.hops, rows)
+            durations = redirected_us(rows, followed, self.durations_us)
+        else:
+            durations = self.durations_us(rows)
         late_us = (rows[:, END] - self.until_ns) // 1000
         second.count("late_us", int(np.clip(late_us, 0, durations["service"]).sum()))
         if self.lookups_us:
@@ -309,6 +279,9 @@ class StepRecorder:
         lateness = durations.pop("lateness")
         own_delay, slot_wait = self._split(rows, lateness)
         durations |= self._sampled(rows, durations["response"], own_delay)
+        if self.by_peer.at:
+            times = durations["response"], self._is_measured(rows), self.is_late(rows)
+            self.by_peer.add_ok(rows, *times)
         if self._is_scheduled:
             if self._has_calls_between:
                 is_arrival = rows[:, INTENDED] < rows[:, START]
@@ -352,7 +325,11 @@ class StepRecorder:
         if not len(at):
             return {}
         sampled = response_us[at]
-        return {"sampled": sampled, "undelayed": sampled - np.minimum(own_us, sampled)}
+        undelayed = sampled - np.minimum(own_us, sampled)
+        if self.by_peer.at:
+            timed = rows[at]
+            self.by_peer.add_undelayed(timed, undelayed, self._is_measured(timed))
+        return {"sampled": sampled, "undelayed": undelayed}
 
     def _own_parts(
         self, rows: np.ndarray, own_delay_us: np.ndarray
@@ -380,7 +357,11 @@ class StepRecorder:
         second = self._untimed_at(self.seconds_of(failure.end))
         start = self.seconds_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
-        if failure.intended < self.zero_ns <= failure.end:
+        is_carried = failure.intended < self.zero_ns <= failure.end
+        is_late = failure.end > self.until_ns
+        is_counted = not is_carried and self.seconds_of(failure.end) >= 0
+        self.by_peer.fail(failure.start, failure.kind, is_counted=is_counted, is_late=is_late)
+        if is_carried:
             second.count("carried", 1)
             return
         second.count("failed", 1)
@@ -402,7 +383,7 @@ class StepRecorder:
             key = str(failure.status)
             second.statuses[key] = second.statuses.get(key, 0) + 1
         took_us = failure.end // 1000 - failure.intended // 1000
-        if failure.end > self.until_ns:
+        if is_late:
             second.count("late_failed", 1)
             second.count("late_replies", int(failure.status > 0))
             second.count("late_bytes_sent", failure.sent_bytes)

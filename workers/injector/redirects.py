@@ -24,11 +24,12 @@ from campaigns.domain.plan.target import Origin
 from workers.injector import http1
 from workers.injector.connection import Connection, Dialler
 from workers.injector.guard import Guard
+from workers.injector.hops import Hops
 from workers.injector.http1 import Head
 from workers.injector.lookup import Lookups
 from workers.injector.modes import wire_mode
 from workers.injector.order import Order
-from workers.injector.recorder import Failure, Hops
+from workers.injector.recorder import Failure
 from workers.injector.request import ReplyFault
 from workers.injector.session import (
     Call,

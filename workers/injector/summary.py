@@ -10,12 +10,13 @@ from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state, weigh
 from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.injector_end import (
     InjectorEnd,
     peers_of,
     servers_of,
     sum_of,
+    totals_by_peer,
     warnings_of,
 )
 from campaigns.domain.metrics.measurement import Measurement
@@ -133,6 +134,7 @@ class LocalRun:
             "warm_up": seen.warm_up.counters,
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
+            **_addresses(seen),
             "servers": servers_of(self.ends) or [],
             **_sessions(seen),
             "cpu_us_per_request": _per(sum_of(self.ends, "cpu_us") or 0, attempts),
@@ -156,6 +158,19 @@ def _failure(row: FailureRow) -> dict[str, Any]:
 def _sessions(seen: Measurement) -> dict[str, Any]:
     figures = session_figures(seen.total, seen.duration_s)
     return {} if figures is None else {"sessions": figures.to_json()}
+
+
+def _addresses(seen: Measurement) -> dict[str, Any]:
+    """Where load went over several addresses: figures and errors of each."""
+    totals = totals_by_peer(seen.ends)
+    if not totals:
+        return {}
+    return {
+        "addresses": {
+            peer: {"metrics": _metrics(figures_of(total, seen.duration_s)), "errors": total.errors}
+            for peer, total in totals.items()
+        }
+    }
 
 
 def _metrics(figures: Figures) -> dict[str, float | None]:

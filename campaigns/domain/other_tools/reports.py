@@ -9,6 +9,8 @@ from collections.abc import Callable
 from campaigns.domain.analysis.failures import cause_words, causes_of, failure_words
 from campaigns.domain.analysis.thresholds import weigh
 from campaigns.domain.metrics.failures import DROPPED
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.sessions import length_words, session_figures
 from campaigns.domain.metrics.snapshot import HOPS, LATENESS, PARTS, SESSIONS, Timing, Total
@@ -35,7 +37,7 @@ from campaigns.domain.presentation.redirect_words import hop_words, redirects_wo
 from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.domain.presentation.tls_facts import handshake_lines
-from campaigns.domain.units import counted, said_of
+from campaigns.domain.units import counted, rate, said_of
 
 _NAME_WIDTH = 15
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
@@ -75,6 +77,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),
         "",
+        *_address_lines(result),
         *error_lines,
     ]
     return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
@@ -105,6 +108,22 @@ def _session_lines(result: Measurement) -> list[str]:
         f"{per_s(result, 'sessions_ok')} ok sessions/s, {each} connections each",
         f"Sessions by ok calls: {length_words(seen.lengths) or DASH}",
     ]
+
+
+def _address_lines(result: Measurement) -> list[str]:
+    """A line for each address that load went to; none where it did not go over several."""
+    totals = totals_by_peer(result.ends)
+    if not totals:
+        return []
+    width = max(map(len, totals))
+    columns = ("ok", "failed", "ok/s", "p50", "p95", "p99")
+    lines = [f"{'by address':<{width}}" + "".join(f"{name:>10}" for name in columns)]
+    for peer, total in totals.items():
+        figures = figures_of(total, result.duration_s)
+        cells = [f"{figures.n:,}", f"{figures.failed:,}", rate(figures.rate_per_s)]
+        cells += [quantile(total.timing("response"), q) for q in (P50, P95, P99)]
+        lines.append(f"{peer:<{width}}" + "".join(f"{cell:>10}" for cell in cells))
+    return [*lines, ""]
 
 
 def _timings(total: Total) -> list[tuple[str, Timing]]:

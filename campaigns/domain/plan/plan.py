@@ -55,6 +55,7 @@ class Resolve(StrEnum):
 
     ONCE = "once"
     PER_CONNECTION = "per_connection"
+    ALL_ADDRESSES = "all_addresses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,13 +143,17 @@ class Plan:
         option="--streams M",
         option_help="up to M requests at a time on each connection of HTTP/2")
     resolve: Resolve = choice("Resolve host name", Resolve.ONCE,
-        {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection"},
+        {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection",
+        Resolve.ALL_ADDRESSES: "Once, all addresses in turns"},
         group="http",
         help="For each connection, it is the part dns of the response time. An endpoint with an "
-        "address needs none.",
+        "address needs none. All addresses in turns: connections go round them, so have at least "
+        "as many, and the report has figures for each address.",
+        detail="With `all_addresses` an address that does not answer is not replaced by another: "
+        "[addresses](injector.md#connections).",
         option="--resolve",
         option_help="resolve the host name once before the first request, or for each connection "
-        "as the part dns of its response time")
+        "as the part dns of its response time; or once, and send to all of its addresses in turns")
     redirects: Redirects = choice("Redirects", Redirects.OFF,
         {Redirects.OFF: "Not followed", Redirects.SAME_ORIGIN: "Followed at the same origin",
         Redirects.ALL: "Followed everywhere"},

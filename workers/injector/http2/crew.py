@@ -22,6 +22,7 @@ from workers.injector.http2.worker import (
 from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
 from workers.injector.recorder import StepRecorder
+from workers.injector.spread import SpreadDialler, over_addresses
 from workers.injector.users import SessionContext
 
 
@@ -33,6 +34,7 @@ class StreamCrew:
     def __init__(self, order: Order, dialler: Dialler):
         self._plan = order.plan
         self._dialler = dialler
+        self._is_spread = isinstance(dialler, SpreadDialler)
         self._scheme = order.endpoint.scheme
         endpoint = order.endpoint
         self._authority = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
@@ -58,8 +60,10 @@ class StreamCrew:
         pool.n_workers += 1
         if sessions is not None:
             make = StreamSessionWorker if sessions.origins is None else RedirectStreamWorker
+            make = over_addresses(make) if self._is_spread else make
             return make(sessions, self._dialler, pool)
-        return StreamWorker(self._dialler, pool)
+        make = over_addresses(StreamWorker) if self._is_spread else StreamWorker
+        return make(self._dialler, pool)
 
     def _make_pool(self) -> Pool:
         session, is_connection = self._plan.session, self._plan.load.counts_connections
