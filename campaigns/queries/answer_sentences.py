@@ -72,10 +72,15 @@ def grounds_of(
     grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
     grounds += _holm_ground(overheads)
     limits = dict.fromkeys(limit for each in overheads if each.turns for limit in each.turns.limits)
-    if _is_crowded(runs):
+    if lacked_cpu(runs):
         limits.pop(HIDDEN_PART, None)
     grounds += limits
-    return grounds + _left_out_ground(runs) + _notes(runs)
+    return grounds + _left_out_ground(runs) + _notes(runs, disturbing=False)
+
+
+def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:
+    """What disturbed the runs, and is among no answer."""
+    return _notes(runs, disturbing=True)
 
 
 def _compared_grounds(
@@ -161,7 +166,7 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     return [f"{where} did not finish. {why_each(alike)}{more}"]
 
 
-def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
+def _notes(runs: Sequence[MeasuredRun], *, disturbing: bool) -> list[str]:
     """Of each kind of note the one with the highest value, and how many runs have one. Who is to
     blame for a doubt is among the answers."""
     notes = [
@@ -169,7 +174,8 @@ def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
         for each in runs
         if each.judged
         for note in each.judged.notes
-        if not (each.judged.is_in_doubt and note.code in OTHERS)
+        if (note.code in OTHERS) == disturbing
+        if not (disturbing and each.judged.is_in_doubt)
     ]
     found = []
     for code in dict.fromkeys(note.code for note in notes):
@@ -283,10 +289,10 @@ def _figures_sentence(
         )
         for each in overheads
     ]
-    return overhead_sentence(pairs, is_final=is_final, is_crowded=_is_crowded(runs))
+    return overhead_sentence(pairs, is_final=is_final, is_crowded=lacked_cpu(runs))
 
 
-def _is_crowded(runs: Sequence[MeasuredRun]) -> bool:
+def lacked_cpu(runs: Sequence[MeasuredRun]) -> bool:
     """Whether others used nearly all of an injector host's CPU: an arm that needs more of it then
     waits longer than its share."""
     return any(
