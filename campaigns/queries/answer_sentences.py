@@ -71,11 +71,23 @@ def grounds_of(
         return []
     grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
     grounds += _holm_ground(overheads)
-    limits = dict.fromkeys(limit for each in overheads if each.turns for limit in each.turns.limits)
-    if lacked_cpu(runs):
-        limits.pop(HIDDEN_PART, None)
-    grounds += limits
+    grounds += _limits(overheads, is_crowded=lacked_cpu(runs))
     return grounds + _left_out_ground(runs) + _notes(runs, disturbing=False)
+
+
+def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
+    """What else has to be known of the comparisons; with its name where it is of one of several."""
+    said = [
+        (limit, each.pair.title) for each in overheads if each.turns for limit in each.turns.limits
+    ]
+    titles: dict[str, list[str]] = {}
+    for limit, title in said:
+        if not (is_crowded and limit == HIDDEN_PART):
+            titles.setdefault(limit, []).append(title)
+    return [
+        f"{of[0]}: {limit[:1].lower()}{limit[1:]}" if len(of) == 1 < len(overheads) else limit
+        for limit, of in titles.items()
+    ]
 
 
 def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:
@@ -181,8 +193,10 @@ def _notes(runs: Sequence[MeasuredRun], *, disturbing: bool) -> list[str]:
     for code in dict.fromkeys(note.code for note in notes):
         alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)
         differ = len({each.text for each in alike}) > 1
-        where = f"in {len(alike)} of {len(runs)} runs, at most: " if differ else ""
-        found.append(where + alike[-1].text)
+        text = alike[-1].text
+        if differ:
+            text = f"{text.rstrip('.')} (in {len(alike)} of {len(runs)} runs, at most)."
+        found.append(text)
     return found
 
 

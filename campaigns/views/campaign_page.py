@@ -178,12 +178,13 @@ def _of_runs(
     progress = progress_of(campaign, current)
     watched = current or headline_run(campaign, runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
-    curves = {watched.test_id: watched_page["report"].curve} if watched else {}
+    # One arm of those that take turns would stand for all.
+    has_curve = watched and not under_way["turns"]
+    curves = {watched.test_id: watched_page["report"].curve} if has_curve else {}
     first = _named_first(campaign, answer, repeats)
     return {
         **_watching(watched_page, progress, answer, is_only=is_only),
         "progress": progress,
-        "drawn_from": "Drawn from the first usable run on.",
         "plots": drawn_plots(answer, curves, is_live=under_way["is_live"], is_only=is_only),
         "plot_data": plot_data(answer, campaign.repeats, curves, first),
         "runs": runs,

@@ -59,6 +59,7 @@ class Funnel:
     looks: list[tuple[float, float, float, float]]
     axis: RatioAxis
     limit_s: float
+    has_one: bool
 
     @property
     def area(self) -> str:
@@ -81,8 +82,9 @@ def funnel_of(
     """None before the second look."""
     if len(narrowing) < 2:
         return None
-    words = _factor_words if _in_factors(narrowing[-1]) else _share_words
-    axis = RatioAxis([narrowing], threshold, _FUNNEL_GAP, words)
+    in_factors = _in_factors(narrowing[-1])
+    words = _factor_words if in_factors else _share_words
+    axis = RatioAxis([narrowing], threshold, _FUNNEL_GAP, words, has_one=not in_factors)
     looks = [
         (
             round(100 * min(1.0, each["seconds"] / limit_s), 2),
@@ -90,7 +92,7 @@ def funnel_of(
         )
         for each in narrowing
     ]
-    return Funnel(looks, axis, limit_s)
+    return Funnel(looks, axis, limit_s, has_one=not in_factors)
 
 
 def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> list[Card]:

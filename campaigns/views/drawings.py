@@ -56,7 +56,8 @@ class Tick:
 
 class RatioAxis:
     """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
-    `gap`: the percent between two labels of ticks, `words` what they say of a ratio."""
+    `gap`: the percent between two labels of ticks, `words` what they say of a ratio. Without
+    `has_one` it has the intervals alone."""
 
     def __init__(
         self,
@@ -64,6 +65,8 @@ class RatioAxis:
         threshold: float,
         gap: float = _LEAST_GAP,
         words: Callable[[float], str] = "{:g}".format,
+        *,
+        has_one: bool = True,
     ):
         ends = [
             edge
@@ -73,8 +76,9 @@ class RatioAxis:
             if edge and edge > 0
         ]
         widest = 1 + threshold
-        low = max(min([*ends, 1 / widest, 1 / _NARROWEST]), 1 / _WIDEST) / 1.03
-        high = min(max([*ends, widest, _NARROWEST]), _WIDEST) * 1.03
+        around = [1 / widest, widest, 1 / _NARROWEST, _NARROWEST] if has_one else []
+        low = max(min([*ends, *around]), 1 / _WIDEST) / 1.03
+        high = min(max([*ends, *around]), _WIDEST) * 1.03
         self._low, self._span = log(low), log(high) - log(low)
         self.one = self.at(1)
         self.band_from = self.at(1 / widest)
