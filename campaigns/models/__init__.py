@@ -21,7 +21,15 @@ from campaigns.models.machines import (
 )
 from campaigns.models.plans import PlanSecret, PlanVersion, SavedPlan, StoredBody
 from campaigns.models.projects import Membership, Project
-from campaigns.models.runs import FailureExample, Round, Run, RunEvent, Shard, ShardSecond
+from campaigns.models.runs import (
+    FailureExample,
+    RequestsOfShard,
+    Round,
+    Run,
+    RunEvent,
+    Shard,
+    ShardSecond,
+)
 from campaigns.models.summaries import (
     KeptMinute,
     KeptPage,
