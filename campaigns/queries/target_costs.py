@@ -96,7 +96,7 @@ class _Told:
 
 
 @dataclass(slots=True)
-class _RunSize:
+class RunSize:
     """A run with the machines that told something of it."""
 
     n: int
@@ -202,10 +202,10 @@ def _compared(
     return ComparedCost(overhead.title, overhead.names, difference)
 
 
-def _runs_with_seconds(campaign: Campaign) -> dict[int, _RunSize]:
+def _runs_with_seconds(campaign: Campaign) -> dict[int, RunSize]:
     """The runs with ok requests and a summary, by number."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE, n__gt=0)
-    told = _sizes(runs)
+    told = sizes_of(runs)
     seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
     of_moved = [f"did__{name}" for name in MOVED]
     fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *of_moved)
@@ -296,23 +296,23 @@ def _perf_by_run(campaign: Campaign, counted: Collection[int], nouns: str) -> By
     if not campaign.perf:
         return {}
     runs = Run.objects.filter(pk__in=counted, n__gt=0)
-    sizes = _sizes(runs)
+    sizes = sizes_of(runs)
     return {
         pk: figures_of_perf(perf_together(uses), sizes[pk].rate_per_s, nouns)
         for pk, uses in _uses(sizes).items()
     }
 
 
-def _sizes(runs: QuerySet[Run]) -> dict[int, _RunSize]:
+def sizes_of(runs: QuerySet[Run]) -> dict[int, RunSize]:
     """Those that have a summary, by number."""
     runs = runs.annotate(
         duration_s=of_latest_summaries("duration_s"), late=of_latest_summaries(OK_LATE)
     )
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "late", "duration_s")
-    return {pk: _RunSize(n, late or 0, duration_s) for pk, n, late, duration_s in rows}
+    return {pk: RunSize(n, late or 0, duration_s) for pk, n, late, duration_s in rows}
 
 
-def _uses(sizes: dict[int, _RunSize]) -> dict[int, list[PerfUse]]:
+def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     """By run, of each machine that counted something; from what is kept, if its seconds are
     gone."""
     told = defaultdict(list)

@@ -19,8 +19,8 @@ CPU = (*BUSY, "stolen_s", "waiting_s", "idle_s")
 # Counted in the second.
 COUNTED = (
     *CPU, "received_bytes", "sent_bytes", "loopback_bytes", "received_packets", "sent_packets",
-    "dropped_packets", "segments_sent", "retransmitted", "listen_overflows", "listen_drops",
-    "disk_read_bytes", "disk_written_bytes", "disk_busy_s", "swapped_pages",
+    "loopback_packets", "dropped_packets", "segments_sent", "retransmitted", "listen_overflows",
+    "listen_drops", "disk_read_bytes", "disk_written_bytes", "disk_busy_s", "swapped_pages",
 )  # fmt: skip
 # As they were at the end of the second.
 GAUGES = (
