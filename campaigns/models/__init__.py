@@ -17,6 +17,7 @@ from campaigns.models.machines import (
     InjectorHost,
     LoadControl,
     MachineSecond,
+    RunProfile,
     ToolOutput,
 )
 from campaigns.models.plans import PlanSecret, PlanVersion, SavedPlan, StoredBody

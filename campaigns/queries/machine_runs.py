@@ -40,6 +40,7 @@ from campaigns.domain.presentation.machine_table import (
     namer_of_runs,
 )
 from campaigns.domain.presentation.perf_table import no_perf_table, perf_table
+from campaigns.domain.presentation.profile_tables import no_profile_table, profile_table
 from campaigns.domain.presentation.resource_tables import RunResources, resource_tables
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.tables import Table
@@ -300,7 +301,17 @@ def _tables(
     perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
     if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
         perfs = [no_perf_table(asked)]
+    perfs += _profiles(run, duration_s)
     return _limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
+
+
+def _profiles(run: Run, duration_s: float | None) -> list[Table]:
+    told = [
+        profile_table(each.source, each.value(), duration_s)
+        for each in run.profiles.order_by("source")
+    ]
+    is_missing = run.is_done and run.campaign.profile and run.frozen.turns is None
+    return told or ([no_profile_table(run.campaign.perf_scope)] if is_missing else [])
 
 
 def _limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:

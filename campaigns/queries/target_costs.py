@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -240,22 +241,38 @@ def perf_wanted(target: int) -> PerfOf:
     return PerfOf(loading.values_list("campaign__perf", flat=True).first() or "")
 
 
+def profile_wanted(target: int) -> dict[str, Any]:
+    """What an agent of this target is to record now, and from when on: from the start of the
+    measurement, as the site's clock has it. {} for nothing."""
+    running = Run.objects.filter(
+        target=target,
+        state__in=(RunState.ARMED, RunState.RUNNING),
+        campaign__profile=True,
+        t0__isnull=False,
+    ).exclude(IN_TURNS)
+    run = running.select_related("campaign").first()
+    if run is None:
+        return {}
+    warm_up_s = run.snapshot["plan"].get("warm_up_s") or 0
+    return {"of": run.campaign.perf_scope, "begins_s": run.t0.timestamp() + warm_up_s}
+
+
 def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
-    """Before a start: whether somebody will count what the campaign asks for."""
+    """Before a start: whether somebody will look at what the campaign asks for: a PerfOf."""
     targets = {each.target_id: each.target for each in endpoints if each.target_id} if perf else {}
     for target in targets.values():
         heard = [agent for agent in live_agents(target) if agent.is_heard]
         if not heard:
             yield Check(
                 "warn",
-                f"No agent of {target.name} reports now: perf stat counts nothing there. Start one "
+                f"No agent of {target.name} reports now: perf looks at nothing there. Start one "
                 "on its machine; the target's page says how.",
             )
         elif perf == PerfOf.PROCESSES and not any(agent.watched for agent in heard):
             yield Check(
                 "warn",
-                f"The agent of {target.name} watches no processes: perf stat counts nothing there. "
-                "Start it with --watch, or count the whole machine.",
+                f"The agent of {target.name} watches no processes: perf looks at nothing there. "
+                "Start it with --watch, or choose the whole machine.",
             )
 
 
