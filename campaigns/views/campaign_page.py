@@ -8,6 +8,7 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
 from campaigns.domain.presentation.next_steps import next_step
+from campaigns.domain.presentation.resource_tables import resource_tables
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
 from campaigns.domain.units import count
@@ -23,6 +24,7 @@ from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.items import Page
 from campaigns.queries.ladders import ladder_metric
+from campaigns.queries.machine_runs import target_resources
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.runs import examples_of
 from campaigns.queries.searches import SearchReport
@@ -115,7 +117,8 @@ def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     n_errors = 0 if errors.is_everything else sum(row.count for row in errors.rows)
     costs = context.get("target_costs")
     has_costs = costs and (costs.network or (costs.cpu and not context["ladder_cpu"]))
-    has_machine = has_costs or context.get("machine_runs") or context.get("counters")
+    of_machines = (context.get(name) for name in ("machine_runs", "resources", "counters"))
+    has_machine = has_costs or any(of_machines)
     has_setup = context["like"] or context["first_responses"].rows or context["may_be_baseline"]
     tabs = [
         ("result", "Result", "", True),
@@ -239,6 +242,7 @@ def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
         "counters": perf_counters(campaign, answer),
         "machine_runs": machine_runs_section(campaign, answer),
+        "resources": resource_tables(target_resources(campaign, answer), answer.tests),
     }
 
 

@@ -287,7 +287,8 @@ class RunReport:
     `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `judged` is None
     until the run has ended; `checks`: [(glyph, text)] of what the sentence does not say.
     `has_no_answer`: nobody may believe its response times. `trend`: whether they rose or fell.
-    `answers` and `remedies`: as of a campaign.
+    `answers` and `remedies`: as of a campaign. `requests`: the columns of the drawing of all of
+    them, {} where these are too many.
     """
 
     sentence: Sentence
@@ -305,6 +306,7 @@ class RunReport:
     exchange: Table
     closes: Table
     phases: Table
+    slowest: Table
     progress: Progress
     has_no_answer: bool = False
     verdicts: tuple[Verdict, ...] = ()
@@ -312,11 +314,13 @@ class RunReport:
     sessions: tuple[Table, ...] = ()
     answers: tuple[ShownAnswer, ...] = ()
     remedies: tuple[Remedy, ...] = ()
+    requests: dict[str, list[Any]] = field(default_factory=dict)
 
     @property
     def tables(self) -> list[Table]:
         thresholds = [self.thresholds] if self.thresholds.rows else []
         exchange = [table for table in (self.exchange, self.closes) if table.rows]
         phases = [self.phases] if self.phases.rows else []
-        beside = [*phases, *self.sessions, *thresholds, *exchange]
+        slowest = [self.slowest] if self.slowest.rows else []
+        beside = [*slowest, *phases, *self.sessions, *thresholds, *exchange]
         return [self.table, *beside, self.parts, self.errors.table, self.vitals]

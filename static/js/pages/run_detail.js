@@ -2,6 +2,7 @@
 
 import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
+import { requestsChart } from "../charts/requests.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import { drawInTurn } from "../charts/turns.js";
@@ -18,6 +19,7 @@ const panels = $("[data-over-time]");
 let points = pointsOf(block("points"));
 let chart = null;
 let plot = null;
+let single = null;
 
 function show() {
   $("[data-no-points]").prop("hidden", points.length > 0);
@@ -39,6 +41,17 @@ function showCurve() {
   });
 }
 
+function showRequests() {
+  const section = document.querySelector("[data-requests]");
+  const columns = block("requests");
+  section.hidden = !columns?.s;
+  if (section.hidden) return;
+  drawInTurn(section, () => {
+    if (single) single.show(columns);
+    else single = requestsChart(section.querySelector("figure"), columns);
+  });
+}
+
 function replaced() {
   // A finished page has all of them, with those that came late; a live one has none.
   const all = pointsOf(block("points"));
@@ -46,6 +59,7 @@ function replaced() {
   plan = block("run-plan");
   show();
   showCurve();
+  showRequests();
 }
 
 livePage({
@@ -58,3 +72,4 @@ livePage({
 });
 show();
 showCurve();
+showRequests();
