@@ -66,6 +66,8 @@ class ArmInTurns:
         known = {"turns": self.turns, "is_exact": is_exact}
         recorders = partial(TurnRecorder, **known), partial(ExchangeTurnRecorder, **known)
         self.crew = Crew(order, self.dialler, *recorders)
+        # Its clock stands still in the trial.
+        self.crew.keeper.forget_warm_up()
         self.visits: VisitTurnRecorder | None = None
         if self.crew.sessions is not None and self.crew.sessions.visits is not None:
             alone = self.crew.sessions.visits
