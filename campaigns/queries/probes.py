@@ -169,6 +169,8 @@ def _sentence(result: dict[str, Any], error: str) -> str:
     if error and not result.get("status"):
         return f"No reply: {words_of(error)}."
     status = f"{result.get('status')} {_reason(result)}".strip()
+    if followed := result.get("redirects"):
+        status += f", after {counted(len(followed), 'redirects')}"
     return f"{status}, but {words_of(error)}." if error else f"{status}."
 
 

@@ -90,7 +90,8 @@ def request_probe(
     if is_guess:
         cleaned["is_guess"] = True
     cleaned |= {"http_version": http_version} if http_version else {}
-    cleaned |= {"redirects": redirects} if redirects else {}
+    if not is_websocket and redirects not in ("", Redirects.OFF):
+        cleaned["redirects"] = redirects
     return Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
 
 

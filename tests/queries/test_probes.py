@@ -37,6 +37,7 @@ def test_redirects_on_the_way_are_listed_and_one_that_is_not_followed_is_told():
     followed = report(status=200, parts_us={"redirects": 1500, **PARTS}, redirects=[passed])
     assert followed.redirects == [("http://shop.example/", "301", "1.50")]
     assert followed.parts[0].name == "redirects"
+    assert followed.sentence == "200 OK, after 1 redirect."
     assert followed.mend == ""
     assert "A plan can follow redirects." in report(status=302).mend
     narrow = Probe(result={"status": 302}, request={"redirects": "same_origin"})

@@ -20,7 +20,8 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import Plan, Resolve
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind, ThinkKind, ThinkTime
 from campaigns.domain.plan.stages import text_of_stages
 from campaigns.domain.plan.step_order import OrderKind
@@ -181,6 +182,18 @@ def order_words(plan: Plan) -> str:
     return "in turns"
 
 
+_RESOLVED = {
+    Resolve.ONCE: "",
+    Resolve.PER_CONNECTION: "resolved for each connection",
+    Resolve.ALL_ADDRESSES: "resolved once, connections go to all addresses in turns",
+}
+_FOLLOWED = {
+    Redirects.OFF: "",
+    Redirects.SAME_ORIGIN: "followed at the same origin",
+    Redirects.ALL: "followed wherever load may go",
+}
+
+
 def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     """[(name, words)] of what differs from plain requests."""
     session = plan.session
@@ -194,6 +207,8 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
     facts = [
+        ("Host name", _RESOLVED[plan.resolve]),
+        ("Redirects", _FOLLOWED[plan.redirects]),
         *field_facts(session),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", burst if session.burst_length > 1 else ""),
