@@ -9,7 +9,7 @@ import pytest
 from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.authority import issue, server_context
 from tests.injector.servers import OK_REPLY, closed, measure, probe_order, scripted
-from workers.injector import probe
+from workers.injector import lookup, probe
 from workers.injector.order import Order
 
 SAME, ALL = {"redirects": "same_origin"}, {"redirects": "all"}
@@ -324,3 +324,61 @@ def test_a_single_request_gives_up_a_circle_unless_a_cookie_breaks_it():
         circle, broken = probed(server.port), probed(server.port, cookies=True)
     assert (circle["error"], len(circle["redirects"])) == (Kind.REDIRECT_FAILED, 10)
     assert (broken["status"], broken["error"], len(broken["redirects"])) == (200, None, 1)
+
+
+def test_a_chain_that_comes_back_goes_on_the_user_s_own_connection_again():
+    replies, elsewhere = {}, {}
+    step = {"path": "/a", "headers": [["Authorization", "Basic eDp5"]]}
+    with scripted(routes(replies)) as server, scripted(routes(elsewhere)) as other:
+        replies["/a"] = to(f"http://127.0.0.1:{other.port}/b")
+        elsewhere["/b"] = to(f"http://127.0.0.1:{server.port}/c")
+        total = measure(server.port, load=closed(6, 2), steps=[step], plan=ALL).total
+    assert (total.count("ok"), total.count("redirects"), total.errors) == (6, 12, {})
+    assert (server.n_connections, other.n_connections) == (2, 2)
+    assert {header(each, "Authorization") for each in other.requests} == {None}
+    assert {header(each, "Authorization") for each in server.requests} == {"Basic eDp5"}
+
+
+def test_each_connection_to_another_name_is_looked_up_where_the_plan_says_so(monkeypatch):
+    asked = []
+    answers = {"other.example": ["127.0.0.1"]}
+
+    def look_up(host, port):
+        asked.append(host)
+        return answers[host]
+
+    monkeypatch.setattr(lookup, "look_up", look_up)
+    with scripted(routes({})) as other:
+        reply = to(f"http://other.example:{other.port}/")
+        with scripted(routes({"/a": reply})) as server:
+            once = measure(server.port, path="/a", load=closed(5), plan=ALL, mode="new").total
+            n_once = len(asked)
+            plan = {**ALL, "resolve": "per_connection"}
+            each = measure(server.port, path="/a", load=closed(5), plan=plan, mode="new").total
+    assert (once.count("ok"), n_once, once.timing("dns").n) == (5, 1, 1)
+    assert (each.count("ok"), len(asked) - n_once, each.timing("dns").n) == (5, 5, 5)
+    for total in (once, each):
+        parts = sum(total.timing(part).sum_us for part in PARTS)
+        assert total.timing("response").sum_us == parts
+
+
+def test_a_name_that_comes_to_lead_where_nothing_may_be_sent_is_not_followed(monkeypatch):
+    answers = iter([["127.0.0.1"], ["169.254.169.254"], ["127.0.0.1", "10.0.0.1"]])
+    monkeypatch.setattr(lookup, "look_up", lambda host, port: next(answers))
+    plan = {**ALL, "resolve": "per_connection"}
+    with scripted(routes({})) as other:
+        reply = to(f"http://other.example:{other.port}/")
+        with scripted(routes({"/a": reply})) as server:
+            total = measure(server.port, path="/a", load=closed(3), plan=plan, mode="new").total
+    assert (total.count("ok"), total.errors) == (1, {Kind.ADDRESS_REFUSED: 2})
+    assert other.n_connections == 1
+
+
+def test_a_host_that_is_pinned_stays_pinned_on_its_other_ports(monkeypatch):
+    monkeypatch.setattr(lookup, "look_up", None)
+    with scripted(routes({})) as other:
+        reply = to(f"http://shop.example:{other.port}/")
+        with scripted(routes({"/a": reply})) as server:
+            given = {"host": "shop.example", "address": "127.0.0.1"}
+            total = measure(server.port, path="/a", plan=ALL, **given).total
+    assert (total.count("ok"), other.n_requests) == (1, 1)

@@ -145,8 +145,8 @@ class StepRecorder:
         self.lookups_us: dict[int, int] = {}
         # Of attempts that were redirected: start → by which redirects.
         self.hops: dict[int, Hops] = {}
-        # Which of the rows that are being timed were, if any.
-        self.were_redirected: np.ndarray | None = None
+        # Of parts that only some attempts have: which of the rows that are being timed.
+        self.had: dict[str, np.ndarray] = {}
         self.by_peer = PeerTally()
         # Of attempts whose reading was timed: start → how long what came before the reply lay
         # unread, ns, and what was noted when the reply was read.
@@ -286,7 +286,7 @@ class StepRecorder:
         if self.hops:
             followed = take_hops(self.hops, rows)
             durations = redirected_us(rows, followed, self.durations_us)
-            self.were_redirected = np.isin(np.arange(len(rows)), list(followed))
+            self.had["redirects"] = np.isin(np.arange(len(rows)), list(followed))
         else:
             durations = self.durations_us(rows)
         late_us = (rows[:, END] - self.until_ns) // 1000
@@ -315,12 +315,14 @@ class StepRecorder:
         if not is_new.any():
             return
         take = self.lookups_us.pop
-        looked = [take(start, 0) for start in rows[is_new, START].tolist()]
-        durations["dns"] = np.array(looked, dtype=np.int64)
-        durations["connect"] = durations["connect"] - durations["dns"]
+        looked = np.array([take(start, -1) for start in rows[is_new, START].tolist()], np.int64)
+        self.had["dns"] = is_new.copy()
+        self.had["dns"][is_new] = looked >= 0
+        durations["dns"], dns_us = looked[looked >= 0], np.maximum(looked, 0)
+        durations["connect"] = durations["connect"] - dns_us
         if "connect_tls" in durations:
             is_tls = rows[is_new, SECURED] > 0
-            durations["connect_tls"] = durations["connect_tls"] - durations["dns"][is_tls]
+            durations["connect_tls"] = durations["connect_tls"] - dns_us[is_tls]
 
     def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The lateness as the injector's own delay, and as waiting for a connection to be free,

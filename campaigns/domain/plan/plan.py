@@ -144,7 +144,7 @@ class Plan:
         option_help="up to M requests at a time on each connection of HTTP/2")
     resolve: Resolve = choice("Resolve host name", Resolve.ONCE,
         {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection",
-        Resolve.ALL_ADDRESSES: "Once, all addresses in turns"},
+        Resolve.ALL_ADDRESSES: "All addresses, in turns"},
         group="http",
         help="For each connection, it is the part dns of the response time. An endpoint with an "
         "address needs none. All addresses in turns: connections go round them, so have at least "
