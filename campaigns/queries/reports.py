@@ -112,8 +112,8 @@ def _more_tables(seen: Measurement, why_weak: str) -> tuple[Table, ...]:
     addresses = addresses_table(
         totals_by_peer(seen.ends), duration_s, seen.plan.nouns, why_weak=why_weak
     )
-    found = [addresses, redirects_table(total)]
-    return (*(each for each in found if each.rows), *session_tables(total, duration_s))
+    tables = [addresses, redirects_table(total), *session_tables(total, duration_s)]
+    return tuple(each for each in tables if each.rows)
 
 
 def _run_errors(seen: Measurement) -> Errors:

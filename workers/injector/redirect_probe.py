@@ -12,7 +12,7 @@ from campaigns.domain.plan.redirects import (
     STATUSES,
     Redirects,
     Url,
-    redirected,
+    step_after,
     without_credentials,
 )
 from campaigns.domain.plan.session import NO_AUTH
@@ -33,7 +33,7 @@ def follow(
     chain = _Chain(order)
     while (place := chain.place_behind(answer)) is not None:
         answer = attempt(chain.step_on(place, answer))
-    return chain.told(answer)
+    return chain.whole(answer)
 
 
 class _Chain:
@@ -46,7 +46,7 @@ class _Chain:
         self._jar = (
             CookieJar(endpoint.host, endpoint.is_tls) if order.plan.session.cookies else None
         )
-        self._passed: list[dict[str, Any]] = []
+        self._way: list[dict[str, Any]] = []
         self._fault = ""
 
     def place_behind(self, answer: dict[str, Any]) -> Url | None:
@@ -61,7 +61,7 @@ class _Chain:
             return None
         if not self._is_home(place) and self._order.plan.redirects == Redirects.SAME_ORIGIN:
             return None
-        if len(self._passed) == MOST_REDIRECTS:
+        if len(self._way) == MOST_REDIRECTS:
             self._fault = f"more than {MOST_REDIRECTS} redirects"
             return None
         return place
@@ -76,9 +76,9 @@ class _Chain:
             headers = tuple((name, value) for name, value in answer["headers"])
             self._jar.take(headers, self._place.path, host)
         url = redacted(f"{self._place}{self._place.path}")
-        passed = {"url": url, "status": answer["status"], "response_us": answer["response_us"]}
-        self._passed.append(passed)
-        self._step = redirected(self._step, answer["status"], place.path)
+        hop = {"url": url, "status": answer["status"], "response_us": answer["response_us"]}
+        self._way.append(hop)
+        self._step = step_after(self._step, answer["status"], place.path)
         self._place = place
         return self._order_to(place)
 
@@ -89,7 +89,7 @@ class _Chain:
             origin = None if is_home else (place.host, place.scheme == "https")
             if cookies := self._jar.header(place.path, origin):
                 step = with_cookies(step, cookies)
-        plan = _with_less_time(order.plan, step, self._passed_us)
+        plan = _with_less_time(order.plan, step, self._way_us)
         if is_home:
             return replace(order, plan=plan)
         return replace(
@@ -101,19 +101,19 @@ class _Chain:
         )
 
     @property
-    def _passed_us(self) -> int:
-        return sum(each["response_us"] for each in self._passed)
+    def _way_us(self) -> int:
+        return sum(each["response_us"] for each in self._way)
 
-    def told(self, answer: dict[str, Any]) -> dict[str, Any]:
+    def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
         """The last reply, as that of the whole request."""
         if self._fault:
             answer = answer | {"error": Kind.REDIRECT_FAILED, "detail": self._fault}
-        if not self._passed:
+        if not self._way:
             return answer
         whole = {
-            "parts_us": {"redirects": self._passed_us} | answer["parts_us"],
-            "response_us": self._passed_us + answer["response_us"],
-            "redirects": self._passed,
+            "parts_us": {"redirects": self._way_us} | answer["parts_us"],
+            "response_us": self._way_us + answer["response_us"],
+            "redirects": self._way,
             "url": redacted(f"{self._place}{self._place.path}"),
         }
         if not self._is_home(self._place):
@@ -129,8 +129,8 @@ def _header(answer: dict[str, Any], wanted: str) -> str | None:
     return next((value for name, value in answer["headers"] if name.lower() == wanted), None)
 
 
-def _with_less_time(plan: Plan, step: Step, passed_us: int) -> Plan:
+def _with_less_time(plan: Plan, step: Step, way_us: int) -> Plan:
     limits = plan.timeouts
-    left_s = max(_SHORTEST_S, limits.total_s - passed_us / 1e6)
+    left_s = max(_SHORTEST_S, limits.total_s - way_us / 1e6)
     less = {name: min(getattr(limits, name), left_s) for name in ("connect_s", "tls_s", "total_s")}
     return replace(plan, steps=(step,), timeouts=replace(limits, **less))

@@ -16,7 +16,7 @@ from campaigns.domain.plan.redirects import (
     STATUSES,
     Redirects,
     Url,
-    redirected,
+    step_after,
     without_credentials,
 )
 from campaigns.domain.plan.step import Step, own_host
@@ -161,9 +161,9 @@ class Redirected:
     place: Url | None
     following: Url | None
 
-    def begin(self, origins: Origins, sent: Step) -> None:
-        self.origins, self.sent = origins, sent
-        self.place, self.following = origins.first_place(sent), None
+    def begin(self, origins: Origins, step: Step) -> None:
+        self.origins, self.first_step = origins, step
+        self.place, self.following = origins.first_place(step), None
         self.n_hops = 0
 
     def go_on(self, data: bytes) -> Url:
@@ -180,7 +180,7 @@ class Redirected:
             place = self.place.led_to(location)
         except ValueError as error:
             return ReplyFault(Kind.REDIRECT_FAILED, "a Location to follow", str(error))
-        if not self.origins.is_home(place, self.sent):
+        if not self.origins.is_home(place, self.first_step):
             if self.origins.redirects == Redirects.SAME_ORIGIN:
                 return super().fault_in(reader)
             if not self.origins.has_room(place):
@@ -210,7 +210,7 @@ def _location(head: Head) -> str | None:
     return next((value for name, value in head.headers if name.lower() == "location"), None)
 
 
-_SLOTS = ("following", "n_hops", "origins", "place", "row", "sent")
+_SLOTS = ("first_step", "following", "n_hops", "origins", "place", "row")
 
 
 class RedirectedCall(Redirected, Call):
@@ -273,11 +273,13 @@ class FollowsRedirects:
     def _follow(self, call: Any, hops: Hops, intended: int, start: int) -> float | None:
         """Send what the call's reply asks for, in the same attempt."""
         origins, place = self._context.origins, call.following
-        self.keep_cookies(call, None if origins.is_home(call.place, call.sent) else call.place.host)
+        self.keep_cookies(
+            call, None if origins.is_home(call.place, call.first_step) else call.place.host
+        )
         hops.add(call.row, call.size_bytes)
         call.recorder.lookups_us.pop(start, None)
-        step = self._sent = redirected(self._sent, call.reader.head.status, place.path)
-        if origins.is_home(place, call.sent):
+        step = self._sent = step_after(self._sent, call.reader.head.status, place.path)
+        if origins.is_home(place, call.first_step):
             call.go_on(self._context.make_bytes(self._with_cookies(step), False))
             return self.exchange(call, intended, start)
         step = self._with_cookies(without_credentials(step), (place.host, place.scheme == "https"))
@@ -291,7 +293,7 @@ class FollowsRedirects:
 
     def _note(self, call: Any, is_last: bool) -> None:
         """The cookies of the last reply are its own host's."""
-        if call.n_hops and not self._context.origins.is_home(call.place, call.sent):
+        if call.n_hops and not self._context.origins.is_home(call.place, call.first_step):
             self.keep_cookies(call, call.place.host)
             call.reader = None
         super()._note(call, is_last)

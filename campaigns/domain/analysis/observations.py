@@ -327,15 +327,15 @@ def _addresses_apart(seen: Measurement) -> dict[str, Observed]:
         for peer, total in totals.items()
         if (n_all := total.count("ok") + total.count("failed")) >= _ENOUGH_OF_ADDRESS
     }
-    found = {}
+    apart = {}
     for code, values in (("address_slow", medians), ("address_failing", shares)):
         if len(values) < 2:
             continue
         worst, best = max(values, key=values.get), min(values, key=values.get)
         high, low = values[worst], values[best]
         value = high - low if code == "address_failing" else high / max(1.0, low)
-        found[code] = Observed(value, measure=f"{worst} against {best}")
-    return found
+        apart[code] = Observed(value, measure=f"{worst} against {best}")
+    return apart
 
 
 def _cause(seen: Measurement) -> str:

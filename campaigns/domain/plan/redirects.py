@@ -79,7 +79,7 @@ class Url:
         return type(self).parse(urljoin(f"{self}{self.path}", written))
 
 
-def redirected(step: Step, status: int, path: str) -> Step:
+def step_after(step: Step, status: int, path: str) -> Step:
     """What is sent after this redirect of a step, to its own origin."""
     is_get = status == 303 and step.method != "HEAD"
     if not (is_get or (status in {301, 302} and step.method == "POST")):
