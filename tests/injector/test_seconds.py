@@ -34,7 +34,7 @@ class Run:
         dialler = SimpleNamespace(take_wire=self.take_wire, n_open=0, count_open=list)
         dialler.has_wire = False
         self.dialler = dialler
-        crew = SimpleNamespace(recorders=self.recorders, sessions=None)
+        crew = SimpleNamespace(recorders=self.recorders, visits=[])
         self.is_calm = True
         self.seconds = Seconds(crew, dialler, [], self.written.append, lambda _: self.is_calm)
         self.seconds.begin(ZERO, 0)

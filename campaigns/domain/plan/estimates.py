@@ -220,7 +220,7 @@ def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
         held = (arrivals or 0) * share if load.hold == Hold.KEEP_UNTIL_ALL else 0
         return max(load.high, ceil(held))
     # Sessions stay in flight during their think time, even if every call is answered.
-    stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.session, 0))
+    stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.longest_session, 0))
     waiting = ceil((peak_rate_per_s(load) or 0) * stays_s)
     most = min(load.max_in_flight, waiting, arrivals or waiting)
     return max(1, ceil(most * share)) * (plan.session.connections_per_session or 1)
@@ -249,7 +249,7 @@ def _ports(
         in_a_minute = arrivals
     else:
         return None
-    in_a_minute *= connections_per_arrival(load, plan.session, is_kept=is_kept)
+    in_a_minute *= connections_per_arrival(load, plan.longest_session, is_kept=is_kept)
     # Short runs follow one another within the minute.
     cycle_s = (duration_s or TIME_WAIT_S) + pause_s + SET_UP_S
     in_all = in_a_minute * max(1, int(TIME_WAIT_S // cycle_s))
