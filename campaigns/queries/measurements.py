@@ -163,7 +163,9 @@ def measurement_to_end(run: Run) -> Measurement | None:
 
 def _empty(run: Run) -> Measurement:
     plan = run.frozen.plan
-    return Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))
+    return Measurement(
+        plan, judge=ThresholdJudge(plan.thresholds, plan.flows), is_whole=_is_whole(run)
+    )
 
 
 def _kept_so_far(run: Run) -> Measurement | None:

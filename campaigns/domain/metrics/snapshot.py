@@ -5,7 +5,7 @@ percentiles are read from the merged histogram and never averaged.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, Self
 
@@ -309,6 +309,15 @@ class Total:
     def from_json(cls, data: dict[str, Any]) -> Self:
         counts = (dict(data[name]) for name in ("counters", "errors", "statuses"))
         return cls(*counts, _timings_of(data))
+
+
+def joined(totals: Iterable[Total]) -> Total:
+    """All totals merged into one; histograms are added up when somebody asks for a percentile."""
+    parts = list(totals)
+    total = total_of(replace(part, timings={}) for part in parts)
+    for name in dict.fromkeys(name for part in parts for name in part.timings):
+        total.timings[name] = Timing.together(part.timing(name) for part in parts)
+    return total
 
 
 def total_of(parts: Iterable[Second | Total]) -> Total:

@@ -79,7 +79,7 @@ def mean_steps(flows: Sequence[Flow]) -> Fraction:
     return Fraction(n_steps, sum(weights))
 
 
-def sessions_of(flows: Sequence[Flow], n_sessions: int) -> list[Fraction]:
+def sessions_of(flows: Sequence[Flow], n_sessions: int | Fraction) -> list[Fraction]:
     """Each flow's share of so many sessions, exactly."""
     weights = weights_of(flows)
     return [Fraction(n_sessions * weight, sum(weights)) for weight in weights]

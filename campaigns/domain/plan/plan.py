@@ -20,7 +20,14 @@ from campaigns.domain.plan.fields import (
     read_scalars,
     whole,
 )
-from campaigns.domain.plan.flows import Flow, flow_faults, mean_steps, read_flows, requests_of
+from campaigns.domain.plan.flows import (
+    Flow,
+    flow_faults,
+    mean_steps,
+    read_flows,
+    requests_of,
+    steps_of,
+)
 from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
 from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
@@ -163,10 +170,21 @@ class Plan:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the rows of its steps are called; an exchange has one."""
+        """What the rows of its steps are called, below the flow's where there are flows; an
+        exchange has one."""
         if self.exchange is not None:
             return (default_label("WebSocket", self.exchange.path),)
-        return told_apart(step.label for step in self.steps)
+        parts = steps_of(self.flows) or [range(len(self.steps))]
+        each = (told_apart(self.steps[number].label for number in part) for part in parts)
+        return tuple(label for labels in each for label in labels)
+
+    @property
+    def full_labels(self) -> tuple[str, ...]:
+        """The same with their flows, for rows that stand alone."""
+        if not self.flows:
+            return self.labels
+        flows = (flow.name for flow in self.flows for _ in range(flow.steps))
+        return tuple(f"{flow}: {label}" for flow, label in zip(flows, self.labels, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""

@@ -99,6 +99,11 @@ class Threshold:
         return self.metric.startswith("session")
 
     @property
+    def is_of_all(self) -> bool:
+        """Of all steps together."""
+        return not (self.step or self.flow)
+
+    @property
     def is_of_machine(self) -> bool:
         return self.metric in TARGET_METRICS
 

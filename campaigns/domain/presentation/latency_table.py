@@ -11,7 +11,8 @@ from typing import Any
 from campaigns.domain import units
 from campaigns.domain.analysis.repeats import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
-from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.parts import parts_of
 from campaigns.domain.percentiles import NO_TIMES, Shown, name, shown, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (
@@ -127,32 +128,19 @@ def line_cells(lines: Sequence[Line], keys: Sequence[str]) -> list[tuple[Cell, .
     return _rounded_columns([_figures_of_line(line) for line in lines], keys)
 
 
-def steps_table(
-    whole: Figures,
-    labels: Sequence[str],
-    steps: Sequence[Total],
-    duration_s: float,
-    noun: str = "requests",
-    why_weak: str = "",
-) -> Table:
-    """All steps first, then each step of a plan that has several. `why_weak`: as in `Line`."""
-    lines = [Line("All steps", whole, kind="total", why_weak=why_weak)]
-    if len(labels) > 1:
-        lines += [
-            Line(
-                label,
-                figures_of(step, duration_s),
-                kind="step",
-                link={"step": index},
-                why_weak=why_weak,
-            )
-            for index, (label, step) in enumerate(zip(labels, steps, strict=True))
-        ]
+def steps_table(seen: Measurement, why_weak: str = "") -> Table:
+    """All steps first, then the parts of the run. `why_weak`: as in `Line`."""
+    lines = [Line("All steps", seen.figures, kind="total", why_weak=why_weak)]
+    for part in parts_of(seen):
+        figures = figures_of(part.total, seen.duration_s)
+        lines.append(Line(part.label, figures, part.kind, link=part.link, why_weak=why_weak))
     rows = tuple(
         Row(line.label, cells, line.kind, line.note, line.link)
         for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
     )
-    return Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(noun)
+    return (
+        Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(seen.plan.nouns)
+    )
 
 
 def _columns() -> tuple[Column, ...]:
