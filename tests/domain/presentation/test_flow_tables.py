@@ -6,7 +6,7 @@ from campaigns.domain.analysis.thresholds import ThresholdJudge
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.jmeter import jmeter
-from campaigns.domain.other_tools.report_words import ReportHead
+from campaigns.domain.other_tools.reports import REPORTS, ReportHead
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.presentation.errors_table import errors_of
@@ -91,6 +91,17 @@ def test_jmeters_columns_have_a_row_for_each_flow():
     assert rows == [
         ["browse", "36"], ["GET", "/"], ["GET", "/list"],
         ["buy", "7"], ["GET", "/"], ["GET", "/pay"], ["TOTAL", "43"],
+    ]  # fmt: skip
+
+
+def test_the_terminals_report_has_requests_sessions_and_steps_of_each_flow():
+    lines = REPORTS["plain"](shop(), ReportHead("shop.test", 80, "keep-alive", None)).splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("ms, by flow"))
+    rows = [(line[:24].strip(), *line.split()[-2:]) for line in lines[first + 1 : first + 9]]
+    assert rows == [
+        ("browse", "0", "18.0"), ("sessions", "0", "4.5"), ("GET /", "0", "9.0"),
+        ("GET /list", "0", "9.0"), ("buy", "1", "3.0"), ("sessions", "1", "0.5"),
+        ("GET /", "0", "2.0"), ("GET /pay", "1", "1.0"),
     ]  # fmt: skip
 
 
