@@ -71,8 +71,10 @@ def latency_table(
     *,
     is_sound: bool = True,
     noun: str = "requests",
+    flows: Sequence[tuple[str, Figures]] = (),
 ) -> Table:
-    """Run rows, then the mean row over the counted ones, then the pooled row.
+    """Run rows, then the mean row over the counted ones, then the pooled row, then those of flows
+    by name.
 
     Not sound: all that counts are runs of an overloaded target. `noun`: what is counted.
     """
@@ -83,18 +85,24 @@ def latency_table(
     whole = [
         _mean_figures(counted) if counted else nothing,
         figures_by_key(pooled) if pooled else nothing,
+        *(figures_by_key(figures) for _, figures in flows),
     ]
     if any(line.is_counted and line.why_weak for line in lines):
         whole = [_with_weak(each, _SOME_WEAK) for each in whole]
-    columns = _rounded_columns([*run_rows, *whole])
+    all_cells = _rounded_columns([*run_rows, *whole])
+    of_mean, of_pooled, *of_flows = all_cells[len(lines) :]
     rows = [
         Row(line.label, cells, "run", _both(line.note, note), line.link)
-        for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
+        for line, note, cells in zip(lines, notes, all_cells, strict=False)
     ]
     mean = f"Mean of {units.counted(len(counted), 'runs')}" if counted else "Mean"
-    rows.append(Row(mean, columns[-2], "mean", mean_note(counted)))
+    rows.append(Row(mean, of_mean, "mean", mean_note(counted)))
     label = f"Pooled, {units.counted(pooled.n, noun)}" if pooled else "Pooled"
-    rows.append(Row(label, columns[-1], "pooled"))
+    rows.append(Row(label, of_pooled, "pooled"))
+    rows += [
+        Row(f"{name}, pooled", cells, "flow", link={"flow": name})
+        for (name, _), cells in zip(flows, of_flows, strict=True)
+    ]
     n_left_out = sum(1 for line in lines if line.figures and not line.is_counted)
     runs = "1 run is" if n_left_out == 1 else f"{n_left_out} runs are"
     left_out = f"{runs} shown but not part of mean and pooled; the row says why."
