@@ -86,8 +86,8 @@ class FirstRequest(TriedRequest):
     @property
     def status_words(self) -> str:
         """With the limit that was too short."""
-        limit_s = self._limit_s
-        return f"{super().status_words} of {limit_s:g} s" if limit_s else super().status_words
+        words, limit_s = super().status_words, self._limit_s
+        return words.replace("within the limit", f"within {limit_s:g} s") if limit_s else words
 
     @property
     def _limit_s(self) -> float:

@@ -23,6 +23,7 @@ from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.certificates import chain_facts
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.plan.exchange import OPENING
 from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import AuthKind
@@ -180,7 +181,7 @@ def _what_is_tried(probe: Probe) -> dict[str, Any]:
     given = {name: request[name] for name in ("auth", "http_version") if name in request}
     if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
         return {"step": {name: request[name] for name in _STEP if name in request}, **given}
-    exchange = {name: request[name] for name in ("path", "headers", "subprotocols")}
+    exchange = {name: request[name] for name in OPENING} | request.get("exchange", {})
     return {"exchange": exchange, "message": request["message"], **given}
 
 
@@ -254,7 +255,7 @@ def _clean_step(request: dict[str, Any]) -> Step:
 def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
     """The handshake as an exchange would store it, and the message; the method is always GET."""
     message = request.get("message")
-    asked = {name: request[name] for name in ("path", "headers", "subprotocols")}
+    asked = {name: request[name] for name in OPENING}
     if len(message or "") > MAX_MESSAGE:
         raise InvalidPlan({"message": f"Use at most {MAX_MESSAGE:,} characters."})
     spec = {"exchange": asked, "load": {"model": "sequential", "requests": 1}}

@@ -31,6 +31,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
 OF_REPLIES = {
     HEAD
     + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\nok": "two different Content-Length headers",
+    HEAD + b"Content-Length: -2\r\n\r\nok": "Content-Length is '-2'",
     HEAD + b"Content-Length: 2, 3\r\n\r\nok": "two different Content-Length headers",
     HEAD
     + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n": "Content-Length together with "
@@ -77,6 +78,11 @@ def test_a_port_without_tls_is_named(answer, detail):
         result = measure(server.port, scheme="https")
     assert detail_of(result) == detail
     assert remedy("tls_handshake", 0, [detail]) == DETAIL_REMEDIES[detail]
+
+
+def test_a_reply_that_is_cut_off_says_where():
+    result, _ = against(always(HEAD + b"Content-Length: 20\r\n\r\nok", then_close=True))
+    assert detail_of(result) == "closed after 2 of 20 bytes of the body"
 
 
 def test_details_reach_the_terminal_and_json():

@@ -16,6 +16,7 @@ from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.reply_rules import parse_check, parse_extract
 from tests.injector.http2.h2_server import h2_server
 from tests.injector.servers import Scripted, against, always, closed, measure
+from workers.injector.reply_check import BODY_BYTES, PATTERN_BYTES
 
 DOCUMENT = {
     "status": "ok",
@@ -259,6 +260,35 @@ def test_a_body_that_cannot_be_decoded_fails_its_checks(coding, body, came):
     result, _ = against(script, steps=[step(check="text: fine")], load=closed(1))
     assert result.total.errors == {"check_failed": 1}
     assert came in examples(result)[0]["detail"]
+    (row,) = result.measurement.failures
+    assert row.details == {f"expected text: fine ({came})": 1}
+
+
+def test_a_body_in_another_charset_is_searched_as_text():
+    page = reply("Größe: 5".encode("latin-1"), 'Content-Type: text/html; charset="ISO-8859-1"')
+    taking = step(check="text: Größe", extract=[parse_extract("n = body: Größe: (\\d)")])
+    script = answering(a=page, item=reply(b"it"))
+    result, server = against(script, steps=[taking, step("/item/${n}")], load=closed(4))
+    assert result.total.errors == {}
+    assert paths(server) == {"/a": 2, "/item/5": 2}
+
+
+@pytest.mark.parametrize(
+    ("line", "size", "read"),
+    [
+        ("no text: error", BODY_BYTES, BODY_BYTES),
+        ("text: error", BODY_BYTES, BODY_BYTES),
+        ("no pattern: error", PATTERN_BYTES, PATTERN_BYTES),
+        ("json: $.a", BODY_BYTES, BODY_BYTES),
+    ],
+)
+@pytest.mark.parametrize("coding", ["", "gzip"])
+def test_nothing_is_said_of_the_part_of_a_body_that_is_not_read(line, size, read, coding):
+    body = b"[" * size + b" error"
+    script = always(reply(gzip.compress(body), "Content-Encoding: gzip") if coding else reply(body))
+    result, _ = against(script, steps=[step(check=line)], load=closed(1))
+    (row,) = result.measurement.failures
+    assert row.details == {f"expected {line} (only the first {read:,} bytes of a body are read)": 1}
 
 
 @pytest.mark.parametrize("line", ["json: $..id", "json: $[?@[0]]", "text: x", "pattern: (a*)*x"])
@@ -271,10 +301,10 @@ def test_the_worst_reply_keeps_the_injector_for_a_moment_only(line):
 
 
 def test_a_small_body_that_unpacks_to_much_takes_little_time_and_memory():
-    bomb = gzip.compress(bytes(1 << 28), 9)
+    bomb = gzip.compress(b"x" * (1 << 28), 9)
     began = time.process_time()
     script = always(reply(bomb, "Content-Encoding: gzip"))
-    result, _ = against(script, steps=[step(check="no text: x")], load=closed(3))
+    result, _ = against(script, steps=[step(check="text: x")], load=closed(3))
     assert result.total.count("ok") == 3
     assert time.process_time() - began < 1
 

@@ -5,9 +5,12 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from campaigns.domain.plan.body import Blob
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.body import MAX_FILE_BYTES, Blob
+from campaigns.domain.plan.plan import Plan
 from tests.injector.http2.h2_server import h2_server
 from tests.injector.servers import OK_REPLY, against, always, closed, make_order, measure, scripted
+from tests.values import plan_spec
 from workers.injector import attempt, guard
 from workers.injector.attempt import Worker
 from workers.injector.order import ArmsOrder, Order, Refusal
@@ -133,13 +136,20 @@ def test_a_content_type_of_the_step_is_left_as_it_is():
 
 
 def test_eight_mebibytes_go_over_either_version(server_tls):
-    data = bytes(8 * 1024 * 1024)
+    data = bytes(MAX_FILE_BYTES)
     step = {"method": "POST", "path": "/", "body_file": base64.b64encode(data).decode()}
     total = against(always(OK_REPLY), server_tls, scheme="https", steps=[step])[0].total
     assert (total.count("ok"), total.errors) == (1, {})
     with h2_server() as (server, answers):
         measure(server.port, steps=[step], plan={"http_version": "2"})
     assert list(map(len, answers.bodies)) == [len(data)]
+
+
+def test_a_byte_more_is_refused():
+    step = {"path": "/", "body_file": base64.b64encode(bytes(MAX_FILE_BYTES + 1)).decode()}
+    with pytest.raises(InvalidPlan) as refused:
+        Plan.from_json({**plan_spec(), "steps": [step]})
+    assert "at most 8,388,608 bytes" in refused.value.errors["steps.0.body_file"]
 
 
 def test_a_large_body_lets_others_have_their_turns(monkeypatch):

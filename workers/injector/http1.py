@@ -4,6 +4,7 @@ Strict on purpose. A reply whose end is ambiguous (two different lengths, length
 chunk size) is an `http_parse` error, and its connection is never used again.
 """
 
+import codecs
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ _TLS_RECORDS = (b"\x15", b"\x16")
 _HEADER_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*", re.DOTALL)
 _FORBIDDEN_IN_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LENGTH = re.compile(rb"\d{1,18}")
+_CHARSET = re.compile(r";\s*charset=\"?([\w.:-]{1,40})", re.IGNORECASE | re.ASCII)
 
 
 class BadReply(Exception):
@@ -47,7 +49,8 @@ class Surplus(BadReply):
 @dataclass(frozen=True, slots=True)
 class Head:
     """A reply's head. `body_bytes` is None if chunks or the connection's end delimit the body.
-    `coding`: its Content-Encoding, "" without one."""
+    `coding`: its Content-Encoding, "" without one. `charset`: that of a body that is not UTF-8,
+    or ""."""
 
     status: int
     size_bytes: int
@@ -57,6 +60,7 @@ class Head:
     reason: str
     headers: tuple[tuple[str, str], ...] = field(repr=False)
     coding: str = ""
+    charset: str = ""
 
     @property
     def is_interim(self) -> bool:
@@ -123,6 +127,7 @@ def parse_head(head: bytes, method: str, version: HttpVersion = HttpVersion.HTTP
         reason=(match[3] or b"").decode("latin-1"),
         headers=headers,
         coding=coding_of(headers),
+        charset=charset_of(headers),
     )
 
 
@@ -149,8 +154,28 @@ def parse_header(line: bytes) -> tuple[str, str]:
     return match[1].decode("ascii"), match[2].decode("latin-1")
 
 
+def cut_off(head: Head | None, body_bytes: int) -> str:
+    """In words: where the server closed."""
+    if head is None:
+        return "closed in the head"
+    of_all = f" of {head.body_bytes:,}" if head.body_bytes else ""
+    return f"closed after {body_bytes:,}{of_all} bytes of the body"
+
+
 def coding_of(headers: Iterable[tuple[str, str]]) -> str:
     return ",".join(_values(headers, "content-encoding"))
+
+
+def charset_of(headers: Iterable[tuple[str, str]]) -> str:
+    """What Content-Type says, where it says other than UTF-8 and Python knows it."""
+    named = _CHARSET.search(";".join(_values(headers, "content-type")))
+    if named is None:
+        return ""
+    try:
+        charset = codecs.lookup(named[1]).name
+    except LookupError:
+        return ""
+    return "" if charset in {"utf-8", "ascii"} else charset
 
 
 def _values(headers: Iterable[tuple[str, str]], wanted: str) -> list[str]:
@@ -179,7 +204,7 @@ def _framing(
     if lengths and codings:
         raise BadReply(Kind.HTTP_PARSE, "Content-Length together with Transfer-Encoding")
     if lengths and not _LENGTH.fullmatch(lengths[0].encode("latin-1")):
-        raise BadReply(Kind.HTTP_PARSE, f"not a length: {lengths[0][:40]!r}")
+        raise BadReply(Kind.HTTP_PARSE, f"Content-Length is {lengths[0][:40]!r}")
     if codings and [each.lower() for each in codings] != ["chunked"]:
         raise BadReply(Kind.HTTP_PARSE, f"a transfer coding other than chunked: {codings[0][:40]}")
     if method == "HEAD" or status < 200 or status in {204, 304}:

@@ -12,6 +12,7 @@ from workers.injector.http1 import (
     Head,
     HeadMemo,
     Surplus,
+    cut_off,
     not_http,
     parse_header,
     parse_status_line,
@@ -86,7 +87,7 @@ class ReplyReader:
         if self.head is None and not self.received_bytes:
             raise BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
         if not self.ends_with_connection:
-            raise BadReply(Kind.EOF_MID_BODY, f"closed after {self.body_bytes} bytes of the body")
+            raise BadReply(Kind.EOF_MID_BODY, cut_off(self.head, self.body_bytes))
         self.is_complete = True
 
     @property

@@ -38,20 +38,29 @@ class Reply:
         self._document: Any = None
 
     @classmethod
-    def of_body(cls, body: bytes) -> "Reply":
-        """Of what has no head, such as a message of a WebSocket."""
-        reply = cls(None, body, is_whole=True)
+    def plain(cls, body: bytes, head: Head | None = None) -> "Reply":
+        """One whose whole body is UTF-8, such as a message of a WebSocket, which has no head."""
+        reply = cls(head, body, is_whole=True)
         reply._body = body
         return reply
 
     def body(self) -> bytes:
-        """Decoded. Raises Undecodable."""
+        """Decoded, in UTF-8. Raises Undecodable."""
         if self._body is None:
-            coding, is_whole = self.head.coding, self.is_whole
-            self._body = (
-                decoded(self.kept, coding, BODY_BYTES, is_whole=is_whole) if coding else self.kept
-            )
+            body, head = self.kept, self.head
+            if head.coding:
+                body = decoded(body, head.coding, BODY_BYTES, is_whole=self.is_whole)
+            if head.charset:
+                body = bytes(body).decode(head.charset, "replace").encode()
+            self._body = body
         return self._body
+
+    def missing(self, read_bytes: int) -> None:
+        """What was looked for is not in the first `read_bytes`. Raises Undecodable if there is
+        more."""
+        body = self.body()
+        if len(body) > read_bytes or not self.is_whole or len(body) == BODY_BYTES:
+            raise Undecodable(f"only the first {read_bytes:,} bytes of a body are read")
 
     def text(self) -> str:
         """What patterns search. Raises Undecodable."""
@@ -64,8 +73,7 @@ class Reply:
             try:
                 self._document = json.loads(body)
             except (ValueError, RecursionError) as error:
-                if not self.is_whole or len(body) == BODY_BYTES:
-                    raise Undecodable(f"only {BODY_BYTES:,} bytes of a body are read") from None
+                self.missing(BODY_BYTES)
                 raise Undecodable(f"the body is no JSON: {error}") from None
         return self._document
 
@@ -117,14 +125,15 @@ class ReplyRules:
         self.keep_bytes = max(map(_bytes_needed, (*step.checks, *step.extract)), default=0)
 
     def fault(self, reply: Reply) -> tuple[str, str] | None:
-        """(the first check that does not hold, what came); None if all hold."""
+        """(the first check that does not hold, what came); None if all hold. A body that cannot be
+        read holds nothing, not even what must be absent."""
         for check, find in self._checks:
             try:
-                if (find(reply) is None) == check.is_absent:
-                    continue
-            except Undecodable:
-                pass
-            return check.line, _came(check, find, reply)
+                if (find(reply) is None) != check.is_absent:
+                    return check.line, _came(check, find, reply)
+            except Undecodable as error:
+                why, _, more = str(error).partition(": ")
+                return f"{check.line} ({why})", more
         return None
 
     def take(self, reply: Reply) -> list[RuleOutcome]:
@@ -154,10 +163,10 @@ def finder(check: ReplyCheck) -> Find:
             return lambda reply: status_fits(reply.head.status, rules) or None
         case CheckKind.TEXT:
             text = check.value.encode()
-            return lambda reply: check.value if text in reply.body() else None
+            return lambda reply: check.value if text in reply.body() else reply.missing(BODY_BYTES)
         case CheckKind.PATTERN:
             pattern = bounded(check.value, has_group=False)
-            return lambda reply: _match(pattern, reply.text(), 0)
+            return partial(_match_in_body, pattern, 0)
     values_in = _reader(check.value)
     if not check.equals:
         return lambda reply: values[:1] if (values := values_in(reply)) else None
@@ -271,7 +280,7 @@ def _taker(extract: Extract) -> Callable[[Reply], str | None]:
             return lambda reply: _first(pattern, reply.headers(extract.header))
         case Source.COOKIE:
             return lambda reply: _first(pattern, reply.cookies(extract.header))
-    return lambda reply: _first(pattern, [reply.text()])
+    return partial(_match_in_body, pattern, 1)
 
 
 def _value_text(value: Any) -> str | None:
@@ -284,6 +293,11 @@ def _first(pattern: Any, texts: list[str]) -> str | None:
         return texts[0] if texts else None
     matches = (_match(pattern, text, 1) for text in texts)
     return next((match for match in matches if match is not None), None)
+
+
+def _match_in_body(pattern: Any, group: int, reply: Reply) -> str | None:
+    match = _match(pattern, reply.text(), group)
+    return reply.missing(PATTERN_BYTES) if match is None else match
 
 
 def _match(pattern: Any, text: str, group: int) -> str | None:

@@ -34,7 +34,7 @@ class ReplyFault:
     @property
     def whole(self) -> str:
         """Of an example."""
-        return f"{self.detail}; {self.came}" if self.rule else ""
+        return f"{self.detail}; {self.came}" if self.came else self.detail
 
 
 _UNEXPECTED = ReplyFault(Kind.STATUS_UNEXPECTED)
@@ -133,7 +133,7 @@ class Checked:
         texts = self.rules.texts
         if texts is None:
             head = self.memo.known.get(data[:size])
-            if head is None or self.rules.fault(Reply(head, data[size:], is_whole=True)):
+            if head is None or self.rules.fault(Reply.plain(data[size:], head)):
                 return None
         else:
             for text, is_absent in texts:
@@ -143,8 +143,8 @@ class Checked:
         return known
 
     def remember(self, first: bytes, head: Head) -> None:
-        """A coded body is left to the slow path as well."""
-        if not head.coding:
+        """A body that has to be decoded is left to the slow path as well."""
+        if not (head.coding or head.charset):
             super().remember(first, head)
 
     def fault_in(self, reader: Any) -> ReplyFault | None:

@@ -67,6 +67,7 @@ class Detail(StrEnum):
     WANTS_CERTIFICATE = "the server wants a client certificate"
     TLS = "TLS on this port"
     NOT_HTTP = "not HTTP"
+    NO_MESSAGE = "no message was the reply"
 
 
 # Faults of the injector's machine, never of the target: such a measurement has no answer.

@@ -165,14 +165,18 @@ def read_file(reader: JsonReader, name: str) -> Blob | None:
     if not isinstance(raw, str):
         reader.fail(name, "Write the bytes as base64.")
         return None
+    too_large = f"A file has at most {MAX_FILE_BYTES:,} bytes."
     if len(raw) > MAX_FILE_BYTES * 4 // 3 + 4:
-        reader.fail(name, f"A file has at most {MAX_FILE_BYTES:,} bytes.")
+        reader.fail(name, too_large)
         return None
     try:
-        return Blob.of(base64.b64decode(raw, validate=True))
+        blob = Blob.of(base64.b64decode(raw, validate=True))
     except (binascii.Error, ValueError):
         reader.fail(name, "This is not base64.")
         return None
+    if blob.size_bytes > MAX_FILE_BYTES:
+        reader.fail(name, too_large)
+    return blob
 
 
 def read_form(reader: JsonReader) -> tuple[tuple[str, str], ...]:

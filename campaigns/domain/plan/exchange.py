@@ -34,6 +34,8 @@ from campaigns.domain.plan.talk import (
 )
 
 MAX_MESSAGES = 10_000_000
+# What of an exchange is in its opening request.
+OPENING = ("path", "headers", "subprotocols")
 MAX_MESSAGE_BYTES = 1024 * 1024
 MAX_MESSAGES_PER_S = 100_000
 MAX_SUBPROTOCOLS = 20

@@ -4,6 +4,7 @@ from dataclasses import replace
 from math import ceil
 from typing import Any
 
+from campaigns.domain.plan.exchange import OPENING, Exchange
 from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
@@ -14,6 +15,8 @@ from campaigns.domain.plan.variables import filled_in, needed_values
 LONGEST_S, SHORTEST_S = 30.0, 5.0
 # So many are sent at a time where nobody else sends any; then all take no longer than this.
 AT_ONCE, ALL_WITHIN_S = 8, 64.0
+# A scenario with longer pauses, all together, is not tried.
+PAUSES_WITHIN_S = 5.0
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -23,7 +26,8 @@ def first_request(plan: Plan, together: int = 1, *, epoch_ns: int = 0) -> dict[s
 
     It is the plan's first step, whatever its method, with the values of the first table row; what
     later replies would provide is empty. It has the step's checks and extractions, of which only
-    those must give a value that a step needs. Of a WebSocket plan it is the opening handshake.
+    those must give a value that a step needs. Of a WebSocket plan it is a connection with the
+    scenario and one message.
     """
     most_s = longest_s(together)
     limits = ("connect_s", "tls_s", "total_s")
@@ -42,8 +46,11 @@ def longest_s(together: int) -> float:
 
 
 def changes_something(plan: Plan) -> str:
-    """The first request, such as "POST /orders", if its method may change something; else ""."""
-    if plan.exchange is not None or plan.steps[0].method in SAFE_METHODS:
+    """The first request, such as "POST /orders", if it may change something; else ""."""
+    if plan.exchange is not None:
+        is_own = plan.exchange.texts or plan.exchange.scenario
+        return f"messages to {plan.exchange.path}" if is_own else ""
+    if plan.steps[0].method in SAFE_METHODS:
         return ""
     return f"{plan.steps[0].method} {plan.steps[0].path}"
 
@@ -57,6 +64,7 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
             "headers": [list(pair) for pair in opening.headers],
             "subprotocols": list(plan.exchange.subprotocols),
             "message": None,
+            "exchange": _said_once(plan, plan.exchange, epoch_ns),
         }
     needed = needed_values(plan.variables, plan.steps)
     first = plan.steps[0]
@@ -67,6 +75,23 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
     sent = {name: step[name] for name in names if name in step}
     is_usual = plan.http_version == HttpVersion.HTTP_1_1
     return sent if is_usual else {**sent, "http_version": str(plan.http_version)}
+
+
+def _said_once(plan: Plan, exchange: Exchange, epoch_ns: int) -> dict[str, Any]:
+    """Of an exchange, without its opening: the scenario and the first message."""
+
+    def filled(text: str) -> str:
+        return _with_values(plan, replace(exchange.opening, body=text), epoch_ns).body
+
+    is_short = exchange.waits_s <= PAUSES_WITHIN_S
+    tried = replace(
+        exchange,
+        messages=min(exchange.messages, 1) if is_short else 0,
+        texts=tuple(map(filled, exchange.texts[:1])) if is_short else (),
+        rate_per_s=None,
+        scenario=tuple(map(filled, exchange.scenario)) if is_short else (),
+    ).to_json()
+    return {name: value for name, value in tried.items() if name not in OPENING}
 
 
 def _with_values(plan: Plan, step: Step, epoch_ns: int) -> Step:

@@ -3,7 +3,7 @@ which of the server's messages is the reply.
 
     send: {"type": "connection_init"}
     expect: json: $.type = connection_ack
-    wait: 0.5
+    wait: 500ms
 """
 
 import re
@@ -12,6 +12,7 @@ from enum import StrEnum
 
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.reply_rules import CheckKind, ReplyCheck, parse_check, read_checks
+from campaigns.domain.typed_text import seconds_in
 
 MAX_TEXTS = 1000
 MAX_LINES = 100
@@ -71,7 +72,7 @@ def line_of(line: str) -> ScenarioLine:
             return ScenarioLine(LineKind.SEND, content)
         case LineKind.EXPECT:
             return ScenarioLine(LineKind.EXPECT, rule=rule_of(content))
-    return ScenarioLine(LineKind.WAIT, wait_s=float(content))
+    return ScenarioLine(LineKind.WAIT, wait_s=seconds_in(content))
 
 
 def read_texts(reader: JsonReader) -> tuple[str, ...]:
@@ -113,10 +114,10 @@ def _action_fault(line: str) -> str:
         return rule_fault(content)
     if kind == LineKind.WAIT:
         try:
-            is_right = 0 < float(content) <= MAX_WAIT_S
+            is_right = 0 < seconds_in(content) <= MAX_WAIT_S
         except ValueError:
             is_right = False
-        return "" if is_right else f"wait: takes seconds, at most {MAX_WAIT_S}."
+        return "" if is_right else f"wait: takes such as 0.5 or 200ms, at most {MAX_WAIT_S} s."
     return ""
 
 

@@ -51,7 +51,8 @@ class Variables:
         help="The first row has the names. ${name} in a path, a header or a body becomes a "
         "value; each request (each session where users have their own, each WebSocket) takes the "
         "next row. Everybody who sees the plan sees the table, so put no secrets in it.",
-        detail=f"At most {MAX_ROWS:,} rows and {MAX_COLUMNS} columns.")
+        detail=f"At most {MAX_ROWS:,} rows and {MAX_COLUMNS} columns, with commas, semicolons or "
+        "tabs between values.")
     order: RowOrder = choice("Rows", RowOrder.SEQUENTIAL,
         {RowOrder.SEQUENTIAL: "One after another", RowOrder.RANDOM: "At random"},
         help="Which row comes next: the one below, or one drawn by the recorded seed.",
@@ -71,7 +72,9 @@ class Variables:
     def table(self) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """(names, rows); ValueError and csv.Error where it is no table."""
         lines = io.StringIO(self.csv.removeprefix(_BYTE_ORDER_MARK))
-        rows = [tuple(row) for row in csv.reader(lines, strict=True) if row]
+        # No name has one of these, so the first row says what is between values.
+        between = next((each for each in ",;\t" if each in self.csv.partition("\n")[0]), ",")
+        rows = [tuple(row) for row in csv.reader(lines, delimiter=between, strict=True) if row]
         return (rows[0], tuple(rows[1:])) if rows else ((), ())
 
     def values(self, row: int) -> dict[str, str]:

@@ -98,6 +98,7 @@ DETAIL_REMEDIES: dict[Detail, str] = {
     Detail.WANTS_CERTIFICATE: "Enter a client certificate in the target's TLS options.",
     Detail.TLS: "Choose HTTPS instead of HTTP for this endpoint, or its HTTP port.",
     Detail.NOT_HTTP: "Another service listens on this port. Check the port.",
+    Detail.NO_MESSAGE: "Compare the rule with the messages that the server sends.",
 }
 # Statuses that the plan does not expect; by the first digit where the status itself has no row.
 STATUS_REMEDIES: dict[int, str] = {

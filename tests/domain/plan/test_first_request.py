@@ -52,13 +52,32 @@ def test_it_waits_as_long_as_the_plan_but_nobody_waits_ten_minutes():
     assert asked["timeouts"] == {"connect_s": 2, "tls_s": 3, "total_s": 30}
 
 
-def test_of_a_websocket_plan_it_is_the_opening_handshake():
-    exchange = {"path": "/feed", "headers": [["X-A", "1"]], "subprotocols": ["chat"]}
-    plan = Plan.from_json({"exchange": exchange, "load": plan_spec()["load"]})
+def websocket_plan(**exchange) -> Plan:
+    spec = {"exchange": {"path": "/feed", **exchange}, "load": plan_spec()["load"]}
+    return Plan.from_json({**spec, "variables": {"csv": "room\nblue\nred"}})
+
+
+def test_of_a_websocket_plan_it_is_a_connection_with_the_scenario_and_one_message():
+    opening = {"headers": [["X-A", "1"]], "subprotocols": ["chat"]}
+    scenario = ["send: join ${room}", "expect: text: ${room}", "wait: 1"]
+    plan = websocket_plan(
+        **opening, scenario=scenario, texts=["hi ${room}", "bye"], messages=90, rate_per_s=5
+    )
     asked = first_request(plan)
-    assert {name: asked[name] for name in exchange} == exchange
-    assert asked["message"] is None
-    assert changes_something(plan) == ""
+    assert {name: asked[name] for name in opening} == opening
+    said = asked["exchange"]
+    assert said["scenario"] == ["send: join blue", "expect: text: blue", "wait: 1"]
+    assert (said["texts"], said["messages"], said["rate_per_s"]) == (["hi blue"], 1, None)
+
+
+def test_a_scenario_with_long_pauses_is_not_tried():
+    said = first_request(websocket_plan(scenario=["send: a", "wait: 6"], messages=9))["exchange"]
+    assert (said["scenario"], said["messages"]) == ([], 0)
+
+
+def test_own_messages_may_change_something():
+    assert changes_something(websocket_plan(texts=["buy"])) == "messages to /feed"
+    assert changes_something(websocket_plan(messages=5)) == ""
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,12 @@ def test_a_plan_keeps_what_was_written():
     assert (plan.exchange.n_messages, plan.exchange.rule.nth) == (2, 2)
 
 
+def test_a_pause_has_a_unit_or_is_in_seconds():
+    lines = ["send: a", "wait: 20ms", "wait: 1 min", "wait: 0.5"]
+    waits = [each.wait_s for each in plan_of(scenario=lines).exchange.actions[1:]]
+    assert waits == pytest.approx([0.02, 60, 0.5])
+
+
 def test_a_plan_from_before_has_none_of_it():
     assert longest_attempt_s(
         {"messages": 2, "rate_per_s": None, "mode": "echo_sync", "close_timeout_s": 5}, 10
@@ -41,7 +47,7 @@ def test_a_plan_from_before_has_none_of_it():
         ("reply", "pattern: (", "cannot be read"),
         ("reply", "message: 0", "is no rule"),
         ("scenario", ["say: a"], "Line 1: begin it with send: "),
-        ("scenario", ["send: a", "wait: long"], "Line 2: wait: takes seconds"),
+        ("scenario", ["send: a", "wait: long"], "Line 2: wait: takes such as"),
         ("texts", "a", "Write a list of texts"),
         ("texts", ["a\nb"], "one line"),
     ],

@@ -23,6 +23,12 @@ def test_a_byte_order_mark_is_no_part_of_a_name():
     assert plan("\ufeffuser\nann\n", "/${user}").variables.values(0) == {"user": "ann"}
 
 
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_a_spreadsheet_may_separate_values_by_other_than_commas(between):
+    made = plan(f'user{between}page\nann{between}"/a{between}b"\n', "/${user}${page}")
+    assert made.variables.values(0) == {"user": "ann", "page": f"/a{between}b"}
+
+
 def test_variables_survive_being_stored():
     made = plan("a,b\n1,\n", "/${a}/${token}", extract=[TAKEN])
     assert Plan.from_json(made.to_json()) == made

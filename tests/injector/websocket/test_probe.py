@@ -156,3 +156,23 @@ def test_nothing_is_left_to_wait_for(script):
     with scripted(script) as server:
         try_one(server.port)
     assert loop.activecnt == n_waiting
+
+
+SCENARIO = ["send: join", "expect: text: join"]
+
+
+def test_a_scenario_and_a_message_are_said_as_a_load_says_them():
+    with scripted(echo()) as server:
+        answer = try_one(server.port, scenario=SCENARIO, texts=["hi"], reply="text: hi")
+    assert answer["error"] is None
+    seen = answer["websocket"]
+    assert (seen["messages"], seen["message"]["snippet"], seen["close_code"]) == (2, "hi", 1000)
+    assert list(answer["parts_us"]) == ["connect", "handshake", "exchange", "close"]
+
+
+def test_a_reply_that_never_comes_is_named_and_what_came_is_shown():
+    with scripted(echo()) as server:
+        answer = try_one(server.port, scenario=["send: join", "expect: text: welcome"])
+    assert answer["error"] == "body_timeout"
+    assert answer["detail"] == "no message was the reply (text: welcome)"
+    assert answer["websocket"]["message"]["snippet"] == "join"

@@ -11,6 +11,7 @@ from workers.injector.http1 import (
     MEMO_CAP,
     SERVERS_CAP,
     Head,
+    charset_of,
     coding_of,
 )
 from workers.injector.http2.frames import (
@@ -93,6 +94,7 @@ def parse_head(block: bytes, method: str) -> Head:
         reason="",
         headers=tuple(headers),
         coding=coding_of(headers),
+        charset=charset_of(headers),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
-from workers.injector.http1 import HEADER_CAP_BYTES, BadReply
+from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, cut_off
 from workers.injector.http2 import frames
 from workers.injector.http2.frames import (
     DATA,
@@ -260,8 +260,7 @@ class Streams:
         if self.goodbye:
             return BadReply(Kind.H2_GOAWAY, self.goodbye)
         if stream.received_bytes:
-            detail = f"closed after {stream.body_bytes} bytes of the body"
-            return BadReply(Kind.EOF_MID_BODY, detail)
+            return BadReply(Kind.EOF_MID_BODY, cut_off(stream.head, stream.body_bytes))
         return BadReply(Kind.EOF_BEFORE_REPLY, "closed without a reply")
 
     def _finish(self, stream: Stream, instant: int) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Detail, Kind
 from campaigns.domain.units import counted
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
@@ -277,7 +277,7 @@ class Conversation:
     def _explained(self, failure: AttemptFailed, matcher: Matcher | None) -> AttemptFailed:
         if failure.kind != Kind.BODY_TIMEOUT or matcher is None:
             return failure
-        return AttemptFailed(failure.kind, f"no message was the reply ({matcher.rule.line})")
+        return AttemptFailed(failure.kind, f"{Detail.NO_MESSAGE} ({matcher.rule.line})")
 
     def _take_control(self, opcode: int, payload: bytes) -> None:
         second, count = self._control

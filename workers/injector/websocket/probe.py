@@ -9,17 +9,38 @@ from workers.injector.http1 import INTERIM_CAP, BadReply, Head, parse_head
 from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.conversation import await_end, send_close
+from workers.injector.websocket.conversation import Conversation, await_end, send_close
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.frames import FrameReader
+from workers.injector.websocket.recorder import MESSAGES_RECEIVED
 
 # A person is waiting; a server that does not answer messages is not an error.
 ANSWER_WITHIN_S = 3
 _PING_CAP = 1000
 
 
+class ShownConversation(Conversation):
+    """Keeps what came last and the close code."""
+
+    __slots__ = ("latest",)
+    latest: tuple[int, bytes] | None
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.latest = None
+
+    def _take_message(self, opcode: int, payload: bytes) -> None:
+        self.latest = opcode, payload
+        super()._take_message(opcode, payload)
+
+    @property
+    def close_code(self) -> int | None:
+        return self._close_code
+
+
 class WebSocketProber(Prober):
-    """Opens, sends `message` unless it is None, waits for the first message, and closes."""
+    """Opens, says what the exchange has, and closes; without an exchange it sends `message` unless
+    it is None, and waits for the first message."""
 
     def __init__(
         self,
@@ -44,6 +65,9 @@ class WebSocketProber(Prober):
         channel = self._channel = Channel(self, self.connect())
         early = self._open(channel)
         self.instants["handshake"] = now()
+        if self._context.talks:
+            self._converse(channel, early)
+            return
         self._take_input(early)
         if self._message is not None:
             self._exchange(channel, self._message)
@@ -60,9 +84,23 @@ class WebSocketProber(Prober):
             head, data = channel.receive_head(data)
             self._head, self._rest = parse_head(head, "GET"), data[:SNIPPET_BYTES]
             if self._context.check.opens(head, self._accept):
+                channel.agreed = self._context.check.agreed
                 self._rest = b""
                 return data
         raise BadReply(Kind.HTTP_PARSE, f"more than {INTERIM_CAP} interim replies")
+
+    def _converse(self, channel: Channel, early: bytes) -> None:
+        """As a connection of the load does it. Raises BadReply, AttemptFailed."""
+        conversation = ShownConversation(self, self._context, channel, now())
+        try:
+            conversation.take(early)
+            conversation.run(now())
+            self.instants["exchange"] = now()
+            conversation.close()
+            self.instants["close"] = now()
+        finally:
+            self._answer, self._close_code = conversation.latest, conversation.close_code
+            self._n_messages = len(self._context.events[MESSAGES_RECEIVED])
 
     def _exchange(self, channel: Channel, message: bytes) -> None:
         """Send the message; wait a limited time for the first message back."""

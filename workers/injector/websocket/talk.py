@@ -53,7 +53,7 @@ class Matcher:
 
 def _fits(find: Callable[[Reply], object], payload: bytes) -> bool:
     try:
-        return find(Reply.of_body(payload)) is not None
+        return find(Reply.plain(payload)) is not None
     except Undecodable:
         return False
 
