@@ -12,11 +12,12 @@ from campaigns.forms.requests import number
 
 ONE, SEVERAL = "one", "several"
 _CHOICES = [(ONE, "One: a user sends all steps"), (SEVERAL, "Several, each with its share")]
+_WHERE = "Each is a heading over its first step."
 _AT = {"name": "flow", "share": "share"}  # the step's field of each of a flow's
 
 
 class FlowFields(StepsFields):
-    flows = form_choice("Flows", _CHOICES, fields_of(Plan)["flows"].help)
+    flows = form_choice("Flows", _CHOICES, f"{fields_of(Plan)['flows'].help} {_WHERE}")
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -198,15 +198,13 @@ def step_fields() -> dict[str, forms.Field]:
             label="Flow begins",
             required=False,
             max_length=MOST_CHARACTERS,
-            widget=text_widget("", placeholder="browse"),
+            widget=text_widget(""),
         ),
         "share": forms.CharField(
             label="Share",
             required=False,
             max_length=MOST_CHARACTERS,
-            widget=text_widget(
-                "", inputmode="decimal", placeholder="90", **{"aria-label": "Share"}
-            ),
+            widget=text_widget("", inputmode="decimal", **{"aria-label": "Share"}),
         ),
     }
 

@@ -146,6 +146,7 @@ def plan_detail(request, plan: int):
         "is_latest": version.pk == versions[0].pk,
         "versions": versions,
         "value": value,
+        "steps": list(zip(value.steps, value.full_labels, strict=False)),
         "model": dict(MODELS)[value.load.model],
         "load_words": plan_words.plan_load_words(value),
         "order_words": plan_words.order_words(value),
