@@ -16,8 +16,9 @@ from campaigns.domain.metrics.histogram import Histogram, SummedHistogram
 # The measured time of a run, over which all its rates are, and the tail that comes after it.
 #
 # It ends at the planned end of the load. Where the plan has a fixed number of requests instead, it
-# ends once nothing is left to send and nine of ten requests have ended. It is never longer than
-# until the last request has ended.
+# ends once nothing is left to send and nine of ten requests have ended; of fewer than ten, all,
+# for a rate without one of them would be off by more than a tenth. It is never longer than until
+# the last request has ended.
 #
 # A rate is what ended in this time, divided by it. What ends later is the tail: it counts as ok or
 # failed, and has its response time, but is in no rate. Counters of `LATE` have a twin `late_…` that
