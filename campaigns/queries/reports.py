@@ -67,14 +67,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=steps_table(
-            figures,
-            plan.labels,
-            seen.steps,
-            duration_s,
-            plan.nouns,
-            state.judged.why_weak if state.judged else "",
-        ),
+        table=steps_table(seen, state.judged.why_weak if state.judged else ""),
         exchange=exchange_table(total, duration_s),
         closes=closes_table(total),
         phases=phases_of(run, plan, kept),
@@ -86,7 +79,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         trend=""
         if state.has_no_answer
         else trend_words(*steadiness_of(seen), is_over=state.is_done),
-        sessions=session_tables(total, duration_s),
+        sessions=session_tables(seen),
         parts=tables.parts_table(total),
         errors=_run_errors(seen),
         vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
@@ -101,7 +94,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
 def _run_errors(seen: Measurement) -> Errors:
     """Its errors by kind, status and step."""
     attempts = seen.figures.attempts
-    return errors_of(seen.failures, seen.plan.labels, seen.steps, attempts, seen.duration_s)
+    return errors_of(seen.failures, seen.plan.full_labels, seen.steps, attempts, seen.duration_s)
 
 
 def run_status(run: Run, seen: Measurement) -> RunStatus:

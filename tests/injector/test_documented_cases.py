@@ -26,11 +26,17 @@ GIVEN = tuple(shlex.split(os.environ.get("INJECTOR_UNDER_TEST", "")))
 
 
 def is_for_the_other(case):
-    """The one in tests/workers knows closed loads in equal shares only, and looks into no reply."""
+    """The one in tests/workers knows closed loads in equal shares only, without flows, and looks
+    into no reply."""
     is_closed = case.get("load", {}).get("model") in {"closed", "sequential"}
     steps = case.get("plan", {}).get("steps", [])
     looks = any(step.get("checks") or step["extract"] for step in steps)
-    return is_closed and not looks and "weights" not in case.get("order", {}).get("shard", {})
+    has_flows = "flows" in case.get("plan", {})
+    return (
+        is_closed
+        and not (looks or has_flows)
+        and "weights" not in case.get("order", {}).get("shard", {})
+    )
 
 
 PAIRS = [(case, GIVEN or FORKED) for case in CASES["cases"]]
