@@ -76,14 +76,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=steps_table(
-            figures,
-            plan.labels,
-            seen.steps,
-            duration_s,
-            plan.nouns,
-            state.judged.why_weak if state.judged else "",
-        ),
+        table=steps_table(seen, state.judged.why_weak if state.judged else ""),
         exchange=exchange_table(total, duration_s),
         closes=closes_table(total),
         phases=phases_of(run, plan, kept),
@@ -112,14 +105,14 @@ def _more_tables(seen: Measurement, why_weak: str) -> tuple[Table, ...]:
     addresses = addresses_table(
         totals_by_peer(seen.ends), duration_s, seen.plan.nouns, why_weak=why_weak
     )
-    tables = [addresses, redirects_table(total), *session_tables(total, duration_s)]
+    tables = [addresses, redirects_table(total), *session_tables(seen)]
     return tuple(each for each in tables if each.rows)
 
 
 def _run_errors(seen: Measurement) -> Errors:
     """Its errors by kind, status and step."""
     attempts = seen.figures.attempts
-    return errors_of(seen.failures, seen.plan.labels, seen.steps, attempts, seen.duration_s)
+    return errors_of(seen.failures, seen.plan.full_labels, seen.steps, attempts, seen.duration_s)
 
 
 def run_status(run: Run, seen: Measurement) -> RunStatus:

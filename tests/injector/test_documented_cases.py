@@ -26,13 +26,17 @@ GIVEN = tuple(shlex.split(os.environ.get("INJECTOR_UNDER_TEST", "")))
 
 
 def is_for_the_other(case):
-    """The one in tests/workers knows closed loads in equal shares only, looks into no reply, and
-    follows no redirect."""
+    """The one in tests/workers knows closed loads in equal shares only, without flows, looks into
+    no reply, and follows no redirect."""
     is_closed = case.get("load", {}).get("model") in {"closed", "sequential"}
     steps = case.get("plan", {}).get("steps", [])
     looks = any(step.get("checks") or step["extract"] for step in steps)
-    looks = looks or "redirects" in case.get("plan", {})
-    return is_closed and not looks and "weights" not in case.get("order", {}).get("shard", {})
+    has_more = case.get("plan", {}).keys() & {"flows", "redirects"}
+    return (
+        is_closed
+        and not (looks or has_more)
+        and "weights" not in case.get("order", {}).get("shard", {})
+    )
 
 
 PAIRS = [(case, GIVEN or FORKED) for case in CASES["cases"]]

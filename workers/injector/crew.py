@@ -28,6 +28,7 @@ from workers.injector.request_keeper import RequestKeeper
 from workers.injector.session import SessionWorker
 from workers.injector.spread import SpreadDialler, over_addresses
 from workers.injector.users import SessionContext
+from workers.injector.visit_recorder import VisitRecorder
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.silent import SilentWorker
@@ -107,6 +108,17 @@ class Crew:
             for peer, total in recorder.by_peer.totals.items():
                 totals.setdefault(peer, Total()).add(total)
         return totals
+
+    @property
+    def visits(self) -> list[tuple[int, VisitRecorder]]:
+        """What counts sessions and visits, with the step whose seconds have them."""
+        return [] if self.sessions is None else self.sessions.visits
+
+    @property
+    def sessions_in_flight(self) -> int | None:
+        """Sessions that have begun and not ended; None where none are counted."""
+        each = [visits.n_under_way for _, visits in self.visits if visits.has_sessions]
+        return sum(each) if each else None
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         """Call before the load starts; `end_ns` is None if only requests end the measurement."""

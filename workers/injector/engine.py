@@ -191,7 +191,6 @@ class Engine:
             self._seconds.sweep(instant)
 
     def _end(self, user_s: float, system_s: float) -> InjectorEnd:
-        visits = self._crew.sessions and self._crew.sessions.visits
         return replace(
             connections_end(self._crew, self._dialler),
             outcome=COMPLETE if self._stop_reason is None else STOPPED,
@@ -199,7 +198,7 @@ class Engine:
             totals=self._seconds.total.counters,
             errors=self._seconds.total.errors,
             in_flight=len(in_flight_of(self._load.workers)),
-            sessions_in_flight=visits.n_under_way if visits is not None else None,
+            sessions_in_flight=self._crew.sessions_in_flight,
             **self._seconds.times_us(),
             cpu_us=round((user_s + system_s) * 1e6),
             cpu_user_us=round(user_s * 1e6),

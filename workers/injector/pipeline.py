@@ -83,7 +83,7 @@ class PipelineWorker(SessionWorker):
         if self._context.makes_visits:
             # A visit itself decides when to wait for replies.
             return False
-        if self._in_session + 1 == session.calls_per_session:
+        if self._in_session + 1 == self.user.flow.n_calls:
             return True
         if session.burst_length == 1:
             return False

@@ -253,10 +253,10 @@ class SessionWorker(Worker):
         else:
             make = checked if shared.step.checks else plain
             call = make(shared, index, context.names, user.jar is not None)
-        if context.visits is not None:
+        if (visits := user.flow.visits) is not None:
             call.failures = FailureTap(user, shared.failures)
             # If connections arrive, one that the server closes is not replaced.
-            call.may_replay = context.visits.has_sessions
+            call.may_replay = visits.has_sessions
         return call
 
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:
@@ -291,19 +291,23 @@ class SessionWorker(Worker):
             call.events["cookies_too_large"] += [now()] * n_too_large
 
     def _begin_session(self, start: int) -> None:
-        if self._context.visits is not None:
+        user = self.user
+        if self._context.has_flows:
+            user.flow = self._context.next_flow(start)
+        if user.flow.visits is not None:
             self._session_began = start
-            self.user.n_failed = 0
-            self._context.visits.begun(start)
+            user.n_failed = 0
+            user.flow.visits.begun(start)
 
     def _end_session_if_due(self) -> None:
         self._in_session += 1
-        n_calls = self._context.session.calls_per_session
+        flow = self.user.flow
+        n_calls = flow.n_calls
         if self._in_session != n_calls:
             return
         self._in_session = 0
         n_failed = self.user.n_failed
-        self._context.visits.ended(
+        flow.visits.ended(
             self._session_began, now(), n_calls - n_failed, n_calls, has_failed=n_failed > 0
         )
         self.user.begin_anew()

@@ -26,7 +26,7 @@ from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
-from campaigns.domain.plan.load import Model, planned_duration_s
+from campaigns.domain.plan.load import Model, planned_arrivals, planned_duration_s
 from campaigns.domain.plan.questions import seeks_limit
 
 # Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
@@ -166,6 +166,9 @@ def _sent_share(seen: Measurement) -> Observed | None:
         return None
     intended = seen.plan.planned_requests
     looked_after = seen.total.count("started") + _not_as_planned(seen.total)
+    if seen.plan.flows:  # the seed decides how many requests its sessions have
+        intended = planned_arrivals(load)
+        looked_after = seen.total.count("sessions_started")
     return Observed(looked_after / intended) if intended else None
 
 

@@ -5,7 +5,7 @@ percentiles are read from the merged histogram and never averaged.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, Self
 
@@ -17,8 +17,9 @@ from campaigns.domain.plan.redirects import MOST_REDIRECTS
 # The measured time of a run, over which all its rates are, and the tail that comes after it.
 #
 # It ends at the planned end of the load. Where the plan has a fixed number of requests instead, it
-# ends once nothing is left to send and nine of ten requests have ended. It is never longer than
-# until the last request has ended.
+# ends once nothing is left to send and nine of ten requests have ended; of fewer than ten, all,
+# for a rate without one of them would be off by more than a tenth. It is never longer than until
+# the last request has ended.
 #
 # A rate is what ended in this time, divided by it. What ends later is the tail: it counts as ok or
 # failed, and has its response time, but is in no rate. Counters of `LATE` have a twin `late_…` that
@@ -324,6 +325,15 @@ class Total:
     def from_json(cls, data: dict[str, Any]) -> Self:
         counts = (dict(data[name]) for name in ("counters", "errors", "statuses"))
         return cls(*counts, _timings_of(data))
+
+
+def joined(totals: Iterable[Total]) -> Total:
+    """All totals merged into one; histograms are added up when somebody asks for a percentile."""
+    parts = list(totals)
+    total = total_of(replace(part, timings={}) for part in parts)
+    for name in dict.fromkeys(name for part in parts for name in part.timings):
+        total.timings[name] = Timing.together(part.timing(name) for part in parts)
+    return total
 
 
 def total_of(parts: Iterable[Second | Total]) -> Total:

@@ -67,6 +67,8 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
     try:
         if plan.load.model == Model.WINDOW:
             raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
+        if plan.flows:
+            raise _NoneExists("A single command has no flows with shares. This needs a script.")
         if plan.connection_mode == ConnectionMode.RESUMED:
             raise _NoneExists("It cannot resume the TLS session on every new connection.")
         if any(

@@ -12,6 +12,7 @@ from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.parts import parts_of
 from campaigns.domain.metrics.sessions import length_words, session_figures
 from campaigns.domain.metrics.snapshot import HOPS, LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.other_tools.ab import ab
@@ -28,6 +29,7 @@ from campaigns.domain.other_tools.report_words import (
     ms,
     per_s,
     quantile,
+    tenths,
 )
 from campaigns.domain.other_tools.wsperf import wsperf
 from campaigns.domain.percentiles import P50, P90, P95, P99
@@ -39,7 +41,7 @@ from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.domain.presentation.tls_facts import handshake_lines
 from campaigns.domain.units import counted, rate, said_of
 
-_NAME_WIDTH = 15
+_NAME_WIDTH, _LABEL_WIDTH = 15, 24
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
 
 
@@ -78,6 +80,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),
         "",
         *_address_lines(result),
+        *_flow_lines(result),
         *error_lines,
     ]
     return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
@@ -138,11 +141,31 @@ def _timings(total: Total) -> list[tuple[str, Timing]]:
     return rows
 
 
-def _row(name: str, timing: Timing) -> str:
+def _row(name: str, timing: Timing, width: int = _NAME_WIDTH) -> str:
     cells = [ms(timing.mean_us), ms(timing.min_us)]
     cells += [quantile(timing, q) for q in (P50, P90, P95, P99)]
     text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
-    return f"{name:<{_NAME_WIDTH}}{timing.n:>10,d}{text}"
+    return f"{name[: width - 1]:<{width}}{timing.n:>10,d}{text}"
+
+
+def _flow_lines(result: Measurement) -> list[str]:
+    """Of each flow its requests, its sessions and its steps, with what failed and the ok ones a
+    second."""
+    if not result.plan.flows:
+        return []
+    lines = [
+        f"{'ms, by flow':<{_LABEL_WIDTH}}{'n':>10}"
+        + "".join(f"{name:>10}" for name in (*_COLUMNS, "failed", "ok/s"))
+    ]
+    for part in parts_of(result):
+        is_flow = part.kind == "flow"
+        rows = [(part.label if is_flow else f"  {part.label}", "response", "ok", "failed")]
+        rows += [("  sessions", "session", "sessions_ok", "sessions_failed")] if is_flow else []
+        for label, timing, ok, failed in rows:
+            per_second = tenths(part.total.per_s(ok, result.duration_s))
+            times = _row(label, part.total.timing(timing), _LABEL_WIDTH)
+            lines.append(f"{times}{part.total.count(failed):>10,d}{per_second:>10}")
+    return [*lines, ""]
 
 
 __all__ = ["REPORTS", "STYLE_WORDS", "ReportHead", "styles_for"]

@@ -20,6 +20,14 @@ from campaigns.domain.plan.fields import (
     read_scalars,
     whole,
 )
+from campaigns.domain.plan.flows import (
+    Flow,
+    flow_faults,
+    mean_steps,
+    read_flows,
+    requests_of,
+    steps_of,
+)
 from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
 from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
@@ -32,6 +40,7 @@ from campaigns.domain.plan.session import (
     Session,
     calls_per_arrival,
     counts_sessions,
+    makes_visits,
     read_auth,
     read_session,
 )
@@ -98,6 +107,15 @@ class Plan:
         option="--warm-up S")
     order: StepOrder = part(IN_TURNS, group="steps",
         help="Which step a request sends, described below.")
+    flows: tuple[Flow, ...] = listed("Several flows", "list, described below; []", later=True,
+        http_only=True, group="flows",
+        help="Ways of users through the steps, each with its share of the sessions, such as 90 % "
+        "browse and 10 % buy.",
+        detail="Where users are simulated: in closed and sequential loads, and where sessions "
+        "arrive.",
+        option="--flow NAME=SHARE:STEPS",
+        option_help="a flow of users, such as 'browse=90:3': its share of the sessions, and how "
+        "many of the requests, in their order, belong to it; repeat it for the others")
     thresholds: tuple[Threshold, ...] = listed("Thresholds", "list, described below; []",
         group="thresholds",
         help="Rules that a run must keep, one per line: a percentile from p50 to p99.99, mean or "
@@ -170,10 +188,21 @@ class Plan:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the rows of its steps are called; an exchange has one."""
+        """What the rows of its steps are called, below the flow's where there are flows; an
+        exchange has one."""
         if self.exchange is not None:
             return (default_label("WebSocket", self.exchange.path),)
-        return told_apart(step.label for step in self.steps)
+        parts = steps_of(self.flows) or [range(len(self.steps))]
+        each = (told_apart(self.steps[number].label for number in part) for part in parts)
+        return tuple(label for labels in each for label in labels)
+
+    @property
+    def full_labels(self) -> tuple[str, ...]:
+        """The same with their flows, for rows that stand alone."""
+        if not self.flows:
+            return self.labels
+        flows = (flow.name for flow in self.flows for _ in range(flow.steps))
+        return tuple(f"{flow}: {label}" for flow, label in zip(flows, self.labels, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""
@@ -187,7 +216,11 @@ class Plan:
         steps = read_steps(reader) if exchange is None else ()
         requests = steps if exchange is None else (exchange.spoken,)
         load = read_load(reader.child("load"))
-        session = read_session(reader.child("session"), load, steps)
+        flows = read_flows(reader, len(steps))
+        most_calls = len(steps) if reader.data.get("flows") else None
+        if flows:
+            most_calls = max(flow.steps for flow in flows)
+        session = read_session(reader.child("session"), load, steps, most_calls)
         raw = reader.data.get("expected_status", ["2xx", "3xx"])
         if isinstance(raw, str):
             raw = raw.replace(",", " ").split()
@@ -201,10 +234,12 @@ class Plan:
             timeouts=_read_timeouts(reader.child("timeouts")),
             expected_status=rules,
             order=read_order(reader.child("order"), len(steps)),
+            flows=flows,
             thresholds=read_thresholds(
                 reader,
-                has_sessions=counts_sessions(load, session),
+                has_sessions=bool(flows) or counts_sessions(load, session),
                 n_steps=len(requests),
+                flows=[flow.name for flow in flows],
                 is_http=exchange is None,
             ),
             exchange=exchange,
@@ -212,11 +247,15 @@ class Plan:
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
         )
+        of_all = load, plan.longest_session
         for field, sentence in (
-            *version_faults(plan.http_version, plan.streams, load, session),
+            *version_faults(plan.http_version, plan.streams, *of_all),
             *redirect_faults(plan.redirects, plan.http_version, load, session),
         ):
             reader.fail(field, sentence)
+        if flows and steps:
+            for field, sentence in flow_faults(flows, load, plan.order, steps, plan.variables):
+                reader.fail(field, sentence)
         if exchange is not None:
             unused = "This is for HTTP steps; a WebSocket plan does not use it."
             for owner, where in ((plan, reader), (load, reader.child("load"))):
@@ -233,14 +272,25 @@ class Plan:
         return (
             self.session.cookies
             or self.session.calls_per_session is not None
+            or bool(self.flows)
             or any(step.extract for step in self.steps)
         )
 
     @property
-    def calls_per_arrival(self) -> int:
+    def longest_session(self) -> Session:
+        """With the calls of the longest flow, where there are flows."""
+        if not self.flows:
+            return self.session
+        return replace(self.session, calls_per_session=max(flow.steps for flow in self.flows))
+
+    @property
+    def calls_per_arrival(self) -> float:
         """How many requests come with each arrival of an open load or with each connection of a
-        window; 1 elsewhere.
+        window; 1 elsewhere. Of flows with different numbers of steps it is the mean.
         """
+        if self.flows and makes_visits(self.load, self.session):
+            mean = mean_steps(self.flows)
+            return int(mean) if mean.denominator == 1 else float(mean)
         return calls_per_arrival(self.load, self.session)
 
     @property
@@ -250,9 +300,14 @@ class Plan:
 
     @property
     def planned_requests(self) -> int | None:
-        """Measured requests that the plan asks for; None where only the target decides."""
+        """Measured requests that the plan asks for; None where only the target decides, or where
+        it depends on the seed: of flows with different numbers of steps."""
         arrivals = planned_arrivals(self.load)
-        return None if arrivals is None else arrivals * self.calls_per_arrival
+        if arrivals is None:
+            return None
+        if self.flows and makes_visits(self.load, self.session):
+            return requests_of(self.flows, arrivals)
+        return arrivals * self.calls_per_arrival
 
     @property
     def planned_rate_per_s(self) -> float | None:
@@ -266,9 +321,10 @@ class Plan:
 
     @property
     def is_plain(self) -> bool:
-        """No session options, nothing kept from replies, and no redirect followed."""
-        is_off = self.redirects == Redirects.OFF
-        return is_off and self.session == PLAIN_SESSION and not self.variable_names
+        """No session options, nothing kept from replies, no flows, and no redirect followed."""
+        if self.flows or self.redirects != Redirects.OFF:
+            return False
+        return self.session == PLAIN_SESSION and not self.variable_names
 
     def status_is_expected(self, status: int) -> bool:
         return status_fits(status, self.expected_status)

@@ -85,7 +85,8 @@ _ALL = (
         "duration",
         "time",
         "s",
-        "The measured time: to the planned end, or to the last request's end if that is earlier.",
+        "The measured time: to the planned end, or to the last request's end if that is earlier. "
+        "A number of requests ends when nine of ten have ended, so one below ten with the last.",
         {"ab": "Time taken for tests", "httperf": "test-duration"},
     ),
     Metric(

@@ -5,6 +5,7 @@ whole sessions came, how long they took and how far they got.
 from collections.abc import Sequence
 from typing import Any
 
+from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.phases import Phase
 from campaigns.domain.metrics.sessions import SessionFigures, length_name, session_figures
 from campaigns.domain.metrics.snapshot import HOPS, PARTS, SESSIONS, Total, hop
@@ -213,9 +214,9 @@ _SESSION_PERCENTILES = (P50, P90, P95, P99)
 _MOST_LENGTHS = 20
 
 
-def session_tables(total: Total, duration_s: float) -> tuple[Table, ...]:
+def session_tables(measured: Measurement) -> tuple[Table, ...]:
     """Durations and lengths; none where no session arrived."""
-    seen = session_figures(total, duration_s)
+    seen = session_figures(measured.total, measured.duration_s)
     if seen is None:
         return ()
     frequent = sorted(seen.lengths, key=lambda length: -seen.lengths[length])[:_MOST_LENGTHS]
@@ -235,13 +236,21 @@ def session_tables(total: Total, duration_s: float) -> tuple[Table, ...]:
         label_title="ok requests",
         note="For sessions that ended, ok or failed: how many of their requests were ok.",
     )
-    tables = _durations(total, duration_s, seen), lengths
+    tables = _durations(measured, seen), lengths
     return tuple(table for table in tables if table.rows)
 
 
-def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
-    parts = [part for part in SESSIONS if total.timing(part).n]
-    timed = [(total, part, duration_s) for part in parts]
+def _durations(measured: Measurement, seen: SessionFigures) -> Table:
+    """Of all sessions, then of each flow's."""
+    flows = measured.plan.flows
+    totals = [
+        ("", measured.total),
+        *((f"{each.name}: ", own) for each, own in zip(flows, measured.flows, strict=True)),
+    ]
+    parts = [
+        (title, total, part) for title, total in totals for part in SESSIONS if total.timing(part).n
+    ]
+    timed = [(total, part, measured.duration_s) for _, total, part in parts]
     columns = timed_columns(timed, _SESSION_PERCENTILES)
     keys = ("per_second", "mean", *(name(q) for q in _SESSION_PERCENTILES), "max", "n")
     return Table(
@@ -249,8 +258,8 @@ def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
         "Sessions",
         tuple(METRICS[key].column() for key in keys),
         tuple(
-            Row(METRICS[part].title, cells, part)
-            for part, cells in zip(parts, zip(*columns, strict=True), strict=True)
+            Row(f"{flow}{METRICS[part].title}", cells, part)
+            for (flow, _, part), cells in zip(parts, zip(*columns, strict=True), strict=True)
         ),
         label_title="session",
         note=_sessions_text(seen),
