@@ -148,6 +148,7 @@ _SHOWN_PAGES = (
     *("history", "history-csv", "history-test", "history-test-csv", "triage-list"),
     *("triage-csv", "run-stream", "run-csv", "run-points", "run-seconds-csv"),
     *("run-machine-seconds-csv", "run-report-text", "output-text", "comparison"),
+    *("run-requests-csv",),
     *("comparison-csv", "share-list"),
 )
 PAGES: dict[str, dict[str, Rule]] = {
@@ -250,6 +251,7 @@ _SHOWN_API = (
     *("api-probe", "api-campaign-tables", "api-campaign-csv", "api-run"),
     *("api-run-seconds", "api-run-minutes", "api-run-machine-seconds"),
     *("api-run-machine-seconds-csv", "api-run-machine-seconds-ndjson"),
+    *("api-run-requests", "api-run-requests-csv"),
     *("api-run-failures", "api-run-tables", "api-run-csv", "api-run-report-text"),
 )
 API: dict[str, dict[str, Rule]] = {

@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection
 
 from campaigns.domain.errors import Refused
-from campaigns.services.shards import Lease, record_rounds, record_seconds
+from campaigns.services.shards import Lease, record_requests, record_rounds, record_seconds
 from workers.database import (
     RETRY_S,
     UNREACHABLE,
@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 MAX_BATCH = 500
 OF_ROUNDS = ("pace", "round")
+STORED = ("second", "requests", *OF_ROUNDS)
 
 
 def store_lines(lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
@@ -34,6 +35,7 @@ def store_lines(lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
     seconds = [line for line in lines if line["type"] == "second"]
     record_seconds(lease=lease, seconds=seconds)
     record_rounds(lease=lease, lines=[line for line in lines if line["type"] in OF_ROUNDS])
+    record_requests(lease=lease, lines=[line for line in lines if line["type"] == "requests"])
 
 
 class Delivery:
@@ -51,7 +53,7 @@ class Delivery:
         self._thread.start()
 
     def take(self, line: dict[str, Any]) -> None:
-        """Spool a second, a round or a pace, and queue it for storing."""
+        """Spool a line of `STORED`, and queue it for storing."""
         try:
             self._spool.append(line)
         except OSError as error:

@@ -21,6 +21,7 @@ from django.db import connection
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.kept_requests import requests_fault
 from campaigns.domain.metrics.rounds import ends_of
 from campaigns.services import shards
 from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
@@ -276,6 +277,8 @@ class Launch:
             _check(self._checker.fault(message))
         elif message["type"] == "round":
             _check(round_fault(message))
+        elif message["type"] == "requests":
+            _check(requests_fault(message))
         elif message["type"] != "pace":
             return
         self._delivery.take(message)

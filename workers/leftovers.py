@@ -12,7 +12,7 @@ from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.models import Run
 from campaigns.services.shards import Lease, mark_done, mark_lost
 from workers.database import UNREACHABLE
-from workers.delivery import OF_ROUNDS, store_lines
+from workers.delivery import STORED, store_lines
 from workers.spool import Spool
 
 logger = logging.getLogger(__name__)
@@ -74,7 +74,7 @@ def _lease(record: dict[str, Any]) -> Lease:
 
 
 def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
-    lines = [record for record in records if record["type"] in ("second", *OF_ROUNDS)]
+    lines = [record for record in records if record["type"] in STORED]
     ends = [record for record in records if record["type"] == "end"]
     reasons = [record["reason"] for record in records if record["type"] == "lost"]
     try:

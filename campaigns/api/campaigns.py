@@ -21,7 +21,7 @@ from campaigns.api.access import (
 )
 from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.domain.errors import Refused
-from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.plan.blocks import USUAL_BLOCKS
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
@@ -99,7 +99,8 @@ class CampaignSerializer(serializers.ModelSerializer):
         fields = (
             *("id", "project", "name", "state", "order", "repeats", "pause_s", "injectors"),
             *("limit_s", "until_settled"),
-            *("seed", "practical_threshold", "keeps_going", "perf", "stop_reason", "created_by"),
+            *("seed", "practical_threshold", "keeps_going", "perf", "profile", "stop_reason"),
+            "created_by",
             *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
             *("stop_requested_at", "finished_at", "looked_at", "looked_by", "n_runs", "n_done"),
             "tests",
@@ -153,6 +154,11 @@ class NewCampaign(Tagged):
         default=PerfOf.NONE,
         help_text="What the agents of the targets count by perf stat during the runs: processes "
         "(those that they watch), machine, or nothing.",
+    )
+    profile = serializers.BooleanField(
+        default=False,
+        help_text="Have the agents record by perf record, too, in which functions the CPU time "
+        "goes: of what `perf` says, else of the processes that they watch.",
     )
     reference = serializers.BooleanField(
         default=False,
@@ -407,19 +413,21 @@ class CampaignEstimate(APIView):
         points = cells_of_sweep(cells, asked["injectors"], asked.get("sweep"))
         may_take_turns = asked["order"] in {"", Campaign.Order.SIDE_BY_SIDE}
         in_turns = may_take_turns and not why_in_blocks(points, asked["limit_s"])
+        perf = perf_scope(asked["perf"], is_profiled=asked["profile"])
         estimate = estimate_cells(
             points,
             in_turns=in_turns,
             repeats=asked["repeats"] or (1 if in_turns else USUAL_BLOCKS),
             has_reference=asked["reference"],
-            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled", "perf")},
+            perf=perf,
+            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled")},
         )
         checks = checks_of_campaign(
             project,
             [(each.plan_version.value(), each.endpoint) for each in cells],
             estimate,
             injectors=max(each.injectors for each in points),
-            perf=asked["perf"],
+            perf=perf,
         )
         found = {"notes": cost_notes(estimate), "checks": CheckSerializer(checks, many=True).data}
         return Response({**CostSerializer(estimate).data, **found})

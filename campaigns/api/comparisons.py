@@ -153,6 +153,11 @@ class ComparisonSerializer(serializers.Serializer):
     capacities = ComparedCapacitySerializer(
         many=True, help_text="Of searches, whose trials are no tests to compare."
     )
+    profiles = TableSerializer(
+        many=True,
+        help_text="Of perf record, for each candidate: functions whose share of the CPU time "
+        "changed most.",
+    )
 
 
 class ComparisonView(APIView):
@@ -206,6 +211,7 @@ def _json(columns: list[ComparisonSide], compared: Comparison) -> dict[str, Any]
         "alone": [{"column": name, "tests": labels} for name, labels in compared.alone],
         "detail": compared.detail and _detail_json(compared.detail),
         "capacities": ComparedCapacitySerializer(compared.capacities, many=True).data,
+        "profiles": [table.to_json() for table in compared.profiles],
     }
 
 

@@ -26,7 +26,7 @@ from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.permissions import Action, require
 from campaigns.queries.measurements import machines_of_run
 from campaigns.queries.retention import why_no_seconds
-from campaigns.queries.target_costs import perf_wanted
+from campaigns.queries.target_costs import perf_wanted, profile_wanted
 from campaigns.services.agents import (
     add_exporter,
     change_exporter,
@@ -160,6 +160,12 @@ class AgentReportSerializer(fields.InputSerializer):
     clock_ahead_s = serializers.FloatField(default=0.0)
     clock_error_s = serializers.FloatField(default=0.0, min_value=0)
     seconds = AgentSecondSerializer(many=True, help_text=f"At most {MOST_SECONDS}.")
+    profiles = serializers.ListField(
+        child=serializers.DictField(),
+        required=False,
+        help_text="What perf record found: `of`, `began_s`, `ended_s`, and `samples` with up to 30 "
+        "`functions` (samples, command, object, symbol), or a `fault`.",
+    )
 
 
 class AgentAnswerSerializer(serializers.Serializer):
@@ -169,6 +175,10 @@ class AgentAnswerSerializer(serializers.Serializer):
         choices=fields.PERF_OF,
         allow_blank=True,
         help_text="What to count by perf stat for the next seconds; empty: nothing.",
+    )
+    profile = serializers.DictField(
+        help_text="What to record by perf record: `of`, as `perf`, from `begins_s` on by the "
+        "site's clock, as long as the answers say so; empty: nothing."
     )
 
 
@@ -190,8 +200,9 @@ class AgentSeconds(APIView):
         now = database_time()
         report = AgentReport.from_json(request.data)
         stored = take_report(agent=request.auth, report=report)
-        perf = perf_wanted(request.auth.target_id)
-        return Response({"now": now, "stored": stored, "perf": perf})
+        target = request.auth.target_id
+        wanted = {"perf": perf_wanted(target), "profile": profile_wanted(target)}
+        return Response({"now": now, "stored": stored, **wanted})
 
 
 class ExporterSerializer(serializers.ModelSerializer):

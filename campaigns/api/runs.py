@@ -29,13 +29,14 @@ from campaigns.domain.errors import Removed
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.remedies import remedy
-from campaigns.exports.runs import csv_of_runs
+from campaigns.exports.runs import csv_of_runs, requests_file
 from campaigns.exports.tables import text_stream, tool_report_file, unless_known
 from campaigns.live.memory import final_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.permissions import Action, require
 from campaigns.queries.measurements import measurement_of, whole_runs
+from campaigns.queries.reports import kept_requests
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.runs import examples_of, with_verdicts
 from campaigns.services.endings import stop_run
@@ -256,6 +257,53 @@ class SecondViewSet(VisibleViewSet):
         self._refuse_unknown_filters()  # before a tag, which is of the run and not of the filters
         page = partial(super().list, request)
         return unless_known(request, final_key(run), page)
+
+
+class KeptRequestSerializer(serializers.Serializer):
+    """A single request."""
+
+    number = serializers.IntegerField(
+        allow_null=True,
+        help_text="The how many-th its injector process began, from 1; null in the warm-up.",
+    )
+    injector = serializers.IntegerField(help_text="From 0.")
+    step = serializers.IntegerField(help_text="From 0.")
+    start_us = serializers.IntegerField(help_text="From the start of the measurement.")
+    response_us = serializers.IntegerField()
+    parts_us = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="Of the response time, by name; those that it did not have are absent.",
+    )
+    status = serializers.IntegerField(help_text="0 without a whole reply.")
+    kind = serializers.CharField(allow_blank=True, help_text="Of a failed one; else empty.")
+
+
+class KeptRequestsSerializer(serializers.Serializer):
+    is_all = serializers.BooleanField(
+        help_text="Whether these are all requests of the run, or its slowest alone."
+    )
+    requests = KeptRequestSerializer(many=True, source="rows")
+
+
+class RunRequests(APIView):
+    @extend_schema(responses=KeptRequestsSerializer, operation_id="runs_requests")
+    def get(self, request, pk) -> Response:
+        """Every request of a run that has at most 2,000, else the slowest, in the order of their
+        starts. None before the run has ended."""
+        run = find(Run, request, pk=pk)
+        refuse_unknown(request, "format")
+        return Response(KeptRequestsSerializer(kept_requests(run, measurement_of(run))).data)
+
+
+class RunRequestsCsv(APIView):
+    content_negotiation_class = AnyAccept
+
+    @extend_schema(responses=CSV, operation_id="runs_requests_csv")
+    def get(self, request, pk) -> HttpResponse:
+        """The same, a row each, times in µs. Processes and steps count from 1."""
+        run = find(Run, request, pk=pk)
+        refuse_unknown(request)
+        return requests_file(run)
 
 
 class FailureExampleSerializer(serializers.ModelSerializer):

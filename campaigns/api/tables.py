@@ -269,6 +269,11 @@ class CampaignTablesSerializer(serializers.Serializer):
     bytes = TableSerializer(
         many=True, help_text="Network bytes of the target per request; empty without an agent."
     )
+    resources = TableSerializer(
+        many=True,
+        help_text="Of a campaign with several watched tests: CPU user and system, memory and "
+        "network of their servers beside one another, also per 1,000 requests.",
+    )
     counters = TableSerializer(
         many=True, help_text="What perf counted on the target's machine, over the runs."
     )
@@ -407,7 +412,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "campaign": campaign.pk,
         "sentence": plain_text(answer.sentence),
         "against": plain_text(campaign_against(campaign)),
-        "grounds": answer.grounds,
+        "grounds": [*answer.grounds, *answer.caveats],
         **_first_lines(answer),
         "threshold_state": answer.threshold_state,
         "n_done": answer.n_done,
@@ -424,6 +429,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
         "cpu": [table.to_json() for table in of_target.cpu],
         "bytes": [table.to_json() for table in of_target.network],
+        "resources": [table.to_json() for table in of_target.resources],
         "counters": [table.to_json() for table in of_target.counters],
         "machine_means": machine_means.to_json() if machine_means else None,
         "machine_runs": machine_runs.to_json() if machine_runs else None,

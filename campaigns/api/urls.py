@@ -33,6 +33,8 @@ from campaigns.api.runs import (
     MetricList,
     RunFailures,
     RunReportText,
+    RunRequests,
+    RunRequestsCsv,
     RunsCsv,
     RunViewSet,
     SecondViewSet,
@@ -125,6 +127,8 @@ urlpatterns = [
         "runs/<int:pk>/machine-seconds.ndjson", "run-machine-seconds-ndjson", MachineSecondsNdjson
     ),
     _url("runs/<int:pk>/failures/", "run-failures", RunFailures),
+    _url("runs/<int:pk>/requests/", "run-requests", RunRequests),
+    _url("runs/<int:pk>/requests.csv", "run-requests-csv", RunRequestsCsv),
     _url("runs/<int:pk>/tables/", "run-tables", RunTables),
     _url("runs/<int:pk>/tables.csv", "run-csv", RunTablesCsv),
     _url("runs/<int:pk>/report.txt", "run-report-text", RunReportText),

@@ -7,16 +7,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
+from django.http import HttpResponse
+
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES
 from campaigns.domain.metrics.machine_use import MachinePoint
 from campaigns.domain.metrics.series import Columns
 from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
+from campaigns.domain.presentation.request_tables import csv_rows
 from campaigns.domain.presentation.threshold_tables import broken_words
-from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe
-from campaigns.models import Campaign
-from campaigns.queries.measurements import MeasuredRun, whole_runs
+from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe, text_file
+from campaigns.models import Campaign, Run
+from campaigns.queries.measurements import MeasuredRun, measurement_of, whole_runs
+from campaigns.queries.reports import kept_requests
 from campaigns.queries.search_busy import BusyByRun
 from campaigns.queries.searches import MadeTrial, SearchReport
 
@@ -170,6 +174,12 @@ def _times(timing: str, wanted: set[str], seen: Timing) -> dict[str, Any]:
         if title in wanted and shown(seen.n, q) is not Shown.NO
     }
     return {_time_column(timing, key): value for key, value in figures.items() if key in wanted}
+
+
+def requests_file(run: Run) -> HttpResponse:
+    """The single requests that were kept, a row each."""
+    kept = kept_requests(run, measurement_of(run))
+    return text_file(f"run-{run.label}-requests.csv", csv_of_lines(csv_rows(kept)))
 
 
 _COLUMNS = (

@@ -97,7 +97,7 @@ _PERF_CHOICES = (
 
 _ADVANCED = (
     *("order", "repeats", "pause_s", "injectors", "sweep_field", "sweep_values"),
-    *("practical_threshold", "keeps_going", "perf", "reference"),
+    *("practical_threshold", "keeps_going", "perf", "profile", "reference"),
 )
 
 
@@ -182,6 +182,12 @@ class CampaignForm(forms.Form):
         initial=PerfOf.NONE,
         widget=forms.RadioSelect,
         label="perf stat",
+    )
+    profile = forms.BooleanField(
+        required=False,
+        label="perf record",
+        help_text="Have the agent also record in which functions the CPU time goes, of what perf "
+        "stat counts or else of the watched processes. It needs perf there.",
     )
     reference = forms.BooleanField(required=False, label="Reference")
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)

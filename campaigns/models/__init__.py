@@ -17,11 +17,20 @@ from campaigns.models.machines import (
     InjectorHost,
     LoadControl,
     MachineSecond,
+    RunProfile,
     ToolOutput,
 )
 from campaigns.models.plans import PlanSecret, PlanVersion, SavedPlan, StoredBody
 from campaigns.models.projects import Membership, Project
-from campaigns.models.runs import FailureExample, Round, Run, RunEvent, Shard, ShardSecond
+from campaigns.models.runs import (
+    FailureExample,
+    RequestsOfShard,
+    Round,
+    Run,
+    RunEvent,
+    Shard,
+    ShardSecond,
+)
 from campaigns.models.summaries import (
     KeptMinute,
     KeptPage,

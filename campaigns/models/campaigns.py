@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.domain.analysis.capacity import Ending
-from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
 from campaigns.models.plans import PlanVersion
@@ -48,6 +48,8 @@ class Campaign(Item):
     perf = models.CharField(
         max_length=10, choices=[(of, of.words) for of in PerfOf], blank=True, default=PerfOf.NONE
     )
+    # Whether they also record the functions in which the CPU time goes.
+    profile = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
@@ -104,6 +106,11 @@ class Campaign(Item):
     @staticmethod
     def shared(link) -> models.Q:
         return models.Q(pk=link.campaign_id) if link.campaign_id else models.Q(pk__in=[])
+
+    @property
+    def perf_scope(self) -> PerfOf:
+        """Whom perf looks at on the machines of its targets."""
+        return perf_scope(self.perf, is_profiled=self.profile)
 
     @property
     def is_under_way(self) -> bool:

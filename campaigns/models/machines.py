@@ -4,6 +4,7 @@ it. Machines that run injectors, each announces itself every few seconds; and wh
 from django.conf import settings
 from django.db import models
 
+from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
 from campaigns.domain.units import duration, ms
 from campaigns.models.projects import ProjectQuerySet
@@ -151,6 +152,21 @@ class MachineSecond(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id} machine {self.source} second {self.second}"
+
+
+class RunProfile(models.Model):
+    """What perf record found on a machine of the target in a run. May be written twice."""
+
+    pk = models.CompositePrimaryKey("run_id", "source")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="profiles", db_index=False)
+    source = models.CharField(max_length=100)  # the machine's name
+    data = models.JSONField()  # domain.metrics.profiles.Profile
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} profile of {self.source}"
+
+    def value(self) -> Profile:
+        return Profile.from_json(self.data)
 
 
 class ToolOutput(models.Model):

@@ -26,6 +26,7 @@ from campaigns.domain.lifecycle import (
 )
 from campaigns.domain.lifecycle import RunState as State
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.packed_second import line_of, pack, second_of
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.metrics.snapshot import Second
@@ -293,6 +294,21 @@ class ShardSecond(models.Model):
     def line(self) -> dict[str, Any]:
         """As in the injector's line, without its examples."""
         return line_of(self.second, self.step, self.packed)
+
+
+class RequestsOfShard(models.Model):
+    """The single requests of a run that one shard kept. Immutable; may be written twice."""
+
+    pk = models.CompositePrimaryKey("run_id", "shard")
+    run = models.ForeignKey(Run, models.CASCADE, related_name="kept_requests", db_index=False)
+    shard = models.PositiveIntegerField()
+    packed = models.BinaryField()  # domain.metrics.kept_requests
+
+    def __str__(self) -> str:
+        return f"requests of run {self.run_id} shard {self.shard}"
+
+    def value(self) -> KeptRequests:
+        return KeptRequests.unpack(self.packed, self.shard)
 
 
 class Round(models.Model):

@@ -153,7 +153,7 @@ _SHOWN = {
         f"campaigns_{each}": _RUN
         for each in (
             *("baseline_runs", "shard", "round", "runevent", "runsummary", "runuse"),
-            *("machinesecond", "tooloutput", "failureexample"),
+            *("machinesecond", "tooloutput", "failureexample", "requestsofshard", "runprofile"),
         )
     },
 }

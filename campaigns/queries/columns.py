@@ -20,9 +20,19 @@ from django.utils.timezone import localtime
 
 from campaigns.domain.analysis.likeness import PlanOnArm, partners
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.presentation.history_words import when_words
-from campaigns.models import Campaign, PooledPercentiles, Project, Run, ShareLink, Test
+from campaigns.models import (
+    Campaign,
+    PooledPercentiles,
+    Project,
+    Run,
+    RunProfile,
+    ShareLink,
+    Test,
+)
 from campaigns.models.projects import ProjectQuerySet
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests
@@ -291,6 +301,17 @@ def _numbered(runs: Iterable[MeasuredRun]) -> Iterator[MeasuredRun]:
         run = copy(each.run)
         run.repeat = number
         yield replace(each, run=run)
+
+
+def profiles_of(column: ComparisonSide) -> list[Profile]:
+    """What perf record found in its runs."""
+    of = {
+        "campaign": Q(run__campaign=column.row.pk),
+        "test": Q(run__test__in=column.tests or [column.row.pk]),
+        "run": Q(run=column.row.pk),
+    }
+    rows = RunProfile.objects.filter(of[column.noun], run__state=RunState.DONE)
+    return [each.value() for each in rows.order_by("run__position", "source")]
 
 
 def _has_test(column: ComparisonSide, test: Test) -> bool:

@@ -25,10 +25,12 @@ from campaigns.domain.presentation.compared_words import (
     reference_sentence,
 )
 from campaigns.domain.presentation.intervals import least_change
+from campaigns.domain.presentation.profile_tables import compared_profiles_table
 from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import percent, typed_percent, with_unit
 from campaigns.queries.arm_pairs import ArmPair
-from campaigns.queries.columns import ComparisonSide, Side, sides_of
+from campaigns.queries.columns import ComparisonSide, Side, profiles_of, sides_of
 from campaigns.queries.compared_facts import (
     ComparedPair,
     blockers_of,
@@ -112,7 +114,20 @@ def comparison_of(
         ),
         detail=detail_of(chosen, overhead_by_key[chosen.key]) if chosen else None,
         capacities=list(capacities.values()),
+        profiles=_compared_profiles(columns) if shows_machines else [],
     )
+
+
+def _compared_profiles(columns: Sequence[ComparisonSide]) -> list[Table]:
+    """Of each candidate against the baseline, where one of the two was to record any."""
+    baseline, *candidates = [(each, profiles_of(each)) for each in columns]
+    tables = (
+        compared_profiles_table(
+            baseline[1], profiles, (baseline[0].name, column.name), column.letter
+        )
+        for column, profiles in candidates
+    )
+    return [table for table in tables if table]
 
 
 def _sides(

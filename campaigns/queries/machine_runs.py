@@ -40,9 +40,11 @@ from campaigns.domain.presentation.machine_table import (
     namer_of_runs,
 )
 from campaigns.domain.presentation.perf_table import no_perf_table, perf_table
+from campaigns.domain.presentation.profile_tables import no_profile_table, profile_table
+from campaigns.domain.presentation.resource_tables import RunResources, resource_tables
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.tables import Table
-from campaigns.models import Campaign, MachineSecond, Run, ToolOutput
+from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
 from campaigns.queries.measurements import (
     OK_LATE,
     machines_of_run,
@@ -51,7 +53,7 @@ from campaigns.queries.measurements import (
     whole_seconds,
 )
 from campaigns.queries.retention import kept_of
-from campaigns.queries.target_costs import perf_counters, target_costs
+from campaigns.queries.target_costs import perf_counters, sizes_of, target_costs
 
 MOST_STEPS = 600  # that are drawn, of all runs together
 _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loopback_bytes"}
@@ -60,7 +62,7 @@ _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loo
 def machine_runs(campaign: Campaign) -> MachineRuns | None:
     """Of the first machine by name; None where nobody told anything. The database adds the seconds
     up, so that long campaigns are read as quickly as short ones."""
-    told = MachineSecond.objects.filter(_measured(campaign), second__gte=0)
+    told = measured_seconds(campaign)
     source = told.order_by("source").values_list("source", flat=True).first()
     if source is None:
         return None
@@ -70,15 +72,16 @@ def machine_runs(campaign: Campaign) -> MachineRuns | None:
     return MachineRuns(source, step_s, tuple(_run(list(rows)) for _, rows in by_run))
 
 
-def _measured(campaign: Campaign) -> Q:
-    """The seconds of each run up to the end of its measurement: agents tell more, until the run has
+def measured_seconds(campaign: Campaign) -> QuerySet[MachineSecond]:
+    """Those of each run up to the end of its measurement: agents tell more, until the run has
     ended."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE)
     ends = runs.annotate(duration_s=of_latest_summaries("duration_s"))
     alike: dict[int, list[int]] = defaultdict(list)
     for pk, duration_s in ends.exclude(duration_s=None).values_list("pk", "duration_s"):
         alike[n_whole_seconds(duration_s)].append(pk)
-    return reduce(or_, (Q(run__in=of, second__lt=n) for n, of in alike.items()), Q(pk__in=[]))
+    ends = reduce(or_, (Q(run__in=of, second__lt=n) for n, of in alike.items()), Q(pk__in=[]))
+    return MachineSecond.objects.filter(ends, second__gte=0)
 
 
 def runs_beside_each_other(campaign: Campaign) -> MachineRuns | None:
@@ -134,12 +137,13 @@ def _step(row: dict[str, Any]) -> MachineStep:
 
 @dataclass(frozen=True, slots=True)
 class TargetSide:
-    """`cpu`: CPU time per request; `network`: bytes per request; `machine_means` and
-    `machine_runs`: the means of each test and of every run, None with fewer than two runs;
-    `counters`: of perf. In the order of the page."""
+    """`cpu`: CPU time per request; `network`: bytes per request; `resources`: of the servers beside
+    one another; `machine_means` and `machine_runs`: the means of each test and of every run, None
+    with fewer than two runs; `counters`: of perf. In the order of the page."""
 
     cpu: list[Table]
     network: list[Table]
+    resources: list[Table]
     machine_means: Table | None
     machine_runs: Table | None
     counters: list[Table]
@@ -147,7 +151,7 @@ class TargetSide:
     @property
     def tables(self) -> list[Table]:
         machine = [each for each in (self.machine_means, self.machine_runs) if each]
-        return [*self.cpu, *self.network, *machine, *self.counters]
+        return [*self.cpu, *self.network, *self.resources, *machine, *self.counters]
 
 
 def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
@@ -156,10 +160,69 @@ def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
     return TargetSide(
         costs.cpu.tables if costs.cpu else [],
         costs.network.tables if costs.network else [],
+        resource_tables(target_resources(campaign, answer), answer.tests),
         machine_means_table(told, answer.tests) if told else None,
         machine_runs_table(told, namer_of_runs(answer.tests)) if told else None,
         counters.tables if counters else [],
     )
+
+
+# By the name of a resource: the figures of a second that it is the sum of.
+_SUMMED = {
+    "user": ("user_s",),
+    "system": ("system_s", "interrupts_s"),
+    "sent_packets": ("sent_packets",),
+    "received_packets": ("received_packets",),
+    "loopback_packets": ("loopback_packets",),
+    "sent": ("sent_bytes",),
+    "received": ("received_bytes",),
+    "loopback": ("loopback_bytes",),
+}
+
+
+def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
+    """Of each run that counts and each machine that told something of it, from its stored seconds
+    or from what is kept of them."""
+    counted = {pk: test.test_id for test in answer.tests for pk in test.counted}
+    runs = Run.objects.filter(pk__in=counted, n__gt=0)
+    rates = {pk: size.rate_per_s for pk, size in sizes_of(runs).items()}
+    memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
+    names = {name for summed in _SUMMED.values() for name in summed}
+    rows = measured_seconds(campaign).filter(run__in=rates).order_by("run__position", "source")
+    told = rows.values("run", "source").annotate(
+        took_s=Sum("lasted_s"),
+        whole=Sum(reduce(add, (Coalesce(told_figure(state), 0.0) for state in CPU))),
+        memory=Avg(memory),
+        **{f"sum_{name}": Sum(told_figure(name)) for name in names},
+    )
+    stored = [_resources(row, counted[row["run"]], rates[row["run"]]) for row in told]
+    uses = RunUse.objects.filter(run__in=rates, kept__has_key="machines").order_by("run__position")
+    return stored + [
+        _kept_resources(MachineUse.from_json(each), counted[pk], rates[pk])
+        for pk, kept in uses.values_list("run", "kept")
+        for each in kept["machines"]
+    ]
+
+
+def _resources(row: dict[str, Any], test: int, rate_per_s: float) -> RunResources:
+    per_s = {}
+    for name, figures in _SUMMED.items():
+        told = [row[f"sum_{figure}"] for figure in figures]
+        if None not in told and row["took_s"]:
+            per_s[name] = sum(told) / row["took_s"]
+    cores = row["whole"] / row["took_s"] if row["took_s"] else 0.0
+    return RunResources(test, row["source"], per_s, cores, row["memory"], rate_per_s)
+
+
+def _kept_resources(use: MachineUse, test: int, rate_per_s: float) -> RunResources:
+    means = {name: mean for name, (mean, _) in use.figures.items()}
+    per_s = {name: means[name] * use.cores for name in ("user", "system") if name in means}
+    for name, (figure, *_) in _SUMMED.items():
+        if figure in means:
+            per_s[name] = means[figure]
+    used, whole = means.get("memory_used_bytes"), means.get("memory_bytes")
+    memory = used / whole if whole and used is not None else None
+    return RunResources(test, use.source, per_s, use.cores, memory, rate_per_s)
 
 
 MOST_SHOWN = 20_000  # characters of a tool's output on the run's page
@@ -238,7 +301,17 @@ def _tables(
     perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
     if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
         perfs = [no_perf_table(asked)]
+    perfs += _profiles(run, duration_s)
     return _limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
+
+
+def _profiles(run: Run, duration_s: float | None) -> list[Table]:
+    told = [
+        profile_table(each.source, each.value(), duration_s)
+        for each in run.profiles.order_by("source")
+    ]
+    is_missing = run.is_done and run.campaign.profile and run.frozen.turns is None
+    return told or ([no_profile_table(run.campaign.perf_scope)] if is_missing else [])
 
 
 def _limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from campaigns.domain.analysis.observations import steadiness_of
 from campaigns.domain.metrics.figures import curve
 from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of
+from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.phases import Part, Span, find_phases
+from campaigns.domain.metrics.phases import Part, Span, find_phases, phases_of_requests
 from campaigns.domain.metrics.reply_sizes import reply_sizes
 from campaigns.domain.metrics.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
@@ -32,6 +33,11 @@ from campaigns.domain.presentation.report_words import (
     run_tiles,
     three_answers,
 )
+from campaigns.domain.presentation.request_tables import (
+    drawn_columns,
+    outlier_words,
+    slowest_table,
+)
 from campaigns.domain.presentation.results import RunReport
 from campaigns.domain.presentation.run_points import progress_of
 from campaigns.domain.presentation.tables import Table
@@ -49,6 +55,8 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     seen = measurement or measurement_of(run)
     figures, total, duration_s = seen.figures, seen.total, seen.duration_s
     plan, state = seen.plan, run_status(run, seen)
+    kept = kept_requests(run, seen)
+    outliers = "" if state.has_no_answer else outlier_words(kept, total.timing("response"), plan)
     sentence = run_sentence(state)
     answers = three_answers([state], state.found, sentence)
     return RunReport(
@@ -62,7 +70,9 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         table=steps_table(seen, state.judged.why_weak if state.judged else ""),
         exchange=exchange_table(total, duration_s),
         closes=closes_table(total),
-        phases=phases_of(run, plan),
+        phases=phases_of(run, plan, kept),
+        slowest=slowest_table(kept, plan),
+        requests=drawn_columns(kept, plan),
         progress=progress_of(seen),
         has_no_answer=state.has_no_answer,
         verdicts=state.verdicts,
@@ -76,7 +86,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         facts=run_facts(run, seen),
         curve=curve(total.timing("response")),
         judged=state.judged,
-        checks=run_checks(state, answers),
+        checks=[*run_checks(state, answers), *([("info", outliers)] if outliers else [])],
         thresholds=run_thresholds_table(state.verdicts).said_of(plan.nouns),
     )
 
@@ -108,11 +118,24 @@ def run_status(run: Run, seen: Measurement) -> RunStatus:
 _LEAST_SKEW_S = 1.0
 
 
-def phases_of(run: Run, plan: Plan) -> Table:
+def kept_requests(run: Run, seen: Measurement) -> KeptRequests:
+    """The single requests of a finished run. They are not all where one of its injectors was lost,
+    or is an older one."""
+    if not run.is_done:
+        return KeptRequests()
+    kept = KeptRequests.together(row.value() for row in run.kept_requests.order_by("shard"))
+    n_ended = seen.total.count("ok") + seen.total.count("failed")
+    is_all = kept.is_all and len(kept.measured) == n_ended
+    return kept if is_all == kept.is_all else KeptRequests(tuple(kept.slowest()))
+
+
+def phases_of(run: Run, plan: Plan, kept: KeptRequests) -> Table:
     """No rows if all injectors began together and none ended much earlier than the others."""
     spans = _spans(run, plan) if run.is_done and run.n_shards > 1 else []
     if not _differ(spans, plan):
         return phases_table([])
+    if kept.is_all:
+        return phases_table(phases_of_requests(spans, kept.measured), is_exact=True)
     return phases_table(find_phases(spans, _parts(run)))
 
 

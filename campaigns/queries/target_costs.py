@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -96,7 +97,7 @@ class _Told:
 
 
 @dataclass(slots=True)
-class _RunSize:
+class RunSize:
     """A run with the machines that told something of it."""
 
     n: int
@@ -202,10 +203,10 @@ def _compared(
     return ComparedCost(overhead.title, overhead.names, difference)
 
 
-def _runs_with_seconds(campaign: Campaign) -> dict[int, _RunSize]:
+def _runs_with_seconds(campaign: Campaign) -> dict[int, RunSize]:
     """The runs with ok requests and a summary, by number."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE, n__gt=0)
-    told = _sizes(runs)
+    told = sizes_of(runs)
     seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
     of_moved = [f"did__{name}" for name in MOVED]
     fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *of_moved)
@@ -240,22 +241,38 @@ def perf_wanted(target: int) -> PerfOf:
     return PerfOf(loading.values_list("campaign__perf", flat=True).first() or "")
 
 
+def profile_wanted(target: int) -> dict[str, Any]:
+    """What an agent of this target is to record now, and from when on: from the start of the
+    measurement, as the site's clock has it. {} for nothing."""
+    running = Run.objects.filter(
+        target=target,
+        state__in=(RunState.ARMED, RunState.RUNNING),
+        campaign__profile=True,
+        t0__isnull=False,
+    ).exclude(IN_TURNS)
+    run = running.select_related("campaign").first()
+    if run is None:
+        return {}
+    warm_up_s = run.snapshot["plan"].get("warm_up_s") or 0
+    return {"of": run.campaign.perf_scope, "begins_s": run.t0.timestamp() + warm_up_s}
+
+
 def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
-    """Before a start: whether somebody will count what the campaign asks for."""
+    """Before a start: whether somebody will look at what the campaign asks for: a PerfOf."""
     targets = {each.target_id: each.target for each in endpoints if each.target_id} if perf else {}
     for target in targets.values():
         heard = [agent for agent in live_agents(target) if agent.is_heard]
         if not heard:
             yield Check(
                 "warn",
-                f"No agent of {target.name} reports now: perf stat counts nothing there. Start one "
+                f"No agent of {target.name} reports now: perf looks at nothing there. Start one "
                 "on its machine; the target's page says how.",
             )
         elif perf == PerfOf.PROCESSES and not any(agent.watched for agent in heard):
             yield Check(
                 "warn",
-                f"The agent of {target.name} watches no processes: perf stat counts nothing there. "
-                "Start it with --watch, or count the whole machine.",
+                f"The agent of {target.name} watches no processes: perf looks at nothing there. "
+                "Start it with --watch, or choose the whole machine.",
             )
 
 
@@ -296,23 +313,23 @@ def _perf_by_run(campaign: Campaign, counted: Collection[int], nouns: str) -> By
     if not campaign.perf:
         return {}
     runs = Run.objects.filter(pk__in=counted, n__gt=0)
-    sizes = _sizes(runs)
+    sizes = sizes_of(runs)
     return {
         pk: figures_of_perf(perf_together(uses), sizes[pk].rate_per_s, nouns)
         for pk, uses in _uses(sizes).items()
     }
 
 
-def _sizes(runs: QuerySet[Run]) -> dict[int, _RunSize]:
+def sizes_of(runs: QuerySet[Run]) -> dict[int, RunSize]:
     """Those that have a summary, by number."""
     runs = runs.annotate(
         duration_s=of_latest_summaries("duration_s"), late=of_latest_summaries(OK_LATE)
     )
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "late", "duration_s")
-    return {pk: _RunSize(n, late or 0, duration_s) for pk, n, late, duration_s in rows}
+    return {pk: RunSize(n, late or 0, duration_s) for pk, n, late, duration_s in rows}
 
 
-def _uses(sizes: dict[int, _RunSize]) -> dict[int, list[PerfUse]]:
+def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     """By run, of each machine that counted something; from what is kept, if its seconds are
     gone."""
     told = defaultdict(list)

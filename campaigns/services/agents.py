@@ -22,7 +22,7 @@ from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.metrics.machine import AgentReport, machine_of
 from campaigns.domain.plan.exporters import ExporterFields, check_exporter
-from campaigns.models import Agent, Exporter, MachineSecond, Run, Target
+from campaigns.models import Agent, Exporter, MachineSecond, Run, RunProfile, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.models.runs import IN_TURNS
 from campaigns.permissions import Action, Actor, require
@@ -108,6 +108,7 @@ def take_report(*, agent: Agent, report: AgentReport) -> int:
     if is_new:
         join_exporter(runs={row.run_id for row in rows}, machine=machine, host=report.host)
     store_machine_seconds(rows=rows, told_by="agent")
+    RunProfile.objects.bulk_create(_profiles(agent, report), ignore_conflicts=True)
     return len(rows)
 
 
@@ -142,6 +143,15 @@ def _rows(agent: Agent, report: AgentReport) -> Iterator[MachineSecond]:
                 lasted_s=each.lasted_s,
                 did=each.did,
             )
+
+
+def _profiles(agent: Agent, report: AgentReport) -> Iterator[RunProfile]:
+    """Each of the run in which it was recorded; one that tells of none is not kept."""
+    middles = [datetime.fromtimestamp((p.began_s + p.ended_s) / 2, UTC) for p in report.profiles]
+    spans = _spans(agent, middles)
+    for at, profile in zip(middles, report.profiles, strict=True):
+        if span := next((span for span in spans if span.holds(at)), None):
+            yield RunProfile(run_id=span.run, source=report.host, data=profile.to_json())
 
 
 def _spans(agent: Agent, instants: list[datetime]) -> list[_Span]:

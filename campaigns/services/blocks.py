@@ -123,7 +123,7 @@ def _queue_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> l
 def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
     """Of each pass and plan a leader, and behind it the runs that its injector sends as well. The
     order of the plans is drawn; that of the arms is in each round."""
-    groups, watched = list(arms_by_plan(tests).values()), watched_cells(tests, campaign.perf)
+    groups, watched = list(arms_by_plan(tests).values()), watched_cells(tests, campaign.perf_scope)
     turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
     snapshots = {}
     for group in groups:

@@ -90,7 +90,8 @@ MAX_PAUSE_S = 3600
 QUIET_WITHIN_S = 1800
 # What the form of a draft says, beside its tests.
 _EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
-_EDITED += ["practical_threshold", "keeps_going", "perf", "seed", "limit_s", "until_settled"]
+_EDITED += ["practical_threshold", "keeps_going", "perf", "profile", "seed", "limit_s"]
+_EDITED += ["until_settled"]
 
 
 @transaction.atomic
@@ -109,6 +110,7 @@ def create_campaign(
     seed: int | None = None,
     keeps_going: bool = False,
     perf: str = "",
+    profile: bool = False,
     reference: bool = False,
     limit_s: float | None = None,
     until_settled: bool = True,
@@ -118,9 +120,9 @@ def create_campaign(
     every cell becomes one test for each of its values. `order`: "" for side by side where all loads
     allow it, else blocks; `repeats`: None for one pass side by side, or five blocks. `limit_s` and
     `until_settled`: as of `plan.turns.TurnsOrder`. `keeps_going`: make all runs even if
-    everything fails in one. `perf`: a PerfOf, what the targets' agents count. `reference`: measure
-    the installation's own target in each block as well. Not `is_more`: it takes another campaign's
-    place."""
+    everything fails in one. `perf`: a PerfOf, what the targets' agents count; `profile`: record
+    where the CPU time goes, too. `reference`: measure the installation's own target in each block
+    as well. Not `is_more`: it takes another campaign's place."""
     require(by, Action.EDIT, project)
     if is_more:
         require_room_for_campaign(project)
@@ -129,6 +131,7 @@ def create_campaign(
         cells.append(own)
     values = {"pause_s": pause_s, "keeps_going": keeps_going, "perf": perf, "limit_s": limit_s}
     values |= {"practical_threshold": practical_threshold, "until_settled": until_settled}
+    values |= {"profile": profile}
     return _create(by, project, cells, name, repeats, order, seed, **values)
 
 

@@ -121,6 +121,10 @@ _SIZES = """
         (SELECT sum(pg_column_size(each.*)) FROM campaigns_runsummary each
             WHERE run_id = %(run)s)
         + (SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_round each
+            WHERE run_id = %(run)s)
+        + (SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_requestsofshard each
+            WHERE run_id = %(run)s)
+        + (SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_runprofile each
             WHERE run_id = %(run)s),
         (SELECT sum(pg_column_size(each.*)) FROM campaigns_failureexample each
             WHERE run_id = %(run)s)

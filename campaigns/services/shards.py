@@ -22,11 +22,20 @@ from campaigns.domain.lifecycle import (
 )
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.kept_requests import pack
 from campaigns.domain.metrics.redaction import printable, redacted, redacted_head
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.live.notify import notify_viewers
-from campaigns.models import FailureExample, Round, Run, RunEvent, Shard, ShardSecond
+from campaigns.models import (
+    FailureExample,
+    RequestsOfShard,
+    Round,
+    Run,
+    RunEvent,
+    Shard,
+    ShardSecond,
+)
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.queries.ownership import networks_for
 from campaigns.services.bodies import load_bodies
@@ -350,6 +359,22 @@ def record_rounds(*, lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
         ignore_conflicts=True,
     )
     notify_viewers(campaign_id=lease.campaign_id)
+
+
+@transaction.atomic
+def record_requests(*, lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
+    """Store the single requests that an injector kept. The same again changes nothing. Raises
+    Refused as `record_seconds` does."""
+    if not lines:
+        return
+    shard = _lock_for_seconds(lease)
+    for line in lines:
+        run_id = lease.runs[line.get("arm", 0)]
+        _, is_new = RequestsOfShard.objects.get_or_create(
+            run_id=run_id, shard=lease.number, defaults={"packed": pack(line)}
+        )
+        if is_new and shard.state not in UNFINISHED_SHARD_STATES:
+            _note_late(lease, 0, run_id)
 
 
 def _lock_for_seconds(lease: Lease) -> Shard:

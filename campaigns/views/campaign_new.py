@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.metrics.perf_counts import perf_scope
 from campaigns.domain.plan.blocks import USUAL_BLOCKS
 from campaigns.domain.plan.estimates import reference_s
 from campaigns.domain.plan.presets import Proposal, proposal_for
@@ -165,6 +166,7 @@ def _settings_of(campaign: Campaign) -> dict[str, Any]:
         "practical_threshold": round(campaign.practical_threshold * 100, 6),
         "keeps_going": campaign.keeps_going,
         "perf": campaign.perf,
+        "profile": campaign.profile,
     }
 
 
@@ -359,12 +361,13 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         has_reference=has_reference,
     )
     values = {"repeats": repeats, "pause_s": known["pause_s"]}
+    perf = perf_scope(known["perf"], is_profiled=bool(known["profile"]))
     estimate = estimate_cells(
         tests,
         in_turns=in_turns,
         limit_s=known["limit_s"],
         until_settled=known["until_settled"],
-        perf=known["perf"],
+        perf=perf,
         has_reference=has_reference,
         **values,
     )
@@ -387,7 +390,7 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
         "seed": known["seed"],
         "busy_host": busy_host(),
         "checks": checks_of_campaign(
-            project, requests, estimate, injectors=max(known["injectors"]), perf=known["perf"]
+            project, requests, estimate, injectors=max(known["injectors"]), perf=perf
         )
         if cells
         else [],

@@ -150,7 +150,7 @@ def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
     }
 
 
-_SETTINGS = ("pause_s", "limit_s", "until_settled", "perf")
+_SETTINGS = ("pause_s", "limit_s", "until_settled", "perf", "profile")
 
 
 def planned_s(campaign: Campaign, repeats: int) -> float | None:
@@ -161,9 +161,7 @@ def planned_s(campaign: Campaign, repeats: int) -> float | None:
         in_turns=campaign.order == Campaign.Order.SIDE_BY_SIDE,
         repeats=repeats,
         has_reference=any(test.is_of_reference for test in tests),
-        **{
-            each: getattr(campaign, each)
-            for each in ("pause_s", "limit_s", "until_settled", "perf")
-        },
+        **{each: getattr(campaign, each) for each in ("pause_s", "limit_s", "until_settled")},
+        perf=campaign.perf_scope,
     )
     return None if estimate.runs_of_unknown_duration else estimate.duration_s

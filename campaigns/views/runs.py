@@ -15,7 +15,12 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.series import columns_of
 from campaigns.domain.other_tools.reports import STYLE_WORDS, styles_for
 from campaigns.domain.presentation.run_points import thinned_columns
-from campaigns.exports.runs import csv_of_machine_seconds, csv_of_runs, csv_of_seconds
+from campaigns.exports.runs import (
+    csv_of_machine_seconds,
+    csv_of_runs,
+    csv_of_seconds,
+    requests_file,
+)
 from campaigns.exports.tables import (
     run_tables_file,
     text_file,
@@ -198,6 +203,11 @@ def run_machine_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
     found = find_run(actor_of(request), run)
     text = csv_of_machine_seconds(machines_of_run(found))
     return text_stream(f"run-{found.label}-machines.csv", text)
+
+
+@signed_in_get
+def run_requests_csv(request: HttpRequest, run: int) -> HttpResponse:
+    return requests_file(find_run(actor_of(request), run))
 
 
 @signed_in_get

@@ -238,6 +238,7 @@ def test_each_byte_of_the_network_counts_once():
     """Bridges and VLANs carry what their interface carries; a loopback receives what it sends."""
     assert network_of(DEV) == {
         "loopback_bytes": 185990,
+        "loopback_packets": 151,
         "received_bytes": 11078696521,
         "sent_bytes": 38177548,
         "received_packets": 483759,

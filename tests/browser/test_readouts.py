@@ -9,7 +9,8 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.models import Campaign, MachineSecond
+from campaigns.domain.metrics.kept_requests import pack
+from campaigns.models import Campaign, MachineSecond, RequestsOfShard, Run
 from tests.browser.installation import enter
 from tests.factories import (
     make_campaign,
@@ -87,6 +88,41 @@ def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(alices_
     assert {"label": label, "text": ms} in [
         {"label": each["label"], "text": each["text"]} for each in curve
     ]
+
+
+def keep_requests(run: int) -> None:
+    """The requests of `finished`, one failed, and one of the warm-up."""
+    n = Run.objects.get(pk=run).n
+    columns = {
+        "number": [None, *range(1, n + 1)],
+        "start_us": [-500_000, *(20_000 * place for place in range(n))],
+        "response_us": [9000, *(10_000 + 100 * place for place in range(n))],
+        "step": [0] * (n + 1),
+        "status": [*[200] * n, 0],
+        "kind": [*[""] * n, "reset"],
+    }
+    line = {"is_all": True, "columns": columns}
+    RequestsOfShard.objects.create(run_id=run, shard=0, packed=pack(line))
+
+
+def test_arrow_keys_read_each_request_of_a_short_run_as_its_table_has_it(alices_tab, finished):
+    _, run = finished
+    keep_requests(run)
+    alices_tab.goto(f"/runs/{run}/")
+    chart = alices_tab.locator("[data-requests]")
+    chart.scroll_into_view_if_needed()
+    alices_tab.wait_for_function(DRAWN, arg="[data-requests]")
+    chart.locator(".chart-frame").focus()
+    said = []
+    for _ in range(2):
+        alices_tab.keyboard.press("ArrowRight")
+        said.append(chart.locator(".readout").inner_text())
+    assert said == ["warm-up 9.00 ms, 200", "no. 1 10.0 ms, 200"]
+    alices_tab.keyboard.press("Escape")
+    alices_tab.keyboard.press("ArrowLeft")
+    assert chart.locator(".readout").inner_text().endswith("reset")
+    rows = rows_of(alices_tab, "[data-requests]")
+    assert rows[1] == ["no. 1", "0.000", "add", "10.0", "200"]
 
 
 def rows_of(page, frame: str) -> list[list[str]]:

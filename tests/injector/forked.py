@@ -129,6 +129,7 @@ class Program:
 
     def __init__(self, process, order):
         self.process = process
+        self.requests = []
         self.say(order)
 
     def say(self, message):
@@ -148,11 +149,14 @@ class Program:
         return ready
 
     def rest(self):
-        """One that waits for what does not come is killed, so that a test fails and not stands."""
+        """One that waits for what does not come is killed, so that a test fails and not stands. The
+        lines of single requests are in `requests`."""
         limit = threading.Timer(_REST_S, self.process.kill)
         limit.start()
         try:
-            messages = [json.loads(line) for line in self.process.stdout]
+            said = [json.loads(line) for line in self.process.stdout]
+            self.requests = [line for line in said if line["type"] == "requests"]
+            messages = [line for line in said if line["type"] != "requests"]
             return messages, self.process.wait(5)
         finally:
             limit.cancel()

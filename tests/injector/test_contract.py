@@ -60,7 +60,8 @@ def lines_of(injector):
     messages, status = injector.rest()
     assert status == 0
     lines = [ready, *messages]
-    assert [fault(line, "out") for line in lines] == [None] * len(lines)
+    told = [*lines, *injector.requests]
+    assert [fault(line, "out") for line in told] == [None] * len(told)
     assert [line["type"] for line in lines] == ["ready", *["second"] * (len(lines) - 2), "end"]
     return lines
 

@@ -8,6 +8,7 @@ import pytest
 
 from workers.injector.attempt_row import FIELDS
 from workers.injector.recorder import StepRecorder
+from workers.injector.request_keeper import RequestKeeper
 from workers.injector.seconds import Seconds
 from workers.injector.visit_recorder import VisitRecorder
 
@@ -34,7 +35,7 @@ class Run:
         dialler = SimpleNamespace(take_wire=self.take_wire, n_open=0, count_open=list)
         dialler.has_wire = False
         self.dialler = dialler
-        crew = SimpleNamespace(recorders=self.recorders, visits=[])
+        crew = SimpleNamespace(recorders=self.recorders, visits=[], keeper=RequestKeeper(0))
         self.is_calm = True
         self.seconds = Seconds(crew, dialler, [], self.written.append, lambda _: self.is_calm)
         self.seconds.begin(ZERO, 0)

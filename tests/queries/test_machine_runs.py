@@ -2,7 +2,8 @@ import pytest
 
 from campaigns.models import MachineSecond
 from campaigns.queries import machine_runs as queries
-from campaigns.queries.machine_runs import machine_runs
+from campaigns.queries.answers import campaign_answer
+from campaigns.queries.machine_runs import machine_runs, target_side
 from tests.factories import make_run, make_test
 from tests.queries.measured import measure
 
@@ -78,3 +79,29 @@ def test_a_figure_that_was_not_told_is_none_and_not_0(campaign, runs):
         )
     step = machine_runs(campaign).runs[0].steps[0]
     assert (step.cpu, step.memory, step.sent) == (None, None, None)
+
+
+def test_servers_stand_beside_one_another_with_their_resources(campaign):
+    packets = {"sent_packets": 300, "received_packets": 200}
+    shares = ((0.3, 0.1, "shop-1"), (0.6, 0.4, "shop-2"))
+    for user_s, system_s, source in shares:
+        run = measure(make_run(make_test(campaign)), 10_000, n=1000)
+        did = {"user_s": user_s, "system_s": system_s, "idle_s": 2 - user_s - system_s}
+        tell(run, range(10), source=source, **did, **packets)
+    tables = {each.key: each for each in target_side(campaign, campaign_answer(campaign)).resources}
+    per_second, per_1000 = tables["resources"], tables["resources-1000"]
+    first, second = (row["values"] for row in per_second.to_json()["rows"])
+    assert (first["user"], first["system"]) == (15, 5)
+    assert (second["user"], second["system"]) == (30, 20)
+    assert (first["memory"], first["sent_packets"], first["sent"]) == (25, 300, 32)
+    assert "loopback" not in first, "nobody told it"
+    # 100 requests/s
+    first, second = (row["values"] for row in per_1000.to_json()["rows"])
+    assert (first["user"], second["system"]) == (3, 4)
+    assert (first["sent_packets"], first["received"]) == (3000, 80)
+
+
+def test_one_server_alone_has_no_table_of_servers(campaign, runs):
+    for run in runs:
+        tell(run, range(10))
+    assert target_side(campaign, campaign_answer(campaign)).resources == []

@@ -1,13 +1,23 @@
 import pytest
 from django.utils import timezone
 
-from campaigns.models import Campaign, MachineSecond, Run
+from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.metrics.profiles import Profile, ProfiledFunction
+from campaigns.models import Campaign, MachineSecond, Run, RunProfile
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machine_runs import machine_tables
-from campaigns.queries.target_costs import perf_checks, perf_counters, perf_wanted
+from campaigns.queries.target_costs import perf_checks, perf_counters, perf_wanted, profile_wanted
 from campaigns.services.agents import create_agent
-from tests.factories import make_endpoint, make_run, make_target, make_test
+from tests.factories import (
+    begin_run,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+)
 from tests.queries.measured import https_campaign, measure, run_in_blocks
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 CPU = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "stolen_s": 0, "idle_s": 1.6}
@@ -129,3 +139,28 @@ class TestCampaign:
         table = self.counters(campaign).means
         row = next(row for row in table.rows if row.label.startswith("cycles per 1,000"))
         assert [cell.value for cell in row.cells] == [1000, None, None, 1]
+
+
+def test_an_agent_records_from_the_start_of_the_measurement_where_the_campaign_asks(campaign):
+    spec = plan_spec() | {"warm_up_s": 5}
+    run = make_run(make_test(campaign, make_plan(campaign.project, spec=spec)))
+    begin_run(run, t0=timezone.now())
+    assert profile_wanted(run.target_id) == {}
+    Campaign.objects.filter(pk=campaign.pk).update(profile=True)
+    run.refresh_from_db()
+    begins_s = run.t0.timestamp() + 5
+    assert profile_wanted(run.target_id) == {"of": "processes", "begins_s": begins_s}
+    Run.objects.filter(pk=run.pk).update(state="finalizing")
+    assert profile_wanted(run.target_id) == {}
+
+
+def test_a_run_s_page_has_the_profile_or_says_that_nobody_made_one(campaign):
+    Campaign.objects.filter(pk=campaign.pk).update(profile=True)
+    run = measure(make_run(make_test(campaign)), 10_000)
+    told = {table.key: table for table in machine_tables(run)}
+    assert "No agent reported a profile" in told["profile"].note
+    functions = [ProfiledFunction(3, "nginx", "libssl.so.3", "encrypt")]
+    profile = Profile(PerfOf.PROCESSES, 1.0, 9.0, 4, tuple(functions))
+    RunProfile.objects.create(run=run, source="shop-1", data=profile.to_json())
+    table = {table.key: table for table in machine_tables(run)}["profile-shop-1"]
+    assert rows_of(table) == {"encrypt": [75.0, "nginx", "libssl.so.3", 3]}

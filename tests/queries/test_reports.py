@@ -8,10 +8,11 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.injector_end import COMPLETE, InjectorEnd, TlsHandshakes
+from campaigns.domain.metrics.kept_requests import KeptRequests, pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.reports import REPORTS, styles_for
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.models import Run, Shard
+from campaigns.models import RequestsOfShard, Run, Shard
 from campaigns.queries.reports import phases_of, run_report, tool_report
 from campaigns.services.summaries import summarise_run
 from tests.factories import (
@@ -242,7 +243,7 @@ def run_of_two(project, ends_s, offset_s=0.0):
 
 
 def labels(run):
-    return [row.label for row in phases_of(run, run.frozen.plan).rows]
+    return [row.label for row in phases_of(run, run.frozen.plan, KeptRequests()).rows]
 
 
 def test_injectors_that_begin_apart_have_phases(project):
@@ -250,8 +251,23 @@ def test_injectors_that_begin_apart_have_phases(project):
     table = run_report(run).phases
     assert labels(run) == ["I: 1", "II: 1 + 2", "III: 2", "All phases"]
     assert [row.cells[2].value for row in table.rows] == [100, 400, 100, 600]
-    assert [row.cells[-1].value for row in table.rows] == [100, 200, 100, 150]
+    assert [row.cells[-2].value for row in table.rows] == [100, 200, 100, 150]
     assert table in run_report(run).tables
+
+
+def test_phases_are_exact_where_each_request_is_known(project):
+    run = run_of_two(project, (1.4, 1.9), offset_s=0.1)
+    for shard, (start_us, step_us) in enumerate(((0, 13_000), (100_000, 17_000))):
+        starts = [start_us + step_us * place for place in range(100)]
+        n, own = len(starts), {"number": [*range(1, 101)], "start_us": starts}
+        columns = own | {"response_us": [5000] * n, "step": [0] * n, "status": [200] * n}
+        line = {"is_all": True, "columns": columns | {"kind": [""] * n}}
+        RequestsOfShard.objects.create(run=run, shard=shard, packed=pack(line))
+    table = run_report(run).phases
+    assert [row.label for row in table.rows] == ["I: 1", "II: 1 + 2", "III: 2", "All phases"]
+    # Process 2 begins after 100 ms, and process 1 has ended after 1,400.
+    assert [row.cells[2].value for row in table.rows] == [8, 92 + 77, 23, 200]
+    assert [row.cells[4].value for row in table.rows] == [5.0] * 4
 
 
 def test_without_every_injector_s_end_there_are_none(project):

@@ -10,7 +10,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.machine import AgentReport
-from campaigns.models import Agent, AuditEntry, Exporter, MachineSecond, Run
+from campaigns.models import Agent, AuditEntry, Exporter, MachineSecond, Run, RunProfile
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.queries.runs import happenings
 from campaigns.services import scrapes
@@ -91,6 +91,22 @@ def test_seconds_go_to_the_run_and_second_in_which_their_middle_is(made, watched
     assert stored_seconds(watched) == [("shop-1", -5), ("shop-1", 0), ("shop-1", 1), ("shop-1", 2)]
     row = MachineSecond.objects.filter(run=watched).first()
     assert (row.busy_s, row.watched_s) == (0.75, 0.5)
+
+
+def test_a_profile_goes_to_the_run_in_which_it_was_recorded_once(made, watched):
+    agent, _ = made
+    at_s = watched.t0.timestamp()
+
+    def told(began_s: float) -> AgentReport:
+        profile = {"of": "machine", "began_s": at_s + began_s, "ended_s": at_s + began_s + 10}
+        profile |= {"samples": 9, "functions": [[9, "nginx", "nginx", "serve"]]}
+        return AgentReport.from_json({"host": "shop-1", "profiles": [profile]})
+
+    for began_s in (-60, 5, 5):
+        take_report(agent=agent, report=told(began_s))
+    row = RunProfile.objects.get()
+    assert (row.run, row.source) == (watched, "shop-1")
+    assert row.value() == told(5).profiles[0]
 
 
 @pytest.mark.parametrize("begins_s", [0.0, 0.49, 0.5, 0.51, 0.99])

@@ -6,8 +6,9 @@ from django.db import IntegrityError, transaction
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.plan.frozen_run import ordered_plan
-from campaigns.models import Run, RunEvent, Shard, ShardSecond
+from campaigns.models import RequestsOfShard, Run, RunEvent, Shard, ShardSecond
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch, endings
 from campaigns.services.shards import (
@@ -21,6 +22,7 @@ from campaigns.services.shards import (
     mark_lost,
     mark_ready,
     mark_running,
+    record_requests,
     record_seconds,
 )
 from tests.services.engine import (
@@ -37,6 +39,11 @@ from tests.services.engine import (
     settled,
     started,
 )
+
+REQUESTS = {
+    "number": [1], "step": [0], "start_us": [10], "response_us": [2000], "status": [200],
+    "kind": [""], "wait_us": [1900],
+}  # fmt: skip
 
 
 def the_shard(lease) -> Shard:
@@ -278,6 +285,15 @@ class TestSeconds:
         Run.objects.filter(pk=run.pk).update(ended_at=db_now(-25 * 3600))
         with pytest.raises(Refused, match="more than a day"):
             record_seconds(lease=lease, seconds=[second(0)])
+
+    def test_single_requests_are_stored_once_and_go_with_their_run(self, project):
+        run, (lease,) = running(project)
+        line = {"type": "requests", "is_all": True, "columns": REQUESTS}
+        for _ in range(2):
+            record_requests(lease=lease, lines=[line])
+        assert run.kept_requests.get().value() == KeptRequests.from_line(line)
+        Run.objects.filter(pk=run.pk).delete()
+        assert not RequestsOfShard.objects.exists()
 
     @pytest.mark.django_db(transaction=True)
     def test_two_writers_of_the_same_seconds_store_each_once(self, project):

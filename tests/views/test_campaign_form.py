@@ -37,6 +37,16 @@ def test_saving_makes_a_draft_with_its_tests(as_editor, project, target, version
     assert campaign.practical_threshold == 0.05
 
 
+def test_a_profile_is_asked_for_and_run_again(as_editor, project, target, version):
+    asked = fields(cells(version, target, ("http", "new")), profile="on")
+    as_editor.post(new_url(project), asked | {"draft": "1"})
+    campaign = Campaign.objects.get()
+    assert campaign.profile
+    form = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"]
+    assert form["profile"].value() is True
+    assert form.is_advanced
+
+
 def test_what_perf_counts_is_chosen_and_run_again(as_editor, project, target, version):
     asked = fields(cells(version, target, ("http", "new")), perf="processes")
     as_editor.post(new_url(project), asked | {"draft": "1"})

@@ -4,7 +4,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign
+from campaigns.domain.metrics.machine import AgentReport
+from campaigns.models import Campaign, RunProfile
 from tests.factories import (
     make_campaign,
     make_project,
@@ -54,6 +55,23 @@ def page_of(client, *rows, **asked):
     named = [f"{type(row).__name__.lower()}-{row.pk}" for row in rows]
     columns = dict(zip("abcdefg", named, strict=False))
     return client.get(reverse("comparison"), {**columns, **asked})
+
+
+def test_functions_that_take_more_of_the_cpu_time_are_named(as_vera, weeks):
+    for campaign, shares in zip(weeks, ((60, 10), (20, 50)), strict=True):
+        functions = [[n, "nginx", "libssl.so.3", f"f{place}"] for place, n in enumerate(shares)]
+        told = {"of": "processes", "began_s": 1, "ended_s": 9, "samples": 100}
+        report = {"host": "shop-1", "profiles": [told | {"functions": functions}]}
+        [profile] = AgentReport.from_json(report).profiles
+        run = campaign.runs.first()
+        RunProfile.objects.create(run=run, source="shop-1", data=profile.to_json())
+    page = page_of(as_vera, *weeks).content.decode()
+    assert "Functions whose share of the CPU time changed most" in page
+    names = {letter: f"campaign-{each.pk}" for letter, each in zip("ab", weeks, strict=True)}
+    [table] = as_vera.get(reverse("api-comparison"), names).json()["profiles"]
+    assert [(row["label"], row["values"]["difference"]) for row in table["rows"]] == [
+        ("f1", 40.0), ("f0", -40.0),
+    ]  # fmt: skip
 
 
 def ticked(client, *runs):

@@ -11,10 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.metrics.kept_requests import pack
 from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.live.events import Cursor
-from campaigns.models import Campaign, Run, ToolOutput
+from campaigns.models import Campaign, RequestsOfShard, Run, ToolOutput
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.columns import columns_of
@@ -69,6 +70,42 @@ def test_a_run_under_way_shows_its_seconds_and_how_to_follow_them(as_editor, run
     assert "4 of 10 s measured" in page
     assert f'data-stream="{reverse("run-stream", args=[run.pk])}"' in page
     assert str(Cursor(event=run.events.latest("pk").pk)) in page
+
+
+def keep(run, responses_us, **more) -> None:
+    """One request after another, 10 ms apart."""
+    n = len(responses_us)
+    columns = {"number": list(range(1, n + 1)), "step": [0] * n, "kind": [""] * n}
+    columns |= {"start_us": [10_000 * place for place in range(n)], "status": [200] * n}
+    line = {"is_all": True, "columns": columns | {"response_us": responses_us}} | more
+    RequestsOfShard.objects.create(run=run, shard=0, packed=pack(line))
+
+
+def test_a_short_run_shows_each_of_its_requests_on_page_rest_and_csv(as_editor, run):
+    measure(run, 12_000, n=20, seconds=10)
+    keep(run, [*[12_000] * 19, 400_000])
+    page = page_of(as_editor, run)
+    assert len(block(page, "requests")["s"]) == 20
+    assert "Slowest requests" in page
+    assert "1 request took longer than 200 ms: no. 20, at 0.190 s." in page
+    found = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
+    assert (found["is_all"], len(found["requests"])) == (True, 20)
+    assert found["requests"][-1] == {
+        "number": 20, "injector": 0, "step": 0, "start_us": 190_000, "response_us": 400_000,
+        "parts_us": {}, "status": 200, "kind": "",
+    }  # fmt: skip
+    files = [as_editor.get(reverse(name, args=[run.pk])).content for name in (
+        "run-requests-csv", "api-run-requests-csv")]  # fmt: skip
+    assert files[0] == files[1]
+    assert files[0].decode().splitlines()[-1].startswith("1,20,1,190000,400000,200,")
+
+
+def test_without_a_lost_injector_s_requests_there_are_not_all(as_editor, run):
+    measure(run, 12_000, n=40, seconds=10)
+    keep(run, [12_000] * 20)
+    assert block(page_of(as_editor, run), "requests") == {}
+    found = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
+    assert (found["is_all"], len(found["requests"])) == (False, 10)
 
 
 def test_a_finished_run_is_the_same_page_without_stream_and_stop(as_editor, run):

@@ -61,6 +61,7 @@ def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(proje
         campaign = started(project, quick.port, slow.port, limit_s=6)
         work_until(lambda: is_done(campaign))
         servers = {quick.port: quick.n_requests, slow.port: slow.n_requests}
+        servers_us = {quick.port: 2000, slow.port: 5000}
     assert (campaign.order, campaign.repeats) == ("side_by_side", 1)
     leader, follower = campaign.runs.order_by("position")
     assert follower.leader == leader
@@ -72,6 +73,9 @@ def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(proje
         warm_up = sum(row.value().counters["started"] for row in run.seconds.filter(second__lt=0))
         assert warm_up + run.n == servers[run.test.endpoint.port]
         assert run.frozen.pace["rate_per_s"] == 100
+        kept = run.kept_requests.get().value()
+        assert (kept.is_all, len(kept.rows)) == (True, run.n)
+        assert all(row.response_us >= servers_us[run.test.endpoint.port] for row in kept.rows)
     rounds = [ArmsRound.from_json(row.line) for row in Round.objects.filter(run=leader)]
     assert [each.number for each in rounds] == list(range(len(rounds)))
     # The rounds under way at the look that settled it are in the seconds only.

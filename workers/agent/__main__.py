@@ -11,10 +11,12 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from workers.agent.machine import Processes, Sampler
 from workers.agent.perf import PerfStat
+from workers.agent.profile import PerfRecord
 from workers.agent.site import Outbox, SiteClient, SiteClock, TokenRefused, boot_ns, say
 
 SEND_EVERY_S = 2.0
@@ -27,7 +29,12 @@ _WATCHED = re.compile(r":\d{1,5}|pid:\d+|[^:,]+")
 
 
 def watch(
-    sampler: Sampler, perf: PerfStat, outbox: Outbox, clock: SiteClock, stop: threading.Event
+    sampler: Sampler,
+    perf: PerfStat,
+    profile: PerfRecord,
+    outbox: Outbox,
+    clock: SiteClock,
+    stop: threading.Event,
 ) -> None:
     """Sample at each whole second of the site's clock until `stop`."""
     sampler.take(boot_ns())
@@ -35,7 +42,9 @@ def watch(
         now_ns = boot_ns()
         for seen in perf.take(sampler.take(now_ns), now_ns):
             outbox.add(seen)
+        profile.keep(now_ns)
     perf.end()
+    profile.end()
 
 
 def keep_sending(outbox: Outbox, stop: threading.Event, refusals: list[str]) -> None:
@@ -95,7 +104,13 @@ def main(words: Sequence[str] | None = None) -> int:
     processes = Processes(watched)
     perf = PerfStat(processes)
     post = SiteClient(asked.url, asked.token, asked.ca_file).post
-    outbox = Outbox(post, clock, about, perf.obey)
+    outbox = Outbox(post, clock, about, lambda answer: obey(answer))
+    profile = PerfRecord(processes, outbox.add_profile)
+
+    def obey(answer: Mapping[str, Any]) -> None:
+        perf.obey(answer)
+        profile.obey(answer)
+
     try:
         for _ in range(HELLOS):
             if not outbox.says_hello():
@@ -107,7 +122,7 @@ def main(words: Sequence[str] | None = None) -> int:
     sender.start()
     if not stop.is_set():
         say(f"Watching {about['host']} for {asked.url}. Ctrl-C ends it.")
-        watch(Sampler(processes), perf, outbox, clock, stop)
+        watch(Sampler(processes), perf, profile, outbox, clock, stop)
     sender.join(15)
     if refusals:
         say(f"The site refuses this token: {refusals[0]}")

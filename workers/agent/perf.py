@@ -24,9 +24,9 @@ _OF_MACHINE = (
 EVENTS = {PROCESSES: ("task-clock", *_OF_MACHINE), MACHINE: _OF_MACHINE}
 ORDER_S = 10  # an order that no answer of the site renews ends after that
 _RETRY_S = 10
-_NO_WATCH = "The agent watches no processes. Start it with --watch, or ask for the whole machine."
-_NOT_THERE = "None of the watched processes runs."
-_NOT_INSTALLED = (
+NO_WATCH = "The agent watches no processes. Start it with --watch, or ask for the whole machine."
+NOT_THERE = "None of the watched processes runs."
+NOT_INSTALLED = (
     "perf is not installed on this machine. Install linux-perf (Debian), linux-tools (Ubuntu) or "
     "perf (Fedora)."
 )
@@ -83,7 +83,7 @@ class PerfStat:
         """Begin, go on, begin anew, or end."""
         pids = self._processes.pids if of == PROCESSES else frozenset()
         if self._child and self._child.has_ended:
-            self._fault = "" if self._child.has_counted else _why(self._child.said, of)
+            self._fault = "" if self._child.has_counted else why_not(self._child.said, of)
             self._retry_ns = now_ns + (_RETRY_S * _NS if self._fault else 0)
             self._child = None
         if self._child and (of != self._of or self._child.is_off or not self._child.covers(pids)):
@@ -92,7 +92,7 @@ class PerfStat:
             self._of, self._fault, self._retry_ns = of, "", 0
         if of == PROCESSES and not pids:
             self.end()
-            self._fault = _NOT_THERE if self._processes.names else _NO_WATCH
+            self._fault = NOT_THERE if self._processes.names else NO_WATCH
         elif of and not self._child and now_ns >= self._retry_ns:
             self._begin(of, pids, now_ns)
 
@@ -104,7 +104,7 @@ class PerfStat:
             self._child = _PerfChild(command, set(pids), self._proc)
         except OSError as error:
             is_absent = isinstance(error, FileNotFoundError)
-            self._fault = _NOT_INSTALLED if is_absent else f"perf does not start: {error.strerror}."
+            self._fault = NOT_INSTALLED if is_absent else f"perf does not start: {error.strerror}."
             self._retry_ns = now_ns + _RETRY_S * _NS
 
 
@@ -125,7 +125,7 @@ class _PerfChild:
             errors="replace",
             env={**os.environ, "LC_ALL": "C"},
             start_new_session=True,
-            preexec_fn=_dying_with(os.getpid()),
+            preexec_fn=dying_with(os.getpid()),
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -181,7 +181,7 @@ class _PerfChild:
         self._process.kill()
 
 
-def _dying_with(parent: int) -> Callable[[], None]:
+def dying_with(parent: int) -> Callable[[], None]:
     """For the child: the kernel ends it if the thread that started it has ended."""
 
     def ask_kernel() -> None:
@@ -192,13 +192,13 @@ def _dying_with(parent: int) -> Callable[[], None]:
     return ask_kernel
 
 
-def _why(said: Sequence[str], of: str) -> str:
+def why_not(said: Sequence[str], of: str, command: str = "stat") -> str:
     """In words, from what perf said before it ended."""
     words = " ".join(said)
     if "paranoid" in words or "ermission" in words or "ot permitted" in words:
         return _not_allowed(of)
     first = next((line for line in said if not line.endswith(":")), "it said nothing")
-    return f"perf stat ended at once: {first[:200]}"
+    return f"perf {command} ended at once: {first[:200]}"
 
 
 def _not_allowed(of: str) -> str:

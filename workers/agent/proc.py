@@ -77,6 +77,7 @@ def network_of(dev: str) -> Figures:
         words = [int(word) for word in rest.split()]
         if name.strip() == "lo":
             total["loopback_bytes"] += words[8]
+            total["loopback_packets"] += words[9]
         elif not _VIRTUAL.match(name.strip()):
             total["received_bytes"] += words[0]
             total["sent_bytes"] += words[8]

@@ -15,6 +15,7 @@ from workers.agent.machine import SHORTEST_S, Interval
 
 ADDRESS = "/api/v1/agents/seconds/"
 KEPT_S = 3600
+MOST_PROFILES = 10  # that wait, and that the site takes at once
 AT_ONCE = 60  # seconds in a request: the site takes 100,000 values, and a machine has 1,024 cores
 # Ours is a line; what else answers at a wrong address may have no end.
 MOST_ANSWER_BYTES = 64 * 1024
@@ -156,12 +157,17 @@ class Outbox:
     ):
         self._post, self._clock, self._about, self._obey = post, clock, about, obey
         self._waiting: deque[tuple[int, float, str]] = deque(maxlen=KEPT_S)
+        self._profiles: deque[dict[str, Any]] = deque(maxlen=MOST_PROFILES)
         self.is_away = False
 
     def add(self, seen: Interval) -> None:
         """Kept as text, which takes a tenth of the memory."""
         text = json.dumps(seen.values, separators=(",", ":"))
         self._waiting.append((seen.middle_ns, seen.lasted_s, text))
+
+    def add_profile(self, profile: dict[str, Any]) -> None:
+        """Times by CLOCK_BOOTTIME. May come from another thread."""
+        self._profiles.append(profile)
 
     def says_hello(self) -> bool:
         """Asks only for the site's clock; False while it is away. Raises TokenRefused."""
@@ -180,8 +186,9 @@ class Outbox:
                 self._waiting.popleft()
 
     def _send(self, batch: Sequence[tuple[int, float, str]]) -> bool:
+        profiles = list(self._profiles)
         try:
-            asked_ns, answered_ns, answer = self._post(self._body(batch))
+            asked_ns, answered_ns, answer = self._post(self._body(batch, profiles))
             self._clock.note(asked_ns, answered_ns, float(answer["now"]))
             self._obey(answer)
         except NotTaken as refusal:
@@ -191,18 +198,28 @@ class Outbox:
                 say(f"The site takes nothing now ({error}). Up to an hour is kept and sent later.")
             self.is_away = True
             return False
+        for profile in profiles:
+            self._profiles.remove(profile)
         if self.is_away:
             say("The site takes reports again.")
         self.is_away = False
         return True
 
-    def _body(self, batch: Iterable[tuple[int, float, str]]) -> str:
+    def _body(
+        self, batch: Iterable[tuple[int, float, str]], profiles: Sequence[Mapping[str, Any]]
+    ) -> str:
         offset_ns = self._clock.offset_ns
         about = {
             **self._about,
             "clock_ahead_s": round(self._clock.ahead_s(), 6),
             "clock_error_s": round(self._clock.error_s, 6),
         }
+        if profiles:
+            about["profiles"] = [
+                {key.replace("_ns", "_s"): (value + offset_ns) / _NS if "_ns" in key else value
+                 for key, value in profile.items()}
+                for profile in profiles
+            ]  # fmt: skip
         seconds = [
             f'{{"at_s":{(middle_ns + offset_ns) / _NS:.3f},"lasted_s":{lasted_s:.3f},"did":{text}}}'
             for middle_ns, lasted_s, text in batch

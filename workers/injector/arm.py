@@ -66,6 +66,8 @@ class ArmInTurns:
         known = {"turns": self.turns, "is_exact": is_exact}
         recorders = partial(TurnRecorder, **known), partial(ExchangeTurnRecorder, **known)
         self.crew = Crew(order, self.dialler, *recorders)
+        # Its clock stands still in the trial.
+        self.crew.keeper.forget_warm_up()
         self.visits: list[VisitTurnRecorder] = []
         for flow in self.crew.sessions.flows if self.crew.visits else ():
             known = {"has_sessions": flow.visits.has_sessions, "turns": self.turns}

@@ -19,6 +19,7 @@ from campaigns.domain.analysis.side_by_side import (
 from campaigns.domain.analysis.signed_rank import Ratio
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.failures import FailureRow
+from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
 from campaigns.domain.presentation.side_by_side_words import answer, limits_of, ratio_text
@@ -40,12 +41,16 @@ class ArmsRun:
         self._order, self._names, self._show = order, names, show
         self._rounds: list[ArmsRound] = []
         self._seconds: list[list[Second]] = [[] for _ in names]
+        self._kept = [KeptRequests() for _ in names]
         self._pace: dict[str, Any] = {}
         self.end: ArmsEnd | None = None
 
     def second(self, second: Second, arm: int) -> None:
         self._seconds[arm].append(second)
         self._show(second, arm)
+
+    def requests(self, line: dict[str, Any], arm: int) -> None:
+        self._kept[arm] = KeptRequests.from_line(line)
 
     def pace(self, facts: dict[str, Any]) -> None:
         self._pace = facts
@@ -178,6 +183,7 @@ class ArmsRun:
                 name: bounds and [round(us / 1000, 4) for us in bounds]
                 for name, bounds in arm.bounds_us.items()
             },
+            "slowest": [asdict(each) for each in self._kept[number].slowest()],
             "counters": total.counters,
             "statuses": total.statuses,
             "errors": {kind: [row.count, row_words(row)] for kind, row in failed.items()},

@@ -1,9 +1,12 @@
 """The command line: a URL and how hard, a line of progress each second, a report."""
 
 import argparse
+import csv
 import json
 import os
 import sys
+from collections.abc import Callable, Iterable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +20,7 @@ from campaigns.domain.plan.addresses import parse_networks
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
+from campaigns.domain.presentation.request_tables import csv_rows
 from workers.injector.arms_run import run_arms
 from workers.injector.cli_against import (
     add_against_options,
@@ -64,6 +68,7 @@ exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage,
              3 the measurement has no answer, or a threshold stays open; side by side: nothing
              was learnt"""
 _NO_ADDRESS = "{!r} is not an address such as http://127.0.0.1:8080/path."
+_CSV = "also write the requests: all, where they are at most 2,000, else the slowest (none)"
 _ALLOW = "one more network to send to (loopback and private networks)"
 
 
@@ -109,6 +114,7 @@ def make_parser() -> argparse.ArgumentParser:
     )
     add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
+    add("--requests-csv", metavar="FILE", help=_CSV)
     printed = parser.add_mutually_exclusive_group()
     printed.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a report (off)"
@@ -132,8 +138,8 @@ def main(arguments: list[str]) -> int:
         order = make_order(options)
         Plan.from_json(order["plan"])
         check_tls(order["endpoint"])
-        if options.hlog:
-            Path(options.hlog).write_text("")  # or an hour of measuring ends in a wrong path
+        for path in filter(None, (options.hlog, options.requests_csv)):
+            Path(path).write_text("")  # or an hour of measuring ends in a wrong path
         key_log = open_key_log(options, order["endpoint"]["scheme"])
         progress = ProgressLine()
         if options.processes == 1:
@@ -147,7 +153,8 @@ def main(arguments: list[str]) -> int:
         _print(_report(options, order, run))
         for line in advice(run):
             tell(line)
-        _write_log(options.hlog, run)
+        _write(options.hlog, lambda: "".join(f"{line}\n" for line in hlog_lines(run)))
+        _write(options.requests_csv, lambda: _csv_text(csv_rows(run.kept)))
     except OSError as error:
         return _refuse(parser, error)
     return _status(run)
@@ -184,13 +191,19 @@ def _print(text: str) -> None:
             raise OSError(error.errno, error.strerror, "standard output") from None
 
 
-def _write_log(path: str | None, run: LocalRun) -> None:
+def _write(path: str | None, make: Callable[[], str]) -> None:
     """After the report, which a full disk must not cost. Raises OSError with the path."""
     if path:
         try:
-            Path(path).write_text("".join(f"{line}\n" for line in hlog_lines(run)))
+            Path(path).write_text(make())
         except OSError as error:
             raise OSError(error.errno, error.strerror, path) from None
+
+
+def _csv_text(rows: Iterable[list[Any]]) -> str:
+    out = StringIO()
+    csv.writer(out).writerows(rows)
+    return out.getvalue()
 
 
 def _status(run: LocalRun) -> int:

@@ -10,7 +10,7 @@ from workers.injector.order import PROTOCOL_OF_ARMS
 
 _OF_AN_ARM = ("endpoint", "connection_mode", "plan", "secrets")
 # What makes a report of one address, or shares its load.
-_ALONE = ("hlog", "threshold", "key_log")
+_ALONE = ("hlog", "requests_csv", "threshold", "key_log")
 
 
 def add_against_options(parser: argparse.ArgumentParser) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from campaigns.domain.metrics.kept_requests import most_kept
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
@@ -20,6 +21,7 @@ from workers.injector.order import Order
 from workers.injector.pipeline import worker_class
 from workers.injector.recorder import StepRecorder
 from workers.injector.request import CheckedRequest, Request
+from workers.injector.request_keeper import RequestKeeper
 from workers.injector.users import SessionContext
 from workers.injector.visit_recorder import VisitRecorder
 from workers.injector.websocket.exchange_context import ExchangeContext
@@ -59,7 +61,9 @@ class Crew:
         requests = [self._make_request(number, step) for number, step in enumerate(steps)]
         self.requests: list[Request] = [self.exchange] if self.exchange else requests
         self.recorders = [request.recorder for request in self.requests]
+        self.keeper = RequestKeeper(most_kept(plan, order.shard.count))
         for recorder in self.recorders:
+            recorder.keeper = self.keeper
             recorder.examples.secrets = secrets_of(plan.auth.user, order.secret)
         has_sessions = self.exchange is None and not plan.is_plain
         at_once = requests_at_once(plan, order.mode)

@@ -48,9 +48,11 @@ _EARLY_S = 0.02
 
 
 class Output(Protocol):
-    """Where a run's seconds go."""
+    """Where a run's seconds go, and at its end the requests that were kept."""
 
     def second(self, second: Second) -> None: ...
+
+    def requests(self, line: dict[str, Any]) -> None: ...
 
 
 class Engine:
@@ -135,6 +137,8 @@ class Engine:
             self._crew.close()
             # A collection after the last reply has delayed none, so the last second has none.
             self._seconds.end(self._load.n_dropped)
+        if line := self._crew.keeper.line():
+            self._output.requests(line)
         self._dialler.close()
         user_s, system_s = (
             after - before for after, before in zip(cpu_s(), began_cpu_s, strict=True)

@@ -122,6 +122,8 @@ class _Child:
             message = json.loads(line)
             if message["type"] == "second":
                 run.second(Second.from_json(message), self._number)
+            elif message["type"] == "requests":
+                run.requests(message, self._number)
             elif message["type"] == "end":
                 run.ends.append(InjectorEnd.from_json(message))
                 self.has_ended = True

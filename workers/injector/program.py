@@ -42,6 +42,10 @@ class LineWriter:
         if not self._timer.active:
             self._timer.start(self._encode_slice)
 
+    def requests(self, line: dict[str, Any], arm: int | None = None) -> None:
+        whose = {} if arm is None else {"arm": arm}
+        self.message({"type": "requests", **whose, **line})
+
     def pace(self, facts: dict[str, Any]) -> None:
         self.message({"type": "pace", **facts})
 

@@ -26,6 +26,7 @@ from workers.injector.attempt_row import (
 )
 from workers.injector.examples import Examples
 from workers.injector.read_delay import Looked, waited_ns
+from workers.injector.request_keeper import RequestKeeper
 
 
 @dataclass(slots=True)
@@ -135,6 +136,7 @@ class StepRecorder:
         # (end, by how many bytes more or fewer were sent than the step's own), of an attempt.
         self.note_sent = self._sent.extend
         self.examples = Examples()
+        self.keeper: RequestKeeper | None = None
         # Of arrivals that found all connections busy: actual start → when they were handed over.
         self.queued_at: dict[int, int] = {}
         # Of attempts that looked the name up: start → how long that took.
@@ -191,6 +193,16 @@ class StepRecorder:
         """Of one instant or an array of them."""
         return (instants_ns - self.zero_ns) // NS
 
+    def offsets_us(self, instants_ns: np.ndarray) -> np.ndarray:
+        """From the start of the measurement."""
+        return (instants_ns - self.zero_ns) // 1000
+
+    @property
+    def oldest_untimed_ns(self) -> int:
+        """When the first of those began that have ended and are in no timing yet."""
+        parts = (rows for second in self._untimed.values() for rows in second.ok_rows)
+        return min((int(rows[:, START].min()) for rows in parts), default=NEVER)
+
     def _open(self, second: int) -> int:
         return int(second) if self._first_open is None else max(int(second), self._first_open)
 
@@ -221,6 +233,8 @@ class StepRecorder:
             second.count("carried", int(is_carried.sum()))
             rows = rows[~is_carried]
         if len(rows):
+            if self.keeper is not None and rows[0, INTENDED] >= self.zero_ns:
+                self.keeper.note_starts(rows[:, START].copy())
             second.count("ok", len(rows))
             second.count("bytes_sent", len(rows) * self._request_size_bytes)
             second.count("bytes_received", int(rows[:, RECEIVED].sum()))
@@ -249,6 +263,8 @@ class StepRecorder:
         second.count("late_us", int(np.clip(late_us, 0, durations["service"]).sum()))
         if self.lookups_us:
             self._split_lookups(rows, durations)
+        if self.keeper is not None:
+            self.keeper.take(self, rows, durations)
         lateness = durations.pop("lateness")
         own_delay, slot_wait = self._split(rows, lateness)
         durations |= self._sampled(rows, durations["response"], own_delay)
@@ -325,6 +341,8 @@ class StepRecorder:
         if failure.intended < self.zero_ns <= failure.end:
             second.count("carried", 1)
             return
+        if self.keeper is not None:
+            self.keeper.take_failed(self, failure)
         second.count("failed", 1)
         second.count("unsent", int(not failure.sent_bytes))
         if failure.head_bytes:

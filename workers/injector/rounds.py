@@ -49,6 +49,8 @@ class ArmsOutput(Protocol):
     """Where what was seen goes."""
 
     def second(self, second: Second, arm: int) -> None: ...
+
+    def requests(self, line: dict[str, Any], arm: int) -> None: ...
     def pace(self, facts: dict[str, Any]) -> None: ...
     def round(self, each: ArmsRound) -> None: ...
 
@@ -122,7 +124,9 @@ class Rounds:
                 arm.crew.close()
                 arm.seconds.end(arm.load.n_dropped)
             self._tell_rounds()
-        for arm in self._arms:
+        for number, arm in enumerate(self._arms):
+            if line := arm.crew.keeper.line():
+                self._output.requests(line, number)
             arm.dialler.close()
         user_s, system_s = (after - before for after, before in zip(cpu_s(), began, strict=True))
         return ArmsEnd(

@@ -40,7 +40,8 @@ class Seconds:
         is_calm: Callable[[int], bool] = lambda _: True,
     ):
         """`is_calm`: of an instant, whether the load leaves the hub a moment for other work."""
-        self._recorders = crew.recorders
+        self._recorders, self._keeper = crew.recorders, crew.keeper
+        self._oldest_ns = 0
         self._visits = crew.visits
         self._dialler = dialler
         self._workers = workers
@@ -157,6 +158,7 @@ class Seconds:
                 worker.settle()
         parting = [worker for worker in self._workers if worker.is_winding_down]
         under_way = in_flight_of(self._workers)
+        self._oldest_ns = now()
         rows = []
         for recorder in self._recorders:
             recorder.gather()
@@ -166,6 +168,7 @@ class Seconds:
                 for worker in parting
                 if worker.held is not None and worker.request.recorder is recorder
             ]
+            self._oldest_ns = min([self._oldest_ns, *starts])
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
         rows[0].counters.update(self._dialler.take_wire())
         for step, visits in self._visits:
@@ -180,6 +183,8 @@ class Seconds:
         for recorder in self._recorders:
             recorder.make_timings(rows[0].second)
             yield
+        oldest_untimed = (recorder.oldest_untimed_ns for recorder in self._recorders)
+        self._keeper.settle(min(self._oldest_ns, *oldest_untimed))
         lags = self.hub_lag.take()
         rows[0].vitals = self._vitals.take(
             hub_lag_max_us=max(lags, default=0),

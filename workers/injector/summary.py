@@ -18,6 +18,7 @@ from campaigns.domain.metrics.injector_end import (
     sum_of,
     warnings_of,
 )
+from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.sessions import session_figures
 from campaigns.domain.metrics.snapshot import TIMINGS, Second, Timing, Total
@@ -26,6 +27,7 @@ from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.latency_table import figures_by_key
 from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.request_tables import outlier_words, slowest_lines
 from workers.dialling import own_addresses
 
 PERCENTILES = {
@@ -45,6 +47,15 @@ class LocalRun:
     ends: list[InjectorEnd] = field(default_factory=list)
     started_at: float = 0.0  # of measuring, seconds since the epoch
     show: Callable[[Second], None] = lambda second: None
+    _kept: list[KeptRequests] = field(default_factory=list)
+
+    def requests(self, line: dict[str, Any], injector: int = 0) -> None:
+        self._kept.append(KeptRequests.from_line(line, injector))
+
+    @cached_property
+    def kept(self) -> KeptRequests:
+        """The requests that were kept one by one."""
+        return KeptRequests.together(self._kept)
 
     def second(self, second: Second, injector: int = 0) -> None:
         """The output of an engine, or of a child process."""
@@ -93,7 +104,13 @@ class LocalRun:
             judged=self.judgement,
             server_name=order["endpoint"].get("tls", {}).get("sni", ""),
         )
-        return REPORTS[style](self.measurement, head)
+        text = REPORTS[style](self.measurement, head)
+        return "\n".join([text, *self._slowest_lines()]) if style == "plain" else text
+
+    def _slowest_lines(self) -> list[str]:
+        outliers = outlier_words(self.kept, self.total.timing("response"), self.plan)
+        lines = [*slowest_lines(self.kept, self.plan), outliers]
+        return ["", *filter(None, lines)] if lines[0] else []
 
     def _is_co_located(self) -> bool:
         hosts = hosts_of(list(peers_of(self.ends)))
@@ -131,6 +148,7 @@ class LocalRun:
             "tail_s": round(seen.tail_s, 6),
             "failures": [_failure(each) for each in seen.failures],
             "warm_up": seen.warm_up.counters,
+            "slowest": [asdict(each) for each in self.kept.slowest()],
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
             "servers": servers_of(self.ends) or [],

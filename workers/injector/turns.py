@@ -123,6 +123,9 @@ class Turns:
         """Of the arm's own clock."""
         return self._own_ns(instants_ns) // NS
 
+    def offsets_us(self, instants_ns: np.ndarray) -> np.ndarray:
+        return self._own_ns(instants_ns) // 1000
+
     def own_us(self, instant_ns: int) -> int:
         """How long it had been its turn by then, in all; 0 before measuring began."""
         return max(0, int(self._own_ns(instant_ns))) // 1000
@@ -175,6 +178,9 @@ class TurnRecorder(StepRecorder):
 
     def seconds_of(self, instants_ns: Any) -> Any:
         return self._turns.seconds_of(instants_ns)
+
+    def offsets_us(self, instants_ns: np.ndarray) -> np.ndarray:
+        return self._turns.offsets_us(instants_ns)
 
     def gather(self) -> None:
         for due in self.events["dropped"]:

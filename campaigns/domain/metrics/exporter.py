@@ -135,6 +135,7 @@ _COUNTERS: tuple[tuple[str, str, Callable[[Mapping[str, str]], bool]], ...] = (
     ("node_network_transmit_bytes_total", "loopback_bytes", _is_loopback),
     ("node_network_receive_packets_total", "received_packets", _is_link),
     ("node_network_transmit_packets_total", "sent_packets", _is_link),
+    ("node_network_transmit_packets_total", "loopback_packets", _is_loopback),
     ("node_network_receive_drop_total", "dropped_packets", _is_link),
     ("node_network_transmit_drop_total", "dropped_packets", _is_link),
     ("node_netstat_Tcp_OutSegs", "segments_sent", _every_label),

@@ -7,6 +7,7 @@ from typing import Any
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader, is_number
 from campaigns.domain.metrics.perf_counts import HIGHEST, LONGEST_S, read_perf
+from campaigns.domain.metrics.profiles import MOST_PROFILES, Profile, read_profile
 from campaigns.domain.typed_text import clean_name
 
 MOST_SECONDS = 300
@@ -19,8 +20,8 @@ CPU = (*BUSY, "stolen_s", "waiting_s", "idle_s")
 # Counted in the second.
 COUNTED = (
     *CPU, "received_bytes", "sent_bytes", "loopback_bytes", "received_packets", "sent_packets",
-    "dropped_packets", "segments_sent", "retransmitted", "listen_overflows", "listen_drops",
-    "disk_read_bytes", "disk_written_bytes", "disk_busy_s", "swapped_pages",
+    "loopback_packets", "dropped_packets", "segments_sent", "retransmitted", "listen_overflows",
+    "listen_drops", "disk_read_bytes", "disk_written_bytes", "disk_busy_s", "swapped_pages",
 )  # fmt: skip
 # As they were at the end of the second.
 GAUGES = (
@@ -53,6 +54,7 @@ class AgentReport:
     clock_ahead_s: float
     clock_error_s: float
     seconds: tuple[AgentSecond, ...]
+    profiles: tuple[Profile, ...] = ()
 
     @classmethod
     def from_json(cls, data: Any) -> "AgentReport":
@@ -71,11 +73,12 @@ class AgentReport:
             reader.fail("seconds", f"Write a list of at most {MOST_SECONDS} seconds.")
             seconds = []
         read = tuple(_seconds(reader, seconds))
+        profiles = tuple(_profiles(reader))
         if not host:
             reader.fail("host", "Write the name of the machine.")
         if reader.errors:
             raise InvalidFields(reader.errors)
-        return cls(host, tuple(watched), ahead_s, error_s, read)
+        return cls(host, tuple(watched), ahead_s, error_s, read, profiles)
 
 
 MOVED = ("received_bytes", "sent_bytes", "loopback_bytes")
@@ -116,6 +119,15 @@ def _seconds(report: JsonReader, seconds: Sequence[Any]) -> Iterator[AgentSecond
         if report.errors:
             return
         yield _second(report, index, each)
+
+
+def _profiles(report: JsonReader) -> Iterator[Profile]:
+    told = report.data.get("profiles", [])
+    if not isinstance(told, list) or len(told) > MOST_PROFILES:
+        report.fail("profiles", f"Write a list of at most {MOST_PROFILES} profiles.")
+        return
+    for index, each in enumerate(told):
+        yield read_profile(JsonReader(each, f"report.profiles.{index}", report.errors))
 
 
 def _second(report: JsonReader, index: int, data: Any) -> AgentSecond:

@@ -21,7 +21,7 @@ Pair = tuple[float, float]  # mean and highest second
 # Figures per second, beside those of GAUGES: each of these counts over the length of its second.
 _RATES = (
     "received_bytes", "sent_bytes", "loopback_bytes", "received_packets", "sent_packets",
-    "dropped_packets", "retransmitted", "listen_overflows", "disk_read_bytes",
+    "loopback_packets", "dropped_packets", "retransmitted", "listen_overflows", "disk_read_bytes",
     "disk_written_bytes", "swapped_pages",
 )  # fmt: skip
 _CORES = "busiest_core"
@@ -143,6 +143,8 @@ def machine_use(
 def _figures(points: Sequence[MachinePoint]) -> dict[str, Pair]:
     columns = {
         "cpu": [point.share("user_s", "system_s", "interrupts_s") for point in points],
+        "user": [point.share("user_s") for point in points],
+        "system": [point.share("system_s", "interrupts_s") for point in points],
         "watched": [point.watched_share for point in points],
         "stolen": [point.share("stolen_s") for point in points],
         _CORES: [max(point.did["cores"], default=0) for point in points if "cores" in point.did],

@@ -37,6 +37,11 @@ class PerfOf(StrEnum):
         return OF_MACHINE if self is PerfOf.MACHINE else EVENTS
 
 
+def perf_scope(perf: str, *, is_profiled: bool) -> PerfOf:
+    """Whom perf looks at in a campaign: also where it only records a profile."""
+    return PerfOf(perf) or (PerfOf.PROCESSES if is_profiled else PerfOf.NONE)
+
+
 def read_perf(reader: JsonReader) -> dict[str, Any]:
     """A second: {"of", "lasted_s", "counts": {event: [count, % of the time that perf had a counter
     for it]}, "lacks": {event: one of LACKS}}, or {"of", "fault": why nothing was counted}.

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from campaigns.domain.metrics.kept_requests import KeptRequest
+
 # Shorter than the precision of a boundary.
 _LEAST_S = 0.001
 
@@ -33,7 +35,8 @@ class Part:
 
 @dataclass(slots=True)
 class Phase:
-    """`injectors` are the active ones. `is_shared_out`: `n` includes a second cut by a boundary."""
+    """`injectors` are the active ones. `is_shared_out`: `n` includes a second cut by a boundary.
+    `by_injector`: what `n` is made of."""
 
     injectors: tuple[int, ...]
     start_s: float
@@ -41,6 +44,11 @@ class Phase:
     n: int = 0
     is_shared_out: bool = False
     whole: list[Part] = field(default_factory=list)
+    by_injector: dict[int, int] = field(default_factory=dict)
+
+    def add(self, injector: int, n: int) -> None:
+        self.n += n
+        self.by_injector[injector] = self.by_injector.get(injector, 0) + n
 
     @property
     def duration_s(self) -> float:
@@ -55,6 +63,25 @@ def find_phases(spans: Sequence[Span], parts: Iterable[Part]) -> list[Phase]:
     for part in parts:
         if part.n and part.injector in by_injector:
             _give(part, by_injector[part.injector], phases)
+    return phases
+
+
+def phases_of_requests(spans: Sequence[Span], requests: Iterable[KeptRequest]) -> list[Phase]:
+    """The same, exactly, where every request is known: each is of the phase in which it ended."""
+    phases = _windows(spans)
+    times_us: dict[tuple[int, int], list[int]] = {}
+    for request in requests:
+        end_s = request.end_us / 1e6
+        own = [at for at, phase in enumerate(phases) if request.injector in phase.injectors]
+        later = (at for at in own if end_s <= phases[at].end_s)
+        if own:
+            place = next(later, own[-1])
+            times_us.setdefault((place, request.injector), []).append(request.response_us)
+    for (place, injector), each in sorted(times_us.items()):
+        second = int(phases[place].start_s)
+        part = Part(injector, second, len(each), sum(each), min(each), max(each))
+        phases[place].add(injector, part.n)
+        phases[place].whole.append(part)
     return phases
 
 
@@ -83,23 +110,23 @@ def _give(part: Part, span: Span, phases: Sequence[Phase]) -> None:
     ]
     touched = [(phase, overlap) for phase, overlap in overlaps if overlap > _LEAST_S]
     if len(touched) == 1:
-        touched[0][0].n += part.n
+        touched[0][0].add(part.injector, part.n)
         touched[0][0].whole.append(part)
     elif touched:
-        _share_out(part.n, touched)
+        _share_out(part, touched)
     elif start - end < _LEAST_S:  # after its injector's end, due to rounding
         nearest = min(phases, key=lambda phase: abs(phase.end_s - start))
-        nearest.n += part.n
+        nearest.add(part.injector, part.n)
 
 
-def _share_out(n: int, touched: Sequence[tuple[Phase, float]]) -> None:
+def _share_out(part: Part, touched: Sequence[tuple[Phase, float]]) -> None:
     """Distributes whole requests by largest remainder, so that none is lost."""
     whole_s = sum(overlap for _, overlap in touched)
-    exact = [n * overlap / whole_s for _, overlap in touched]
+    exact = [part.n * overlap / whole_s for _, overlap in touched]
     counts = [int(value) for value in exact]
     most_left = sorted(range(len(exact)), key=lambda i: counts[i] - exact[i])
-    for index in most_left[: n - sum(counts)]:
+    for index in most_left[: part.n - sum(counts)]:
         counts[index] += 1
     for (phase, _), count in zip(touched, counts, strict=True):
-        phase.n += count
+        phase.add(part.injector, count)
         phase.is_shared_out = True

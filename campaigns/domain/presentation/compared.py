@@ -289,7 +289,8 @@ class Comparison:
 
     `table` has a row per test, in the same order, as CSV and REST have them. `detail` is of the
     test that was asked for, by default the first; None without any. `capacities`: of each candidate
-    that is a search, or whose baseline is one.
+    that is a search, or whose baseline is one. `profiles`: of each candidate, how the shares of
+    functions changed.
     """
 
     sentences: list[Sentence]
@@ -303,6 +304,7 @@ class Comparison:
     table: Table
     detail: ComparedDetail | None
     capacities: list[ComparedCapacity]
+    profiles: list[Table]
 
     def shown(self, which: Listed) -> list[ComparedTest]:
         return listed(self.tests, which)

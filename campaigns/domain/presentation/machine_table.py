@@ -46,6 +46,8 @@ _INCLUDED = "CPU includes what the machine uses without any load."
 # above 0)
 _ROWS = (
     ("cpu", "CPU, % of {cores}", 100, False),
+    ("user", "CPU user, %", 100, True),
+    ("system", "CPU system, %", 100, True),
     ("busiest_core", "busiest core, %", 1, False),
     ("stolen", "CPU stolen by other guests, %", 100, True),
     ("running", "run queue", 1, False),
@@ -56,6 +58,7 @@ _ROWS = (
     ("loopback_bytes", "loopback, MB/s", 1e-6, True),
     ("received_packets", "packets received/s", 1, True),
     ("sent_packets", "packets sent/s", 1, True),
+    ("loopback_packets", "loopback packets/s", 1, True),
     ("dropped_packets", "packets dropped/s", 1, True),
     ("retransmitted", "segments sent again/s", 1, False),
     ("listen_overflows", "listen queue overflows/s", 1, False),

@@ -29,6 +29,7 @@ class Metric:
 
 _TEXT = {
     "word", "words", "why", "measurement", "target_state", "result", "kept", "status", "step",
+    "shares",
 }  # fmt: skip
 _RESPONSE = "response time: from intended start to last byte, ok requests only"
 
@@ -119,6 +120,10 @@ _ALL = (
         "Its worst state in any of the runs: healthy, changing, overloaded or failing.",
     ),
     Metric("begins", "begins", "s", "Seconds after the start of the measurement."),
+    Metric("shares", "shares", "of each process", "A process's requests / those of the phase."),
+    Metric(
+        "request", "request", "", "The how many-th its injector process began, without the warm-up."
+    ),
     Metric("error_share", "errors", "%", "Errors / (ok + errors)."),
     Metric("n", "n", "", "Successful requests; only these have a response time."),
     Metric("http", "HTTP", "ms", "The figure over HTTP."),

@@ -20,8 +20,9 @@ from campaigns.domain.presentation.tables import (
     Table,
     column_cells,
     count_cell,
+    text_cell,
 )
-from campaigns.domain.units import counted, decimals_for_parts, in_ms
+from campaigns.domain.units import counted, decimals_for_parts, in_ms, percent
 
 _SHOWN_PARTS = ("lateness", *PARTS, "response", "service", "undelayed")
 _VITALS = (
@@ -99,17 +100,25 @@ def vitals_table(vitals: Sequence[dict[str, Any]], *, shows_hosts: bool = True) 
 
 _NO_VITAL = "This injector process did not report this value."
 _FIGURES = ("interval", "mean", "min", "max", "rate")
-_PHASE_COLUMNS = ("begins", "duration", "n", *_FIGURES)
+_PHASE_COLUMNS = ("begins", "duration", "n", *_FIGURES, "shares")
+_MOST_SHARES = 6
 _ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X")
 _NO_SECOND = "This phase contains no complete second of any injector process."
+_WHOLE = "Response times come from seconds entirely within a phase."
+_EXACT = "A request counts in the phase in which it ended."
 _SHARED_OUT = "A second cut by a boundary is split in proportion to time."
 
 
-def phases_table(phases: Sequence[Phase]) -> Table:
-    """A row for each phase and one of the whole run; no rows where there are no two phases."""
+def phases_table(phases: Sequence[Phase], *, is_exact: bool = False) -> Table:
+    """A row for each phase and one of the whole run; no rows where there are no two phases.
+    `is_exact`: every request is known."""
     parts = [part for phase in phases for part in phase.whole]
     lasted_s, n = sum(each.duration_s for each in phases), sum(each.n for each in phases)
-    shown = [*phases, Phase((), 0.0, lasted_s, n, whole=parts)] if len(phases) > 1 else []
+    whole = Phase((), 0.0, lasted_s, n, whole=parts)
+    for phase in phases:
+        for injector, count in phase.by_injector.items():
+            whole.by_injector[injector] = whole.by_injector.get(injector, 0) + count
+    shown = [*phases, whole] if len(phases) > 1 else []
     rows = [_figures_of_phase(each) for each in shown]
     begins = column_cells([Figure(each.start_s) for each in shown], decimals=2)
     times = column_cells([row["duration"] for row in rows], decimals=2)
@@ -122,7 +131,8 @@ def phases_table(phases: Sequence[Phase]) -> Table:
         column_cells([row[key] for row in rows], decimals=1 if key == "rate" else None)
         for key in _FIGURES
     ]
-    cells = zip(begins, times, counts, *columns, strict=True)
+    shares = [text_cell(_shares(phase)) for phase in shown]
+    cells = zip(begins, times, counts, *columns, shares, strict=True)
     return Table(
         "phases",
         "Phases",
@@ -132,9 +142,16 @@ def phases_table(phases: Sequence[Phase]) -> Table:
             for index, (each, phase) in enumerate(zip(cells, shown, strict=True))
         ),
         label_title="processes at work",
-        note="Response times come from seconds entirely within a phase. "
-        "The rate of a phase is not that of the run.",
+        note=f"{_EXACT if is_exact else _WHOLE} The rate of a phase is not that of the run.",
     )
+
+
+def _shares(phase: Phase) -> str:
+    """What part of a phase's requests each process had; of many the least and the most."""
+    shares = [(count / phase.n, number) for number, count in sorted(phase.by_injector.items())]
+    if len(shares) > _MOST_SHARES:
+        shares = [min(shares), max(shares)]
+    return ", ".join(f"{number + 1}: {percent(share)}" for share, number in shares)
 
 
 def _phase_label(index: int, phase: Phase) -> str:

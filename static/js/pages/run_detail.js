@@ -2,6 +2,7 @@
 
 import $ from "../../lib/jquery.module.min.js";
 import { percentilePlot } from "../charts/percentiles.js";
+import { requestsChart } from "../charts/requests.js";
 import { overTime } from "../charts/series.js";
 import { applyChartDefaults } from "../charts/theme.js";
 import { drawInTurn } from "../charts/turns.js";
@@ -18,6 +19,7 @@ const panels = $("[data-over-time]");
 let points = pointsOf(block("points"));
 let chart = null;
 let plot = null;
+let single = null;
 
 function show() {
   $("[data-no-points]").prop("hidden", points.length > 0);
@@ -30,12 +32,23 @@ function show() {
 function showCurve() {
   const frame = $("[data-percentiles]");
   const curve = block("curve") ?? [];
-  frame.find(".chart-empty").prop("hidden", curve.length > 0);
+  frame.prop("hidden", !curve.length);
   if (!curve.length) return;
   const lines = [{ label: "this run", scheme: plan.scheme, mode: "new", curve }];
   drawInTurn(frame.get(0), () => {
     if (plot) plot.show(lines);
     else plot = percentilePlot(frame.find("canvas").get(0), lines, { switcher: frame.find(".seg").get(0) });
+  });
+}
+
+function showRequests() {
+  const section = document.querySelector("[data-requests]");
+  const columns = block("requests");
+  section.hidden = !columns?.s;
+  if (section.hidden) return;
+  drawInTurn(section, () => {
+    if (single) single.show(columns);
+    else single = requestsChart(section.querySelector("figure"), columns);
   });
 }
 
@@ -46,6 +59,7 @@ function replaced() {
   plan = block("run-plan");
   show();
   showCurve();
+  showRequests();
 }
 
 livePage({
@@ -58,3 +72,4 @@ livePage({
 });
 show();
 showCurve();
+showRequests();

@@ -77,6 +77,7 @@ def test_cores_are_in_the_order_of_their_numbers():
         ('node_network_transmit_bytes_total{device="lo"}', "loopback_bytes"),
         ('node_network_receive_packets_total{device="eth0"}', "received_packets"),
         ('node_network_transmit_packets_total{device="eth0"}', "sent_packets"),
+        ('node_network_transmit_packets_total{device="lo"}', "loopback_packets"),
         ('node_network_receive_drop_total{device="eth0"}', "dropped_packets"),
         ('node_network_transmit_drop_total{device="eth0"}', "dropped_packets"),
         ("node_netstat_Tcp_OutSegs", "segments_sent"),

@@ -2,7 +2,8 @@
 
 import pytest
 
-from campaigns.domain.metrics.phases import Part, Span, find_phases
+from campaigns.domain.metrics.kept_requests import KeptRequest
+from campaigns.domain.metrics.phases import Part, Span, find_phases, phases_of_requests
 from campaigns.domain.presentation.report_tables import phases_table
 
 # Of the study: how long each phase of R99-1 took, who was at work, and how much was answered.
@@ -49,7 +50,7 @@ def test_the_table_has_n_and_n_per_second_as_the_study_s():
     table = phases_table(phases)
     labels = [row.label for row in table.rows]
     assert labels == ["I: 1", "II: 1 + 2", "III: 1 + 2 + 3", "IV: 2 + 3", "V: 3", "All phases"]
-    rates = [row.cells[-1].value for row in table.rows]
+    rates = [row.cells[-2].value for row in table.rows]
     assert rates == [262.6, 473.9, 468.5, 245.0, 9.2, 27.3], "the study prints 263 … 9,1 and 27,3"
     assert table.rows[-1].cells[2].value == 15_000
 
@@ -69,3 +70,33 @@ def test_a_second_that_a_boundary_cuts_is_shared_out_and_marked():
     first, second = find_phases(spans, [Part(0, 0, 101)])
     assert (first.n, second.n) == (25, 76)
     assert phases_table([first, second]).rows[0].cells[2].text == "≈ 25"
+
+
+def ended(injector, end_s, response_us):
+    return KeptRequest(1, 0, round(end_s * 1e6) - response_us, response_us, 200, "", 0,
+                       injector=injector)  # fmt: skip
+
+
+def test_where_each_request_is_known_a_phase_shorter_than_a_second_has_its_times():
+    spans = [Span(0, 0, 0.4), Span(1, 0.1, 0.9)]
+    requests = [ended(0, 0.05, 3000), ended(0, 0.3, 5000), ended(1, 0.3, 7000),
+                ended(1, 0.39, 7500), ended(1, 0.4, 9000), ended(1, 0.8, 2000)]  # fmt: skip
+    table = phases_table(phases_of_requests(spans, requests), is_exact=True)
+    first, both, last, whole = (
+        dict(zip([each.key for each in table.columns], row.cells, strict=True))
+        for row in table.rows
+    )
+    assert [each["n"].value for each in (first, both, last, whole)] == [1, 4, 1, 6]
+    assert [both[key].value for key in ("mean", "min", "max")] == [7.13, 5.0, 9.0]
+    assert [first["max"].value, last["mean"].value] == [3.0, 2.0]
+
+
+def test_a_phase_says_what_share_of_its_requests_each_process_had():
+    spans = [Span(0, 0, 3), Span(1, 1, 3)]
+    parts = [Part(0, 0, 10, 1, 1, 1), Part(0, 1, 30, 1, 1, 1), Part(1, 1, 10, 1, 1, 1)]
+    shares = [row.cells[-1].value for row in phases_table(find_phases(spans, parts)).rows]
+    assert shares == [
+        "1: 100\u202f%",
+        "1: 75.0\u202f%, 2: 25.0\u202f%",
+        "1: 80.0\u202f%, 2: 20.0\u202f%",
+    ]

@@ -1,0 +1,144 @@
+"""What `perf record` found on a target's machine in a run: the functions in which its CPU time
+went. And how their shares differ between two campaigns."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from campaigns.domain.json_reader import JsonReader, is_number
+from campaigns.domain.metrics.perf_counts import PerfOf
+
+MOST_FUNCTIONS = 30
+MOST_PROFILES = 10  # in a report
+_LONGEST_FAULT, _LONGEST_NAME = 400, 200
+_MOST_SAMPLES = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class ProfiledFunction:
+    """`object`: the program, library or kernel that it is in."""
+
+    samples: int
+    command: str
+    object: str
+    symbol: str
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        return self.command, self.object, self.symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """`began_s` and `ended_s`: by the site's clock, since the epoch. `samples`: of all functions,
+    of which those with most are there. `fault`: why nothing was recorded."""
+
+    of: PerfOf
+    began_s: float
+    ended_s: float
+    samples: int = 0
+    functions: tuple[ProfiledFunction, ...] = ()
+    fault: str = ""
+
+    @property
+    def lasted_s(self) -> float:
+        return max(0.0, self.ended_s - self.began_s)
+
+    def share(self, function: ProfiledFunction) -> float:
+        return function.samples / self.samples
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        functions = tuple(ProfiledFunction(**each) for each in data["functions"])
+        return cls(**{**data, "of": PerfOf(data["of"]), "functions": functions})
+
+
+def read_profile(reader: JsonReader) -> Profile:
+    """As an agent tells it: {"of", "began_s", "ended_s", "samples", "functions": [[samples,
+    command, object, symbol], …]}, or {"of", "began_s", "ended_s", "fault"}."""
+    of = reader.choice("of", PerfOf, PerfOf.NONE)
+    if not of:
+        reader.fail("of", "Write processes or machine.")
+    began_s, ended_s = (
+        reader.number(name, 0.0, low=0, high=1e11) or 0.0 for name in ("began_s", "ended_s")
+    )
+    samples = round(reader.number("samples", 0, low=0, high=_MOST_SAMPLES) or 0)
+    told = reader.data.get("functions", [])
+    is_right = isinstance(told, list) and len(told) <= MOST_FUNCTIONS and all(map(_is_row, told))
+    if not is_right or sum(row[0] for row in told) > samples:
+        reader.fail(
+            "functions",
+            f"Write at most {MOST_FUNCTIONS} lists of samples, command, object and symbol, and "
+            "no more samples than all.",
+        )
+        told = []
+    fault = reader.text("fault", limit=_LONGEST_FAULT).strip()
+    functions = tuple(ProfiledFunction(round(row[0]), *row[1:]) for row in told)
+    return Profile(of, began_s, ended_s, samples, functions, fault)
+
+
+def _is_row(row: Any) -> bool:
+    if not isinstance(row, list) or len(row) != 4:
+        return False
+    count, *names = row
+    is_named = all(isinstance(name, str) and len(name) <= _LONGEST_NAME for name in names)
+    return is_named and is_number(count) and 0 <= count <= _MOST_SAMPLES
+
+
+def together(profiles: Sequence[Profile]) -> Profile | None:
+    """Those of several runs as one; None where none recorded anything. A function that is among
+    those with most samples in some runs alone counts with 0 in the others, so its share is at
+    least this."""
+    told = [profile for profile in profiles if profile.samples]
+    if not told:
+        return None
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for profile in told:
+        for function in profile.functions:
+            counts[function.names] += function.samples
+    functions = tuple(ProfiledFunction(n, *names) for names, n in counts.most_common())
+    ends = (min(each.began_s for each in told), max(each.ended_s for each in told))
+    return Profile(told[-1].of, *ends, sum(each.samples for each in told), functions)
+
+
+@dataclass(frozen=True, slots=True)
+class ShareChange:
+    """Of a function in two profiles, without the command: shares, 0 where it is not among those
+    with most samples."""
+
+    object: str
+    symbol: str
+    before: float
+    after: float
+
+    @property
+    def growth(self) -> float:
+        return self.after - self.before
+
+
+def share_changes(before: Profile, after: Profile, most: int = 10) -> list[ShareChange]:
+    """Those whose share grew most, then those whose share fell most; at most so many of each."""
+    shares = [_shares(profile) for profile in (before, after)]
+    every = [
+        ShareChange(*names, *(each.get(names, 0.0) for each in shares))
+        for names in {**shares[0], **shares[1]}
+    ]
+    grown = sorted((each for each in every if each.growth > 0), key=lambda each: -each.growth)
+    fallen = sorted((each for each in every if each.growth < 0), key=lambda each: each.growth)
+    return [*grown[:most], *fallen[:most]]
+
+
+def _shares(profile: Profile) -> dict[tuple[str, str], float]:
+    found: dict[tuple[str, str], float] = defaultdict(float)
+    for function in profile.functions:
+        found[function.object, function.symbol] += profile.share(function)
+    return found
+
+
+def faults_of(profiles: Iterable[Profile]) -> list[str]:
+    """Why some recorded nothing, each once."""
+    return list(dict.fromkeys(each.fault for each in profiles if each.fault))

@@ -1,0 +1,120 @@
+// Every request of a short run as a mark at its start: failed ones crossed, those of the warm-up hollow.
+
+import { crosshair, fixWidth, framed } from "./marks.js";
+import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { asTable, readable } from "./reading.js";
+import { timeTicks } from "./time_axis.js";
+import { cssToken, onThemeChange } from "./theme.js";
+
+const END_WIDTH = 12;
+const MOST_SAID = 3;
+// By mark, those that are drawn last first: a failed one hides behind no other.
+const LOOKS = {
+  failed: { pointStyle: "crossRot", token: "bad", radius: 5, borderWidth: 1.8 },
+  ok: { pointStyle: "circle", token: "ink", radius: 1.8, borderWidth: 0 },
+  "warm-up": { pointStyle: "circle", token: "ink-3", radius: 2.2, borderWidth: 1, isHollow: true },
+};
+
+// `columns`: {s, ms, mark, texts: [[name, at, ms, …]], head} of one length, in the order of `s`.
+export function requestsChart(frame, columns) {
+  const canvas = frame.querySelector("canvas");
+  const chart = new window.Chart(canvas, { type: "scatter", data: { datasets: [] }, options: options(), plugins: [crosshair] });
+  let shown = columns;
+  let isLog = true;
+  const tellTable = asTable(frame, () => ({ head: shown.head, rows: shown.texts }));
+
+  function draw() {
+    chart.data.datasets = Object.entries(LOOKS).map(([mark, look]) => datasetOf(shown, mark, look));
+    const { s, ms } = shown;
+    Object.assign(chart.options.scales.x, { min: Math.min(0, s[0]), max: roundUp(s.at(-1) * 1.02) });
+    const range = isLog ? logRange(ms) : { min: 0, max: roundUp(Math.max(...ms) * 1.05) };
+    chart.options.scales.y = { ...yScale(isLog), ...range };
+    chart.update("none");
+    tellTable();
+  }
+
+  const buttons = [...frame.querySelectorAll(".seg button")];
+  for (const button of buttons) {
+    button.addEventListener("click", () => {
+      isLog = button.dataset.scale === "log";
+      for (const each of buttons) each.setAttribute("aria-pressed", String(each === button));
+      draw();
+    });
+  }
+  readable(chart, {
+    places: () => [...new Set(shown.s)],
+    placeUnder: (x) => shown.s[nearest(shown.s, x)],
+    say: (place) => said(shown, place),
+  });
+  onThemeChange(draw);
+  draw();
+  return {
+    show(next) {
+      shown = next;
+      draw();
+    },
+  };
+}
+
+function options() {
+  return {
+    ...framed(END_WIDTH),
+    parsing: false,
+    normalized: true,
+    events: [],
+    plugins: { crosshair: { at: null } },
+    scales: {
+      x: {
+        type: "linear",
+        grid: { display: false },
+        border: { display: false },
+        afterBuildTicks(scale) {
+          if (scale.max >= 10) scale.ticks = timeTicks(scale.min, scale.max).map((value) => ({ value }));
+        },
+        ticks: { maxRotation: 0, callback: tickText },
+      },
+      y: yScale(true),
+    },
+  };
+}
+
+function yScale(isLog) {
+  return {
+    type: isLog ? "logarithmic" : "linear",
+    border: { display: false },
+    afterFit: fixWidth,
+    grid: { color: () => cssToken("grid") },
+    ...(isLog && {
+      afterBuildTicks(scale) {
+        scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
+      },
+    }),
+    ticks: { maxTicksLimit: 6, callback: tickText },
+  };
+}
+
+function datasetOf({ s, ms, mark }, name, { token, isHollow, ...look }) {
+  const data = s.map((x, i) => ({ x, y: ms[i] })).filter((_, i) => mark[i] === name);
+  const colour = cssToken(token);
+  return { data, ...look, borderColor: colour, backgroundColor: isHollow ? cssToken("paper") : colour, clip: 8 };
+}
+
+// The index of the value that is nearest to x; `values` are sorted.
+export function nearest(values, x) {
+  let low = 0;
+  let high = values.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >> 1;
+    if (values[middle] <= x) low = middle;
+    else high = middle;
+  }
+  return x - values[low] <= values[high] - x ? low : high;
+}
+
+// Those that began at this place, the first few of them.
+function said({ s, sentences }, place) {
+  const first = s.indexOf(place);
+  const last = s.lastIndexOf(place);
+  const texts = sentences.slice(first, Math.min(last + 1, first + MOST_SAID));
+  return texts.join("; ") + (last - first >= MOST_SAID ? " …" : "");
+}

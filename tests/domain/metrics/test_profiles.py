@@ -1,0 +1,86 @@
+"""Profiles of a target's machine: as an agent tells them, of several runs together, and apart."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.metrics.machine import AgentReport
+from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
+from campaigns.domain.metrics.profiles import Profile, ProfiledFunction, share_changes, together
+from campaigns.domain.presentation.profile_tables import compared_profiles_table, profile_table
+
+TOLD = {
+    "of": "processes",
+    "began_s": 1000.0,
+    "ended_s": 1058.0,
+    "samples": 200,
+    "functions": [
+        [120, "nginx", "libcrypto.so.3", "aes_gcm_enc"],
+        [30, "nginx", "[kernel.kallsyms]", "tcp_sendmsg"],
+    ],
+}
+
+
+def report_of(**changed) -> AgentReport:
+    return AgentReport.from_json({"host": "shop-1", "profiles": [TOLD | changed]})
+
+
+def profile_of(samples=100, **counts) -> Profile:
+    functions = tuple(ProfiledFunction(n, "nginx", "nginx", name) for name, n in counts.items())
+    return Profile(PerfOf.PROCESSES, 0, 10, samples, functions)
+
+
+def test_what_is_stored_is_what_the_agent_told():
+    [profile] = report_of().profiles
+    assert Profile.from_json(profile.to_json()) == profile
+    assert (profile.lasted_s, profile.samples) == (58, 200)
+    assert profile.functions[0] == ProfiledFunction(120, "nginx", "libcrypto.so.3", "aes_gcm_enc")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"of": "everything"}, {"of": ""}, {"functions": [[1, "a", "b"]]}, {"samples": 100},
+     {"functions": [[1, "a", "b", "c"]] * 31}, {"functions": [[1, "a", "b", "c" * 201]]},
+     {"functions": [[-1, "a", "b", "c"]]}, {"functions": {}}],
+)  # fmt: skip
+def test_a_profile_beyond_its_bounds_is_refused(changed):
+    with pytest.raises(InvalidFields):
+        report_of(**changed)
+
+
+def test_runs_count_together_by_their_samples():
+    whole = together([profile_of(a=50, b=10), profile_of(300, a=30), profile_of(0)])
+    assert whole.samples == 400
+    assert [(each.symbol, each.samples) for each in whole.functions] == [("a", 80), ("b", 10)]
+    assert together([profile_of(0)]) is None
+
+
+def test_functions_whose_share_grew_most_come_first_and_then_those_whose_share_fell():
+    before, after = profile_of(a=50, b=30, c=10), profile_of(1000, a=300, b=350, d=200, c=100)
+    changes = share_changes(before, after)
+    assert [each.symbol for each in changes] == ["d", "b", "a"], "c did not change"
+    assert [round(each.growth, 3) for each in changes] == [0.2, 0.05, -0.2]
+    assert [each.symbol for each in share_changes(before, after, most=1)] == ["d", "a"]
+
+
+def test_a_run_s_table_has_shares_of_all_samples():
+    [profile] = report_of().profiles
+    table = profile_table("shop-1", profile, 60)
+    assert [row.label for row in table.rows] == ["aes_gcm_enc", "tcp_sendmsg"]
+    assert [row.cells[0].value for row in table.rows] == [60.0, 15.0]
+
+
+def test_a_comparison_without_one_side_s_profile_says_why():
+    fault = Profile(PerfOf.PROCESSES, 0, 0, fault="perf is not installed on this machine.")
+    table = compared_profiles_table([profile_of(a=1)], [fault], ("old", "new"), "b")
+    assert table.rows == ()
+    assert "new" in table.note
+    assert fault.fault in table.note
+    assert compared_profiles_table([], [], ("old", "new"), "b") is None
+
+
+@pytest.mark.parametrize(
+    ("perf", "is_profiled", "scope"),
+    [("", False, ""), ("", True, "processes"), ("machine", True, "machine")],
+)
+def test_a_profile_is_of_what_is_counted_else_of_the_watched_processes(perf, is_profiled, scope):
+    assert perf_scope(perf, is_profiled=is_profiled) == scope

@@ -1,0 +1,179 @@
+"""The requests that are kept one by one: all while they are few, then the slowest alone.
+
+It takes what a recorder has timed, batch by batch. Once only the slowest are kept, a batch without
+any of them costs one comparison.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from campaigns.domain.metrics.kept_requests import COLUMNS, N_SLOWEST, PART_COLUMNS
+from campaigns.domain.metrics.outcomes import Kind
+from workers.injector.attempt_row import CONNECTED, FIRST, INTENDED, SECURED, SENT, START, STATUS
+
+_ABSENT = -(1 << 62)
+_NOBODY_WAITS = 1 << 62
+_KINDS = ("", *Kind)
+_NUMBERS = {kind: number for number, kind in enumerate(_KINDS)}
+# A row: when it began (ns of the machine's clock), then the columns of the line, of which the kind
+# is a number.
+_FIELDS = ("start_ns", *COLUMNS)
+_AT = {name: place for place, name in enumerate(_FIELDS)}
+_START_NS, _NUMBER, _RESPONSE = _AT["start_ns"], _AT["number"], _AT["response_us"]
+
+
+class RequestKeeper:
+    """Those of all steps of one injector, or of one arm of it."""
+
+    def __init__(self, most: int):
+        """`most`: keep all of a run that has no more; 0: only the slowest."""
+        self._most = most
+        self._is_all = most > 0
+        self._rows: list[np.ndarray] = []
+        self._n = 0
+        self._warm_up: list[np.ndarray] = []
+        self._n_warm_up = 0
+        self._keeps_warm_up = most > 0
+        # What took no longer is not among the slowest.
+        self._least_us = -1
+        # Which one of all a request was: those that began before the oldest under way are counted.
+        self._n_settled = 0
+        self._starts: list[np.ndarray] = []
+        self._failed_starts: list[int] = []
+
+    def forget_warm_up(self) -> None:
+        """Keep none of it: it is too long, or has no clock."""
+        self._keeps_warm_up = False
+        self._warm_up.clear()
+
+    def note_starts(self, starts_ns: np.ndarray) -> None:
+        """Of measured requests that have ended, before they are timed."""
+        self._starts.append(starts_ns)
+
+    def take(self, recorder: Any, rows: np.ndarray, durations_us: dict[str, np.ndarray]) -> None:
+        """Ok requests of one second of a recorder, with their timings."""
+        if rows[0, INTENDED] < recorder.zero_ns:
+            if self._keeps_warm_up:
+                self._take_warm_up(_table(recorder, rows, durations_us))
+        elif self._is_all:
+            self._add(_table(recorder, rows, durations_us))
+        else:
+            response_us = durations_us["response"]
+            if response_us.max() > self._least_us:
+                self._add(_table(recorder, rows, durations_us)[response_us > self._least_us])
+
+    def take_failed(self, recorder: Any, failure: Any) -> None:
+        late_us = failure.start // 1000 - failure.intended // 1000
+        response_us = failure.end // 1000 - failure.intended // 1000
+        is_warm_up = failure.intended < recorder.zero_ns
+        if not is_warm_up:
+            self._failed_starts.append(failure.start)
+            if not self._is_all and response_us <= self._least_us:
+                return
+        row = np.full((1, len(_FIELDS)), _ABSENT, dtype=np.int64)
+        start = np.array([failure.start], dtype=np.int64)
+        known = {
+            "start_ns": failure.start,
+            "step": recorder.step,
+            "start_us": int(recorder.offsets_us(start)[0]),
+            "response_us": response_us,
+            "lateness_us": late_us,
+            "status": failure.status,
+            "kind": _NUMBERS[failure.kind],
+        }
+        for name, value in known.items():
+            row[0, _AT[name]] = value
+        if not is_warm_up:
+            self._add(row)
+        elif self._keeps_warm_up:
+            self._take_warm_up(row)
+
+    def settle(self, oldest_ns: int) -> None:
+        """Every request that began before has ended and been taken."""
+        if self._is_all:
+            return
+        failed = np.array(self._failed_starts, dtype=np.int64)
+        self._failed_starts.clear()
+        starts = np.concatenate([*self._starts, failed])
+        for rows in self._rows:
+            self._number(rows, starts, oldest_ns)
+        later = starts[starts >= oldest_ns]
+        self._n_settled += len(starts) - len(later)
+        self._starts = [later]
+
+    def line(self) -> dict[str, Any] | None:
+        """What the injector says of them at its end; None without any."""
+        self.settle(_NOBODY_WAITS)
+        rows = np.concatenate([_EMPTY, *self._rows])
+        if self._is_all:
+            rows = rows[np.argsort(rows[:, _START_NS], kind="stable")]
+            rows[:, _NUMBER] = np.arange(1, len(rows) + 1)
+        whole = np.concatenate([*self._warm_up, rows])
+        return {"is_all": self._is_all, "columns": _columns(whole)} if len(whole) else None
+
+    def _add(self, rows: np.ndarray) -> None:
+        self._rows.append(rows)
+        self._n += len(rows)
+        if self._is_all and self._n <= self._most:
+            return
+        self._is_all = False
+        if self._n >= N_SLOWEST:
+            every = np.concatenate(self._rows)
+            every = every[np.argsort(-every[:, _RESPONSE], kind="stable")][:N_SLOWEST]
+            self._rows, self._n = [every], N_SLOWEST
+            self._least_us = int(every[-1, _RESPONSE])
+
+    def _take_warm_up(self, rows: np.ndarray) -> None:
+        self._warm_up.append(rows)
+        self._n_warm_up += len(rows)
+        if self._n_warm_up > self._most:
+            self.forget_warm_up()
+
+    def _number(self, rows: np.ndarray, starts: np.ndarray, oldest_ns: int) -> None:
+        begins = rows[:, _START_NS]
+        is_known = (rows[:, _NUMBER] == _ABSENT) & (begins < oldest_ns)
+        for place in np.flatnonzero(is_known).tolist():
+            n_earlier = int((starts < begins[place]).sum())
+            rows[place, _NUMBER] = self._n_settled + n_earlier + 1
+
+
+_EMPTY = np.empty((0, len(_FIELDS)), dtype=np.int64)
+
+
+def _table(recorder: Any, rows: np.ndarray, durations_us: dict[str, np.ndarray]) -> np.ndarray:
+    made = np.full((len(rows), len(_FIELDS)), _ABSENT, dtype=np.int64)
+    made[:, _START_NS] = rows[:, START]
+    made[:, _AT["step"]] = recorder.step
+    made[:, _AT["start_us"]] = recorder.offsets_us(rows[:, START])
+    made[:, _RESPONSE] = durations_us["response"]
+    made[:, _AT["status"]] = rows[:, STATUS]
+    made[:, _AT["kind"]] = _NUMBERS[""]
+    is_new, talked = rows[:, CONNECTED] > 0, rows[:, FIRST] > rows[:, SENT]
+    # Of these only the attempts have a duration in which the part happened.
+    had = {"dns": is_new, "connect": is_new, "tls": rows[:, SECURED] > 0, "exchange": talked}
+    for column in PART_COLUMNS:
+        part = column.removesuffix("_us")
+        values = durations_us.get(part)
+        if values is None:
+            continue
+        if len(values) == len(rows):
+            made[:, _AT[column]] = values
+        else:
+            made[had[part], _AT[column]] = values
+    return made
+
+
+def _columns(rows: np.ndarray) -> dict[str, list[Any]]:
+    columns: dict[str, list[Any]] = {}
+    for name in COLUMNS:
+        values = rows[:, _AT[name]].tolist()
+        if name == "kind":
+            columns[name] = [_KINDS[value] for value in values]
+        elif name in PART_COLUMNS and max(values) == _ABSENT:
+            continue
+        elif name in {"number", *PART_COLUMNS}:
+            columns[name] = [None if value == _ABSENT else value for value in values]
+        else:
+            columns[name] = values
+    return columns
