@@ -3,7 +3,7 @@
 Plans without any of this use plain workers, which keeps the hot path free of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -92,7 +92,7 @@ class TakingCall(CheckedCall):
 
     __slots__ = ("needed", "taken")
 
-    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: frozenset[str]):
+    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: Set[str]):
         super().__init__(shared, index, names, True)
         self.needed = needed
         self.taken = {}
@@ -240,7 +240,7 @@ class SessionWorker(Worker):
         context, user = self._context, self.user
         shared = context.requests[index]
         if shared.step.extract:
-            call = TakingCall(shared, index, context.names, context.needed)
+            call = TakingCall(shared, index, context.names, user.flow.givers.keys())
         else:
             make = CheckedCall if shared.step.checks else Call
             call = make(shared, index, context.names, user.jar is not None)
