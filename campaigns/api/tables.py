@@ -411,7 +411,7 @@ def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "campaign": campaign.pk,
         "sentence": plain_text(answer.sentence),
         "against": plain_text(campaign_against(campaign)),
-        "grounds": answer.grounds,
+        "grounds": [*answer.grounds, *answer.caveats],
         **_first_lines(answer),
         "threshold_state": answer.threshold_state,
         "n_done": answer.n_done,

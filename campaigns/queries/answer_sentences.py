@@ -71,11 +71,28 @@ def grounds_of(
         return []
     grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
     grounds += _holm_ground(overheads)
-    limits = dict.fromkeys(limit for each in overheads if each.turns for limit in each.turns.limits)
-    if _is_crowded(runs):
-        limits.pop(HIDDEN_PART, None)
-    grounds += limits
-    return grounds + _left_out_ground(runs) + _notes(runs)
+    grounds += _limits(overheads, is_crowded=lacked_cpu(runs))
+    return grounds + _left_out_ground(runs) + _notes(runs, disturbing=False)
+
+
+def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
+    """What else has to be known of the comparisons; with its name where it is of one of several."""
+    said = [
+        (limit, each.pair.title) for each in overheads if each.turns for limit in each.turns.limits
+    ]
+    titles: dict[str, list[str]] = {}
+    for limit, title in said:
+        if not (is_crowded and limit == HIDDEN_PART):
+            titles.setdefault(limit, []).append(title)
+    return [
+        f"{of[0]}: {limit[:1].lower()}{limit[1:]}" if len(of) == 1 < len(overheads) else limit
+        for limit, of in titles.items()
+    ]
+
+
+def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:
+    """What disturbed the runs, and is among no answer."""
+    return _notes(runs, disturbing=True)
 
 
 def _compared_grounds(
@@ -161,7 +178,7 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     return [f"{where} did not finish. {why_each(alike)}{more}"]
 
 
-def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
+def _notes(runs: Sequence[MeasuredRun], *, disturbing: bool) -> list[str]:
     """Of each kind of note the one with the highest value, and how many runs have one. Who is to
     blame for a doubt is among the answers."""
     notes = [
@@ -169,14 +186,17 @@ def _notes(runs: Sequence[MeasuredRun]) -> list[str]:
         for each in runs
         if each.judged
         for note in each.judged.notes
-        if not (each.judged.is_in_doubt and note.code in OTHERS)
+        if (note.code in OTHERS) == disturbing
+        if not (disturbing and each.judged.is_in_doubt)
     ]
     found = []
     for code in dict.fromkeys(note.code for note in notes):
         alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)
         differ = len({each.text for each in alike}) > 1
-        where = f"in {len(alike)} of {len(runs)} runs, at most: " if differ else ""
-        found.append(where + alike[-1].text)
+        text = alike[-1].text
+        if differ:
+            text = f"{text.rstrip('.')} (in {len(alike)} of {len(runs)} runs, at most)."
+        found.append(text)
     return found
 
 
@@ -283,10 +303,10 @@ def _figures_sentence(
         )
         for each in overheads
     ]
-    return overhead_sentence(pairs, is_final=is_final, is_crowded=_is_crowded(runs))
+    return overhead_sentence(pairs, is_final=is_final, is_crowded=lacked_cpu(runs))
 
 
-def _is_crowded(runs: Sequence[MeasuredRun]) -> bool:
+def lacked_cpu(runs: Sequence[MeasuredRun]) -> bool:
     """Whether others used nearly all of an injector host's CPU: an arm that needs more of it then
     waits longer than its share."""
     return any(

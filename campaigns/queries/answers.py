@@ -16,7 +16,14 @@ from campaigns.domain.presentation.threshold_tables import campaign_thresholds_t
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
-from campaigns.queries.answer_sentences import figures_words, first_words, grounds_of, judged_rules
+from campaigns.queries.answer_sentences import (
+    caveats_of,
+    figures_words,
+    first_words,
+    grounds_of,
+    judged_rules,
+    lacked_cpu,
+)
 from campaigns.queries.arm_pairs import (
     MeasuredTest,
     hide_hosts,
@@ -132,11 +139,15 @@ def _answer(
     answer = Answer(
         sentence=_sentence(campaign, arms, runs, overheads, shapes, failures, partial),
         grounds=grounds_of(campaign, arms, overheads or shapes.climbed, runs, partial),
+        caveats=[] if partial else caveats_of(runs),
         partial_run=partial and partial.run.pk,
         has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
         tests=_test_answers(campaign, arms, shapes),
         references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
-        overheads=[overhead_answer(each, is_final=is_final) for each in overheads],
+        overheads=[
+            overhead_answer(each, is_final=is_final, is_crowded=lacked_cpu(runs))
+            for each in overheads
+        ],
         n_done=sum(each.run.is_done for each in every_run),
         n_runs=len(every_run) or len(tests) * campaign.repeats,
         has_word=any(each.has_word for each in overheads) or shapes.has_word,

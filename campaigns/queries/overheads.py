@@ -280,8 +280,11 @@ def _one_after_the_other(pair: ArmPair) -> bool:
     return max(first) < min(second) or max(second) < min(first)
 
 
-def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
-    """The pair as pages render it. A running campaign gets no verdict before its third repeat."""
+def overhead_answer(
+    overhead: Overhead, *, is_final: bool, is_crowded: bool = False
+) -> OverheadAnswer:
+    """The pair as pages render it. A running campaign gets no verdict before its third repeat.
+    `is_crowded`: no factor is a least one."""
     pair, found = overhead.pair, overhead.verdict
     word = found.word if overhead.has_word or is_final else None
     return OverheadAnswer(
@@ -318,6 +321,8 @@ def overhead_answer(overhead: Overhead, *, is_final: bool) -> OverheadAnswer:
         blocker=overhead.blocker,
         confidence=CONFIDENCE if overhead.turns else 0.95,
         narrowing=_narrowing(overhead.turns) if overhead.turns else (),
+        at_least=found.or_more and not is_crowded,
+        has_size=found.has_size,
     )
 
 

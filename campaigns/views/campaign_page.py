@@ -1,21 +1,17 @@
-"""The context of the campaign page, for members and share link visitors. The tiles of a campaign's
-page: a figure of each comparison or test, and what belongs to it."""
+"""The context of the campaign page, for members and share link visitors."""
 
-from collections.abc import Callable, Mapping, Sequence
-from statistics import fmean
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
-from campaigns.domain.presentation.intervals import change_words, ends_words
 from campaigns.domain.presentation.next_steps import next_step
 from campaigns.domain.presentation.resource_tables import resource_tables
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
-from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import DASH, count, counted, number, percent
+from campaigns.domain.units import count
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import answer_of
@@ -46,6 +42,7 @@ from campaigns.views.campaign_runs import (
     run_rows,
     runs_page,
 )
+from campaigns.views.campaign_tiles import cards_of, tiles_of
 from campaigns.views.drawings import drawn_funnel, forest_groups, split_bars
 from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
 from campaigns.views.run_page import (
@@ -58,6 +55,9 @@ from campaigns.views.run_page import (
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.sweep_table import sweep_questions
 from campaigns.views.targets import drawn_matrix
+
+# Percent between two ticks of the ratios, which have half of the page's width.
+_RATIOS_GAP = 16.0
 
 
 def campaign_context(
@@ -83,6 +83,7 @@ def campaign_context(
     every = campaign.tests.select_related("endpoint__target", "plan_version__plan")
     tests, references = without_references(every)
     under_way = _under_way(campaign, actor, current)
+    turns = under_way["turns"]
     context = {
         **under_way,
         **_compared(campaign, answer),
@@ -92,10 +93,12 @@ def campaign_context(
         **remedies_context(answer.remedies, worst_test(tests, answer)),
         "campaign": campaign,
         "answer": answer,
+        "disturbed": MEANING,
         "badge": badge_of(campaign, answer),
         "against": campaign_against(campaign),
         "may_be_baseline": campaign.state == "done" and may_be_baseline(campaign),
         "tiles": tiles_of(answer),
+        "cards": cards_of(answer, campaign.practical_threshold, turns and turns.limit_s),
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         **_of_tests(campaign, answer),
         "tests": tests,
@@ -132,7 +135,7 @@ def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:
     members, and with names of programs for those who may start it."""
     found = None if campaign.finished_at else busy_host()
     told = found if found is None or may["run"] else found.without_names()
-    return {"busy_host": told, "disturbed": MEANING}
+    return {"busy_host": told}
 
 
 def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
@@ -178,12 +181,13 @@ def _of_runs(
     progress = progress_of(campaign, current)
     watched = current or headline_run(campaign, runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
-    curves = {watched.test_id: watched_page["report"].curve} if watched else {}
+    # One arm of those that take turns would stand for all.
+    has_curve = watched and not under_way["turns"]
+    curves = {watched.test_id: watched_page["report"].curve} if has_curve else {}
     first = _named_first(campaign, answer, repeats)
     return {
         **_watching(watched_page, progress, answer, is_only=is_only),
         "progress": progress,
-        "drawn_from": "Drawn from the first usable run on.",
         "plots": drawn_plots(answer, curves, is_live=under_way["is_live"], is_only=is_only),
         "plot_data": plot_data(answer, campaign.repeats, curves, first),
         "runs": runs,
@@ -218,11 +222,12 @@ def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
         "forest": forest_groups(overheads, campaign.practical_threshold),
+        "ratios": forest_groups(overheads, campaign.practical_threshold, _RATIOS_GAP),
         "funnel": drawn_funnel(overheads, campaign.practical_threshold),
         "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,
         "confidence": max((each.confidence for each in overheads), default=0.95),
         "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
-        "bars": split_bars([each.split for each in overheads if each.split]),
+        "bars": split_bars(overheads),
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
         "like": _like_rows(overheads),
         "has_differences": any(each.like_for_like.get("different") for each in overheads),
@@ -342,86 +347,3 @@ def _like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str
 
 def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
     return f", {overhead.connection_mode}" if len(overheads) > 1 else ""
-
-
-_T = TypeVar("_T")
-_MOST_TILES = 5
-
-
-def tiles_of(answer: Answer) -> list[dict[str, Any]]:
-    """A tile per overhead, else per test: a figure and what it is compared with. None where there
-    is no answer, or nothing but failures."""
-    if answer.has_no_answer or answer.errors.is_everything:
-        return []
-    if answer.overheads:
-        return _at_most(_overhead_tile, answer.overheads, "comparisons")
-    if len(answer.tests) > _MOST_TILES:
-        slowest = sorted(answer.tests, key=_slowest_first)
-        return _at_most(_test_tile, slowest, "tests", "none slower on average, ")
-    return [_test_tile(each) for each in answer.tests]
-
-
-def _at_most(
-    tile: Callable[[_T], dict[str, Any]], told: Sequence[_T], nouns: str, order: str = ""
-) -> list[dict[str, Any]]:
-    """Of the first ones; the last place says how many more there are, and what comes first."""
-    if len(told) <= _MOST_TILES:
-        return list(map(tile, told))
-    shown = list(map(tile, told[: _MOST_TILES - 1]))
-    more = len(told) - len(shown)
-    rest = {"title": "And", "word": "", "note": "", "value": number(more), "unit": f"more {nouns}"}
-    return [*shown, {**rest, "lines": [f"{order}in the tables below"]}]
-
-
-def _slowest_first(test: TestAnswer) -> float:
-    means_ms = [each for each in test.means_ms if each is not None]
-    return -fmean(means_ms) if means_ms else 0.0
-
-
-def _overhead_tile(overhead: OverheadAnswer) -> dict[str, Any]:
-    row = overhead.table.rows[0]
-    cells = dict(zip([c.key for c in overhead.table.columns], row.cells, strict=True))
-    interval = next((each for each in overhead.forest if each["primary"]), None)
-    ratio = cells["ratio"].value
-    lines = []
-    if interval:
-        ends = ends_words(ratio, interval["low"], interval["high"])
-        lines.append(f"{ends}, {percent(overhead.confidence, decimals=0)} interval")
-    baseline, candidate, *_ = row.cells
-    if ratio is not None:
-        lines.append(f"{candidate.text} instead of {baseline.text}\u202fms")
-    value = DASH if ratio is None else change_words(ratio)
-    return {
-        "title": overhead.title,
-        "note": overhead.plan_label,
-        "word": overhead.word,
-        "value": value if interval or ratio is None else f"~{value}",
-        "unit": "" if ratio is None else f"vs {overhead.names[0]}",
-        "lines": lines or [overhead.word_reason],
-    }
-
-
-def _test_tile(test: TestAnswer) -> dict[str, Any]:
-    keys = [column.key for column in test.table.columns]
-    pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
-    cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
-    shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
-    noun = counted_in([test.scheme])
-    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
-    lines += [
-        counted(cells[key].value, nouns)
-        for key, nouns in (("n", noun), ("errors", "errors"))
-        if _has_value(cells, key)
-    ]
-    return {
-        "title": test.label,
-        "note": test.plan_label,
-        "word": "",
-        "value": cells[shown].text if _has_value(cells, shown) else DASH,
-        "unit": f"ms, {shown}" if _has_value(cells, shown) else "",
-        "lines": lines or ["no usable run"],
-    }
-
-
-def _has_value(cells: dict[str, Cell], key: str) -> bool:
-    return key in cells and cells[key].value is not None

@@ -33,7 +33,7 @@ from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of, in_co
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.references import confirm_query
 from campaigns.views.access import actor_of, find, signed_in_get
-from campaigns.views.drawings import Mark, RatioAxis, split_bars
+from campaigns.views.drawings import Mark, RatioAxis, split_rows_bars
 
 
 @signed_in_get
@@ -304,7 +304,7 @@ def _queries(
 def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
     """What is drawn below the selected test."""
     return {
-        "bars": split_bars([detail.split]) if detail.split else None,
+        "bars": split_rows_bars(detail.split.rows, detail.split.decimals) if detail.split else {},
         "noun": detail.noun,
         "shift": shift_drawing(detail.shift, threshold, _plotted_to(detail)),
         "shift_words": shift_words(detail.shift) if detail.shift else "",

@@ -5,7 +5,7 @@ last point marked, minimum and maximum in the title. A run's tiles show their fi
 seconds, the list of campaigns the p95 of the last with the same test. Positions of a request's
 waterfall bars: x in percent of the width, y in px."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf, log
 from statistics import median
@@ -13,7 +13,7 @@ from typing import Any
 
 from campaigns.domain.analysis.overhead import SPLIT_PARTS
 from campaigns.domain.metrics.series import Point
-from campaigns.domain.presentation.results import OverheadAnswer, SplitAnswer
+from campaigns.domain.presentation.results import OverheadAnswer
 from campaigns.domain.presentation.run_points import SPARK_S
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import count, figure, number, percent
@@ -49,10 +49,15 @@ class Tick:
     at: float
     text: str
 
+    @property
+    def from_top(self) -> float:
+        return round(100 - self.at, 2)
+
 
 class RatioAxis:
     """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
-    `gap`: the percent between two labels of ticks, `words` what they say of a ratio."""
+    `gap`: the percent between two labels of ticks, `words` what they say of a ratio. Without
+    `has_one` it has the intervals alone."""
 
     def __init__(
         self,
@@ -60,6 +65,8 @@ class RatioAxis:
         threshold: float,
         gap: float = _LEAST_GAP,
         words: Callable[[float], str] = "{:g}".format,
+        *,
+        has_one: bool = True,
     ):
         ends = [
             edge
@@ -69,8 +76,9 @@ class RatioAxis:
             if edge and edge > 0
         ]
         widest = 1 + threshold
-        low = max(min([*ends, 1 / widest, 1 / _NARROWEST]), 1 / _WIDEST) / 1.03
-        high = min(max([*ends, widest, _NARROWEST]), _WIDEST) * 1.03
+        around = [1 / widest, widest, 1 / _NARROWEST, _NARROWEST] if has_one else []
+        low = max(min([*ends, *around]), 1 / _WIDEST) / 1.03
+        high = min(max([*ends, *around]), _WIDEST) * 1.03
         self._low, self._span = log(low), log(high) - log(low)
         self.one = self.at(1)
         self.band_from = self.at(1 / widest)
@@ -83,6 +91,10 @@ class RatioAxis:
                 kept.append(tick)
         self.ticks = sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
 
+    @property
+    def one_from_top(self) -> float:
+        return round(100 - self.one, 2)
+
     def at(self, ratio: float) -> float:
         if ratio <= 0:
             return 0.0
@@ -93,9 +105,11 @@ class RatioAxis:
         return Mark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
 
 
-def forest_groups(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
+def forest_groups(
+    overheads: Sequence[OverheadAnswer], threshold: float, gap: float = _LEAST_GAP
+) -> dict[str, Any]:
     """{"axis", "groups": [{"overhead", "rows": [(row, cells by key, mark or None)]}]}."""
-    axis = RatioAxis([each.forest for each in overheads], threshold)
+    axis = RatioAxis([each.forest for each in overheads], threshold, gap)
     return {"axis": axis, "groups": [_group(each, axis) for each in overheads]}
 
 
@@ -128,106 +142,61 @@ class Piece:
     x: float
     width: float
     label: str
-    is_negative: bool = False
 
 
-def split_bars(splits: Sequence[SplitAnswer]) -> dict[str, Any]:
-    """All arms' bars on one axis from 0: {"parts", "ticks", "groups"}; a group is one pair."""
-    rows = [row for split in splits for row in split.rows]
-    parts, scale = _parts_and_scale(rows, max(map(_end_of_difference, splits), default=0.0))
-    return {
-        "parts": parts,
-        "ticks": _length_ticks(100 / scale, scale),
-        "groups": [_split_group(split, parts, scale) for split in splits],
+def split_bars(overheads: Sequence[OverheadAnswer]) -> dict[str, Any]:
+    """The bars of all compared arms, each once, on one axis; {} without any."""
+    splits = [each for each in overheads if each.split]
+    if not splits:
+        return {}
+    rows = {
+        (each.plan_label, row["label"]): {**row, "plan": each.plan_label}
+        for each in splits
+        for row in each.split.rows
     }
+    return split_rows_bars(list(rows.values()), max(each.split.decimals for each in splits))
 
 
 def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, Any]:
     """The rows of a SplitAnswer as bars on one axis from 0: {"parts", "ticks", "rows"}."""
-    parts, scale = _parts_and_scale(rows)
-    drawn = [_split_bar(row, parts, scale, decimals) for row in rows]
-    return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": drawn}
-
-
-def _parts_and_scale(
-    rows: Sequence[dict[str, Any]], end_ms: float = 0.0
-) -> tuple[list[str], float]:
-    """The parts that occur, and percent of the width per ms. All else ends before `end_ms`."""
     used = {
         part
         for row in rows
         for part, value in row["parts"].items()
         if value is not None and (part != "lateness" or value)
     }
-    longest = max([end_ms, *(row["total_ms"] for row in rows)])
-    scale = 100 / (round_up(longest / _BAR_SHARE) or 1)
-    return [part for part in SPLIT_PARTS if part in used], scale
-
-
-def _split_bar(
-    row: dict[str, Any], parts: list[str], scale: float, decimals: int
-) -> dict[str, Any]:
-    return {
-        **row,
-        "pieces": _pieces(row["parts"], parts, 0.0, scale),
-        "cells": _cells(row["parts"], parts, decimals),
-        "total": number(row["total_ms"], decimals),
-    }
+    parts = [part for part in SPLIT_PARTS if part in used]
+    scale = 100 / (round_up(max(row["total_ms"] for row in rows) / _BAR_SHARE) or 1)
+    drawn = [
+        {
+            **row,
+            "pieces": _pieces(row["parts"], parts, scale),
+            "cells": [number(row["parts"].get(part), decimals) for part in parts],
+            "total": number(row["total_ms"], decimals),
+        }
+        for row in rows
+    ]
+    return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": drawn}
 
 
 def parts_bar(parts: Table) -> list[Piece]:
     """The bar of a run's average response time, as wide as the page lets it be."""
     means = {row.kind: row.cells[0].value for row in parts.rows if row.kind in SPLIT_PARTS}
     total = sum(means.values())
-    return list(_pieces(means, list(means), 0.0, 100 / total if total else 0.0))
+    return list(_pieces(means, list(means), 100 / total if total else 0.0))
 
 
-def _split_group(split: SplitAnswer, parts: list[str], scale: float) -> dict[str, Any]:
-    http = split.rows[0]["total_ms"]
-    total = split.difference["total_ms"]
-    return {
-        "rows": [_split_bar(row, parts, scale, split.decimals) for row in split.rows],
-        "difference": {
-            "pieces": _pieces(split.difference["parts"], parts, http, scale),
-            "cells": _cells(split.difference["parts"], parts, split.decimals, signed=True),
-            "total": number(total, split.decimals, signed=True),
-            "text": f"{figure(total, signed=True)}\u202fms",
-            "end": round(_end_of_difference(split) * scale, 2),
-        },
-    }
-
-
-def _pieces(values: dict[str, float | None], parts: list[str], start: float, scale: float):
-    right = left = start
+def _pieces(values: dict[str, float | None], parts: list[str], scale: float) -> Iterator[Piece]:
+    end = 0.0
     for part in parts:
         value = values.get(part) or 0.0
-        width = round(abs(value) * scale, 3)
+        width = round(value * scale, 3)
         if not width:
             continue
-        if value < 0:
-            left -= abs(value)
-        x = left if value < 0 else right
-        if value > 0:
-            right += value
         text = f"{part} {figure(value)}"
-        needed_px = len(text) * _LETTER_PX + _AROUND_PX
-        yield Piece(
-            part,
-            round(max(0.0, x) * scale, 3),
-            width,
-            text if width * _BAR_PX / 100 >= needed_px else "",
-            value < 0,
-        )
-
-
-def _end_of_difference(split: SplitAnswer) -> float:
-    """How far to the right its parts reach, in ms; where others shrink, beyond the longer bar."""
-    parts = split.difference["parts"].values()
-    return split.rows[0]["total_ms"] + sum(value for value in parts if value and value > 0)
-
-
-def _cells(values, parts: list[str], decimals: int, *, signed: bool = False) -> list[str]:
-    return [number(values.get(part), decimals, signed=signed) for part in parts]
+        fits = width * _BAR_PX / 100 >= len(text) * _LETTER_PX + _AROUND_PX
+        yield Piece(part, round(end * scale, 3), width, text if fits else "")
+        end += value
 
 
 def _length_ticks(length: float, scale: float) -> list[Tick]:

@@ -7,15 +7,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign
-from campaigns.queries.answers import campaign_answer
 from campaigns.services.tokens import create_share
 from campaigns.views import campaign_runs
-from campaigns.views.campaign_page import tiles_of
 from tests.factories import (
     make_campaign,
     make_endpoint,
     make_plan,
-    make_project,
     make_target,
     make_test,
 )
@@ -228,12 +225,6 @@ def test_garbage_adds_no_block(as_editor, bounded):
     for blocks in ("", "x", "-1", "99"):
         as_editor.post(f"/campaigns/{campaign.pk}/blocks/", {"blocks": blocks, "after": "4"})
     assert campaign.runs.count() == 8
-
-
-def lines_of_overhead(http_us: list[int], https_us: list[int]) -> list[str]:
-    campaign, tests = https_campaign(make_project())
-    run_in_blocks(tests, [http_us, https_us])
-    return [line.replace("\u202f", " ") for line in tiles_of(campaign_answer(campaign))[0]["lines"]]
 
 
 def test_tests_with_one_run_each_share_a_table(as_editor, project):

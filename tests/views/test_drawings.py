@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
@@ -53,39 +55,33 @@ def test_ticks_keep_their_distance_and_one_is_among_them():
     assert all(right - left >= 6.9 for left, right in pairwise(places))
 
 
-def split(http, https):
-    parts = ("connect", "tls", "wait")
+def overhead(plan: str, *arms: tuple[str, tuple]) -> Any:
+    """What is drawn of a comparison; each arm with its connect, tls and wait in ms."""
     rows = [
-        {"label": name, "scheme": name, "parts": dict(zip(parts, each, strict=True)),
-         "total_ms": sum(value or 0 for value in each)}
-        for name, each in (("http", http), ("https", https))
+        {"label": name, "parts": dict(zip(("connect", "tls", "wait"), parts, strict=True)),
+         "total_ms": sum(value or 0 for value in parts)}
+        for name, parts in arms
     ]  # fmt: skip
-    difference = {part: (https[i] or 0) - (http[i] or 0) for i, part in enumerate(parts)}
-    return SplitAnswer(rows, {"parts": difference, "total_ms": sum(difference.values())}, 1)
+    return SimpleNamespace(plan_label=plan, split=SplitAnswer(rows, 1))
 
 
-def test_the_difference_begins_where_the_http_bar_ends():
-    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 14.0))])
-    group = bars["groups"][0]
-    http = list(group["rows"][0]["pieces"])
-    difference = list(group["difference"]["pieces"])
-    assert difference[0].x == pytest.approx(http[-1].x + http[-1].width)
-    assert difference[0].part == "tls"
+def test_each_arm_has_one_bar_of_its_parts_end_to_end():
+    http = ("HTTP new", (4.0, None, 14.0))
+    pairs = [
+        overhead("a", http, ("HTTPS new", (4.0, 10.0, 14.0))),
+        overhead("a", http, ("HTTPS resumed", (4.0, 5.0, 14.0))),
+    ]
+    bars = split_bars(pairs)
+    assert [row["label"] for row in bars["rows"]] == ["HTTP new", "HTTPS new", "HTTPS resumed"]
+    connect, tls, wait = bars["rows"][1]["pieces"]
+    assert (tls.x, wait.x) == (connect.width, pytest.approx(connect.width + tls.width, abs=0.01))
+    assert wait.x + wait.width <= 84.1, "beside the longest bar is room for its text"
 
 
-def test_a_negative_part_is_drawn_to_the_left():
-    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 12.0))])
-    pieces = {piece.part: piece for piece in bars["groups"][0]["difference"]["pieces"]}
-    assert pieces["wait"].is_negative
-    assert pieces["wait"].x + pieces["wait"].width == pytest.approx(pieces["tls"].x)
-
-
-def test_a_difference_whose_parts_reach_beyond_both_bars_stays_in_the_drawing():
-    bars = split_bars([split((4.0, None, 14.0), (4.0, 10.0, 4.5))])
-    difference = bars["groups"][0]["difference"]
-    right = max(piece.x + piece.width for piece in difference["pieces"])
-    assert right <= 84.1
-    assert difference["end"] == pytest.approx(right, abs=0.01)
+def test_arms_of_several_plans_keep_their_bars():
+    arms = ("HTTP new", (1.0, None, 1.0)), ("HTTPS new", (1.0, 1.0, 1.0))
+    bars = split_bars([overhead("a", *arms), overhead("b", *arms)])
+    assert [row["plan"] for row in bars["rows"]] == ["a", "a", "b", "b"]
 
 
 def test_the_bar_of_a_run_is_its_parts_end_to_end_and_leaves_the_sums_out():

@@ -163,17 +163,8 @@ def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any
 def split_answer(arms: Sequence[tuple[str, str, dict[str, float | None]]]) -> SplitAnswer | None:
     """The split of HTTP and HTTPS, each (label, scheme, {part: mean µs or None}), in this order.
 
-    Parts are rounded so that they add up to their total; the difference is that of rounded rows.
-    None where an arm has nothing measured.
+    Parts are rounded so that they add up to their total. None where an arm has nothing measured.
     """
     if any(all(value is None for value in parts.values()) for _, _, parts in arms):
         return None
-    rows, decimals = split_rows(arms)
-    baseline, candidate = rows
-    pairs = {part: (us, candidate["parts"][part]) for part, us in baseline["parts"].items()}
-    difference = {
-        part: None if before is after is None else round((after or 0) - (before or 0), decimals)
-        for part, (before, after) in pairs.items()
-    }
-    total = round(candidate["total_ms"] - baseline["total_ms"], decimals)
-    return SplitAnswer(rows, {"parts": difference, "total_ms": total}, decimals)
+    return SplitAnswer(*split_rows(arms))

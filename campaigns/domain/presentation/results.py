@@ -112,11 +112,10 @@ class SplitAnswer:
     """The mean response time by parts: [{"label", "scheme", "parts": {part: ms|None}, "total_ms"}].
 
     Parts are dns, connect, tls, send, wait, receive and lateness; rounded, they add up to the
-    total. `difference` is {"parts", "total_ms"} of HTTPS − HTTP.
+    total.
     """
 
     rows: list[dict[str, Any]]
-    difference: dict[str, Any]
     decimals: int
 
 
@@ -131,7 +130,8 @@ class OverheadAnswer:
     `is_chosen`: by a user, among all tests. `more`: about how many more blocks would settle it,
     None where it is settled, or where more would not help. `confidence`: of its intervals.
     `narrowing`: how these narrowed over the rounds of arms that took turns, as rows of `forest`
-    with `rounds` and `seconds`.
+    with `rounds` and `seconds`. `at_least`: the machine hid a part of the difference. `has_size`:
+    else only its direction is known.
     """
 
     plan_label: str
@@ -156,6 +156,8 @@ class OverheadAnswer:
     blocker: str = ""
     confidence: float = 0.95
     narrowing: Sequence[dict[str, Any]] = ()
+    at_least: bool = False
+    has_size: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +197,7 @@ class Gist:
 class Answer:
     """A campaign's answer: the sentence first, then its grounds, tables and overheads.
 
+    `caveats`: what disturbed its runs.
     `has_no_answer`: nobody may believe its response times.
     `partial_run`: the run that did not end as planned and whose partial figures are all there is.
     `exchanges`: what its WebSocket tests have beside, none without any.
@@ -206,6 +209,7 @@ class Answer:
 
     sentence: Sentence
     grounds: list[str]
+    caveats: list[str]
     tests: list[TestAnswer]
     overheads: list[OverheadAnswer]
     n_done: int

@@ -103,7 +103,7 @@ class Command(BaseCommand):
         tables = [each.table for each in (*answer.tests, *answer.overheads)]
         self.stdout.write("\n" + plain_text(answer.sentence))
         answers = [f"{each.question} {each.word}. {each.reason}" for each in answer.answers]
-        self.stdout.write("\n".join([*answer.grounds, *answers]) + "\n")
+        self.stdout.write("\n".join([*answer.grounds, *answer.caveats, *answers]) + "\n")
         self.stdout.write(text_of_tables(tables))
         self.stdout.write(f"Results with charts: {_address(campaign)}")
 

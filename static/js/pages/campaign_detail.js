@@ -41,7 +41,7 @@ function measuredOf(line) {
 }
 
 function draw(frame, lines, make, shared = null) {
-  $(frame).find(".chart-empty").prop("hidden", lines.length > 0);
+  $(frame).prop("hidden", !lines.length);
   drawInTurn(frame, () => {
     const known = plots.get(frame);
     if (known) known.show(lines, shared);

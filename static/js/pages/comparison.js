@@ -8,7 +8,7 @@ import { block } from "../lib/block.js";
 applyChartDefaults();
 const frame = $("[data-percentiles]");
 const { lines } = block("curves");
-frame.find(".chart-empty").prop("hidden", lines.length > 0);
+frame.prop("hidden", !lines.length);
 if (frame.length && lines.length) {
   const canvas = frame.find("canvas").get(0);
   percentilePlot(canvas, lines, { switcher: frame.find(".seg").get(0) });

@@ -32,7 +32,7 @@ function show() {
 function showCurve() {
   const frame = $("[data-percentiles]");
   const curve = block("curve") ?? [];
-  frame.find(".chart-empty").prop("hidden", curve.length > 0);
+  frame.prop("hidden", !curve.length);
   if (!curve.length) return;
   const lines = [{ label: "this run", scheme: plan.scheme, mode: "new", curve }];
   drawInTurn(frame.get(0), () => {
