@@ -20,6 +20,7 @@ from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
 from campaigns.domain.presentation.history_words import overview_sentence
@@ -196,7 +197,13 @@ def probe_new(request, endpoint: int):
     try:
         if form.is_valid():
             asked = form.opening() if found.scheme in WEBSOCKET_SCHEMES else form.step()
-            probe = request_probe(by=actor, endpoint=found, request=asked)
+            follows = request.POST.get("redirects", "")
+            probe = request_probe(
+                by=actor,
+                endpoint=found,
+                request=asked,
+                redirects=follows if follows in set(Redirects) else "",
+            )
             return redirect("probe-detail", probe=probe.pk)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)
