@@ -20,7 +20,7 @@ from campaigns.domain.plan.shards import MAX_WEIGHT
 from campaigns.domain.plan.step import MAX_METHOD, MAX_STEPS
 from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
-from campaigns.domain.plan.threshold import ERROR_GROUPS, MAX_LIMIT
+from campaigns.domain.plan.threshold import KINDS_IN_RULES, MAX_LIMIT
 from campaigns.domain.plan.variables import Variables
 
 _NUMBERS = {int: serializers.IntegerField, float: serializers.FloatField}
@@ -242,7 +242,7 @@ class ThresholdSerializer(fields.InputSerializer):
         help_text="ms, us or s for times; % or nothing (a count) for errors; /s for rates.",
     )
     kind = serializers.ChoiceField(
-        choices=ERROR_GROUPS, required=False, help_text="Of errors: only these."
+        choices=KINDS_IN_RULES, required=False, help_text="Of errors: only these."
     )
     step = serializers.IntegerField(
         required=False, min_value=0, help_text="Of this step alone, from 1."

@@ -285,6 +285,15 @@ def recent_probes(target: Target):
     )
 
 
+def latest_answers(target: Target, now: datetime) -> dict[int, ProbeReport]:
+    """What came back of the newest single request of each endpoint, by endpoint."""
+    finished = Probe.objects.filter(endpoint__target=target).exclude(finished_at=None)
+    newest = (
+        finished.select_related("endpoint").order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    )
+    return {probe.endpoint_id: report_of(probe, now) for probe in newest}
+
+
 def archived_endpoints(target: Target):
     return target.endpoints.exclude(archived_at=None)
 

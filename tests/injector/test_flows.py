@@ -141,6 +141,19 @@ def test_a_value_is_asked_for_again_in_its_own_flow():
     assert Counter(paths) == {"/in": 8, "/list/o": 8, "/in-to-buy": 2, "/pay/o": 2}
 
 
+def test_a_value_that_only_another_flow_needs_may_be_missing():
+    token = {"name": "token", "from": "body", "pattern": "(none)"}
+    steps = [
+        {"path": "/", "extract": [token]},
+        {"path": "/list"},
+        {"path": "/in", "extract": [token]},
+        {"path": "/pay/${token}"},
+    ]
+    result, _ = against(always(OK_REPLY), steps=steps, load=OPEN, plan=SHOP)
+    failed = [step.count("failed") for step in result.measurement.steps]
+    assert failed == [0, 0, 4, 0]
+
+
 def test_arms_that_take_turns_send_the_same_flows(program):
     load = OPEN | {"rate_per_s": 50, "duration_s": 60, "requests": None}
     turns = {"slice_s": 0.2, "may_lower_rate": False, "limit_s": 3}

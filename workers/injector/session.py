@@ -3,7 +3,7 @@
 Plans without any of this use plain workers, which keeps the hot path free of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -92,7 +92,7 @@ class TakingCall(CheckedCall):
 
     __slots__ = ("needed", "taken")
 
-    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: frozenset[str]):
+    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: Set[str]):
         super().__init__(shared, index, names, True)
         self.needed = needed
         self.taken = {}
@@ -249,7 +249,7 @@ class SessionWorker(Worker):
         shared = context.requests[index]
         plain, checked, taking = self.call_types
         if shared.step.extract:
-            call = taking(shared, index, context.names, context.needed)
+            call = taking(shared, index, context.names, user.flow.givers.keys())
         else:
             make = checked if shared.step.checks else plain
             call = make(shared, index, context.names, user.jar is not None)

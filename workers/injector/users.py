@@ -72,7 +72,6 @@ class SessionContext:
         self.makes_visits = makes_visits(load, self.session)
         self.has_flows = bool(order.plan.flows)
         self.flows, self._places = self._make_flows(order)
-        self.needed = frozenset(name for flow in self.flows for name in flow.givers)
         self._n_warming = self._n_begun = 0
         self._numbers = order.shard.all()
         rows = Rows(order.plan.variables, order.shard, order.seed)

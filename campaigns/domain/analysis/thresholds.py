@@ -87,10 +87,11 @@ def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
     return _time(rule, total.timing(_timing_of(rule)))
 
 
-def _errors_of(group: str, total: Total) -> int:
-    if group == "dropped":
+def _errors_of(named: str, total: Total) -> int:
+    """Of a group, or of a single kind."""
+    if named == "dropped":
         return total.count("dropped")
-    return sum(total.errors.get(kind, 0) for kind in GROUPS[group])
+    return sum(total.errors.get(kind, 0) for kind in GROUPS.get(named, (named,)))
 
 
 def _timing_of(rule: Threshold) -> str:

@@ -67,7 +67,8 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
             "message": None,
             "exchange": _said_once(plan, plan.exchange, epoch_ns),
         }
-    needed = needed_values(plan.variables, plan.steps)
+    of_its_flow = plan.steps[: plan.flows[0].steps] if plan.flows else plan.steps
+    needed = needed_values(plan.variables, of_its_flow)
     first = plan.steps[0]
     extracts = tuple(replace(each, may_miss=each.name not in needed) for each in first.extract)
     step = _with_values(plan, replace(first, extract=extracts), epoch_ns).to_json()

@@ -20,7 +20,7 @@ from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.load import ArrivalUnit, Load, Model
 from campaigns.domain.plan.step import MAX_STEPS, Step
 from campaigns.domain.plan.step_order import IN_TURNS, StepOrder, draw
-from campaigns.domain.plan.threshold import ERROR_GROUPS
+from campaigns.domain.plan.threshold import KINDS_IN_RULES
 from campaigns.domain.plan.variables import Variables, declared_names, names_used
 from campaigns.domain.typed_text import clean_name
 
@@ -157,7 +157,7 @@ def _read_flow(reader: JsonReader) -> Flow:
     name = clean_name(reader.text("name", "", limit=MAX_FLOW_NAME))
     if not name:
         reader.fail("name", "Give the flow a name, such as browse.")
-    elif _NO_NAME.fullmatch(name) or name in ERROR_GROUPS:
+    elif _NO_NAME.fullmatch(name) or name in KINDS_IN_RULES:
         reader.fail("name", f"Choose another name; in a rule {name!r} has a meaning already.")
     for field in ("share", "steps"):
         if reader.data.get(field) in (None, ""):

@@ -120,14 +120,16 @@ class Plan:
         group="thresholds",
         help="Rules that a run must keep, one per line: a percentile from p50 to p99.99, mean or "
         "max (p99.9 < 2s), errors in % (errors of check < 0.1 %), rate (rate > 100 /s); of one "
-        "step p95 of step 2 < 300 ms; first_byte_p95 of the wait for the first byte; for sessions "
+        "step p95 of step 2 < 300 ms, of one flow p95 of browse < 300 ms; first_byte_p95 of the "
+        "wait for the first byte; for sessions "
         "session_p95 and so on, sessions_failed in %, session_rate; for the target's machine, if "
         "an agent watches it, target_cpu, target_memory and target_resent in %. They are checked "
         "every second and at the end.",
         detail="The site judges them; injectors ignore them.",
         option="--threshold RULE",
         option_help="a rule that the run must keep, such as 'p95<300ms', 'errors<1%', "
-        "'rate>100', 'errors of check<0.1%' or 'p99.9 of step 2<2s'; for sessions "
+        "'rate>100', 'errors of check<0.1%', 'p99.9 of step 2<2s' or 'p95 of browse<300ms' of a "
+        "flow; for sessions "
         "'session_p95<10s', 'sessions_failed<1%' or 'session_rate>5'; "
         "may be repeated")
     exchange: Exchange | None = part(None, Exchange, typed="object or null",

@@ -20,6 +20,18 @@ _LOWEST, _HIGHEST = 50_000, 99_990  # of percentiles, in 1/100,000
 ERROR_GROUPS = (
     "check", "value", "status", "timeout", "connect", "tls", "reset", "protocol", "dropped",
 )  # fmt: skip
+# Single ones beside them, as injectors tell them. A reset is the group.
+ERROR_KINDS = (
+    *("dns_failed", "connect_refused", "connect_timeout", "connect_unreachable"),
+    *("tls_handshake", "tls_verify", "tls_name", "tls_expired", "tls_not_yet_valid"),
+    *("tls_self_signed", "tls_unknown_issuer", "tls_fingerprint", "tls_timeout"),
+    *("write_error", "write_timeout", "eof_before_reply", "first_byte_timeout", "body_timeout"),
+    *("eof_mid_body", "http_parse", "header_cap", "body_cap", "status_unexpected", "check_failed"),
+    *("value_missing", "body_mismatch", "redirect_failed", "ws_upgrade_rejected"),
+    *("ws_protocol", "ws_close_timeout"),
+    *("h2_not_spoken", "h2_protocol", "h2_stream_reset", "h2_goaway"),
+)
+KINDS_IN_RULES = (*ERROR_GROUPS, *ERROR_KINDS)
 # Of the target's machine, as its agent tells them.
 TARGET_METRICS = ("target_cpu", "target_memory", "target_resent")
 _UNITS: dict[str, tuple[str, ...]] = {
@@ -65,8 +77,8 @@ def units_of(metric: str) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """`metric` stays below `limit`, or above it for a rate. `errors` without a unit are counted.
-    `kind`: errors of a group alone. `step`: of one step alone, from 1; 0: of all. `flow`: of one
-    flow alone.
+    `kind`: errors of a group or a kind alone. `step`: of one step alone, from 1; 0: of all.
+    `flow`: of one flow alone.
 
     Times are of ok requests, the rate is of ok requests a second, errors include dropped requests;
     and so for sessions. The first byte is waited for from the request's last byte on. Of the
@@ -157,7 +169,7 @@ def parse_rule(text: str) -> dict[str, Any]:
 
 def _read_parts(parts: list[str]) -> dict[str, Any]:
     """A kind of error comes first; what is neither that nor a step is a flow. Raises ValueError."""
-    told: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in ERROR_GROUPS else {}
+    told: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in KINDS_IN_RULES else {}
     if len(parts) > 1:
         raise ValueError(f"{' of '.join(parts)!r} is not one part; write one such as {EXAMPLES}.")
     for part in parts:
@@ -231,8 +243,8 @@ def _read_one(reader: JsonReader, n_steps: int, flows: Sequence[str]) -> Thresho
 def _check_part(reader: JsonReader, rule: Threshold, flows: Sequence[str]) -> None:
     if rule.kind and rule.metric != "errors":
         reader.fail("kind", f"Only errors have kinds, and {rule.metric} has none.")
-    elif rule.kind and rule.kind not in ERROR_GROUPS:
-        reader.fail("kind", f"{rule.kind!r} is no kind of error; {', '.join(ERROR_GROUPS)} are.")
+    elif rule.kind and rule.kind not in KINDS_IN_RULES:
+        reader.fail("kind", f"{rule.kind!r} is no kind of error. {_KINDS}")
     if rule.step and (rule.is_of_sessions or rule.is_of_machine):
         reader.fail("step", f"{rule.metric} is of all steps together.")
     if rule.flow and rule.is_of_machine:
@@ -241,10 +253,11 @@ def _check_part(reader: JsonReader, rule: Threshold, flows: Sequence[str]) -> No
         reader.fail("flow", "Name a flow or a step, not both.")
     elif rule.flow and rule.flow not in flows:
         known = f"there are {', '.join(flows)}" if flows else "the plan has none"
-        kinds = (
-            "" if rule.metric != "errors" else f", and no kind of error: {', '.join(ERROR_GROUPS)}"
-        )
-        reader.fail("flow", f"{rule.flow!r} is no flow; {known}{kinds}.")
+        kinds = f" {_KINDS}" if rule.metric == "errors" else ""
+        reader.fail("flow", f"{rule.flow!r} is no flow; {known}.{kinds}")
+
+
+_KINDS = f"Errors are of {', '.join(ERROR_GROUPS)}, or of one kind such as check_failed."
 
 
 def _plain_name(metric: str) -> str:

@@ -3,6 +3,7 @@
 import pytest
 
 from campaigns.domain.analysis.thresholds import ThresholdJudge
+from campaigns.domain.metrics.kept_requests import KeptRequest, KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.jmeter import jmeter
@@ -12,6 +13,7 @@ from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.presentation.errors_table import errors_of
 from campaigns.domain.presentation.latency_table import steps_table
 from campaigns.domain.presentation.report_tables import session_tables
+from campaigns.domain.presentation.request_tables import slowest_table
 from tests.values import make_second
 
 SPEC = {
@@ -81,6 +83,11 @@ def test_an_error_is_said_with_its_flow():
     seen = shop()
     found = errors_of(seen.failures, seen.plan.full_labels, seen.steps, 43, 2.0)
     assert [row.cells[1].text for row in found.table.rows] == ["buy: GET /pay"]
+
+
+def test_a_slowest_request_is_said_with_its_flow():
+    kept = KeptRequests((KeptRequest(1, 2, 0, 50_000, 200, ""),))
+    assert slowest_table(kept, shop().plan).rows[0].cells[0].text == "buy: GET /"
 
 
 def test_jmeters_columns_have_a_row_for_each_flow():
