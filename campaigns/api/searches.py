@@ -57,9 +57,15 @@ class NewSearch(Tagged):
         default=20.0, min_value=SHORTEST_TRIAL_S, max_value=LONGEST_TRIAL_S
     )
     longest_s = fields.AboveSecondsField(
-        default=3600.0, max_value=LONGEST_SEARCH_S, help_text="No trial begins after this time."
+        default=3600.0,
+        max_value=LONGEST_SEARCH_S,
+        help_text="From its first trial on.",
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=fields.LARGEST_ID)
+    when_quiet = serializers.BooleanField(
+        default=False,
+        help_text="The first trial also waits until no injector host is busy, 30 min at most.",
+    )
 
 
 class TrialSerializer(serializers.Serializer):
@@ -148,7 +154,10 @@ class SearchSerializer(serializers.Serializer):
     start_per_s = serializers.FloatField()
     limit_per_s = serializers.FloatField()
     trial_s = serializers.FloatField()
-    deadline = serializers.DateTimeField()
+    longest_s = serializers.FloatField()
+    deadline = serializers.DateTimeField(
+        allow_null=True, help_text="Null until the first trial has ended: it counts from its start."
+    )
     capacity = CapacitySerializer(
         allow_null=True,
         help_text="Null where the sentence says at least, and of a target that drifted.",
@@ -240,6 +249,7 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
         "start_per_s": search.start_per_s,
         "limit_per_s": search.limit_per_s,
         "trial_s": search.trial_s,
+        "longest_s": search.longest_s,
         "deadline": search.deadline,
         "capacity": found and CapacitySerializer(found).data,
         "at_least_per_s": answer.at_least,

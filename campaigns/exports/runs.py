@@ -41,6 +41,7 @@ _LOWS = {f"response_{metric}_low_us": metric for metric in ("mean", *_RANKS)}
 _COUNTERS = (
     *("started", "ok", "failed", "dropped", "bytes_sent", "bytes_received"),
     *("connections_opened", "tls_full", "tls_resumed", "messages_sent", "messages_received"),
+    "redirects",
 )
 _SETTING = (
     *("run", "run_id", "campaign_id", "campaign", "test_id", "block", "position"),

@@ -13,6 +13,7 @@ from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
+from campaigns.domain.units import duration
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import Item, Project, ProjectQuerySet, SharedQuerySet
 from campaigns.models.targets import Endpoint
@@ -253,7 +254,9 @@ class Search(models.Model):
     start_per_s = models.FloatField()
     limit_per_s = models.FloatField()  # no trial is above it
     trial_s = models.FloatField()  # the measured part of a trial
-    deadline = models.DateTimeField()  # no trial begins that would end after it
+    longest_s = models.FloatField(default=3600.0)  # from the beginning of its first trial
+    # No trial begins that would end after it; null until the first one has ended.
+    deadline = models.DateTimeField(null=True, blank=True)
     # How it ended (domain.analysis.capacity.Ending); null while it goes on.
     ending = models.CharField(
         max_length=10, choices=[(str(each), str(each)) for each in Ending], null=True, blank=True
@@ -281,6 +284,13 @@ class Search(models.Model):
 
     def __str__(self) -> str:
         return f"search of {self.campaign}"
+
+    @property
+    def latest_words(self) -> str:
+        """When it ends at the latest: 12:30 UTC."""
+        if self.deadline:
+            return f"{self.deadline:%H:%M} UTC"
+        return f"{duration(self.longest_s)} after its first trial begins"
 
 
 class Probe(models.Model):

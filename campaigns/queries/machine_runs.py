@@ -259,12 +259,13 @@ def outputs_of_run(run: Run) -> list[ToolOutput]:
 
 def machine_report(run: Run) -> dict[str, Any]:
     """{"limit": the table of who was the limit, None until it is judged, "tables": a table for each
-    machine, "perf": one for each perf stat, "columns": what the charts draw of the first machine,
-    "source": its name}; columns are None without seconds."""
+    machine, "perf": one for each perf stat, "profiles": one for each perf record, "columns": what
+    the charts draw of the first machine, "source": its name}; columns are None without seconds."""
     points = machines_of_run(run)
     source = next(iter(points), "")
     limit, machines, perfs = _tables(run, points)
     return {
+        "profiles": _profiles(run),
         "source": source,
         "columns": machine_columns(points[source]) if points else None,
         "limit": limit,
@@ -284,7 +285,7 @@ def machine_columns_between(run: Run, first: int, until: int) -> dict[str, list[
 def machine_tables(run: Run) -> list[Table]:
     """Who was the limit, and the tables of each machine that told something of the measurement."""
     limit, machines, perfs = _tables(run, machines_of_run(run))
-    return [*([limit] if limit else []), *machines, *perfs]
+    return [*([limit] if limit else []), *machines, *perfs, *_profiles(run)]
 
 
 def _tables(
@@ -301,11 +302,12 @@ def _tables(
     perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
     if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
         perfs = [no_perf_table(asked)]
-    perfs += _profiles(run, duration_s)
     return _limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
 
 
-def _profiles(run: Run, duration_s: float | None) -> list[Table]:
+def _profiles(run: Run) -> list[Table]:
+    """Of perf record."""
+    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
     told = [
         profile_table(each.source, each.value(), duration_s)
         for each in run.profiles.order_by("source")

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from campaigns.domain.analysis.observations import steadiness_of
 from campaigns.domain.metrics.figures import curve
-from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of
+from campaigns.domain.metrics.injector_end import (
+    InjectorEnd,
+    peers_of,
+    servers_of,
+    totals_by_peer,
+)
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.phases import Part, Span, find_phases, phases_of_requests
@@ -22,9 +27,13 @@ from campaigns.domain.presentation import report_tables as tables
 from campaigns.domain.presentation.errors_table import Errors, errors_of
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
 from campaigns.domain.presentation.history_words import trend_words
-from campaigns.domain.presentation.latency_table import steps_table
+from campaigns.domain.presentation.latency_table import addresses_table, steps_table
 from campaigns.domain.presentation.plan_words import plan_load_words, replay_words
-from campaigns.domain.presentation.report_tables import phases_table, session_tables
+from campaigns.domain.presentation.report_tables import (
+    phases_table,
+    redirects_table,
+    session_tables,
+)
 from campaigns.domain.presentation.report_words import (
     RunStatus,
     run_checks,
@@ -79,7 +88,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         trend=""
         if state.has_no_answer
         else trend_words(*steadiness_of(seen), is_over=state.is_done),
-        sessions=session_tables(seen),
+        more=_more_tables(seen, state.judged.why_weak if state.judged else ""),
         parts=tables.parts_table(total),
         errors=_run_errors(seen),
         vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
@@ -89,6 +98,15 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         checks=[*run_checks(state, answers), *([("info", outliers)] if outliers else [])],
         thresholds=run_thresholds_table(state.verdicts).said_of(plan.nouns),
     )
+
+
+def _more_tables(seen: Measurement, why_weak: str) -> tuple[Table, ...]:
+    total, duration_s = seen.total, seen.duration_s
+    addresses = addresses_table(
+        totals_by_peer(seen.ends), duration_s, seen.plan.nouns, why_weak=why_weak
+    )
+    tables = [addresses, redirects_table(total), *session_tables(seen)]
+    return tuple(each for each in tables if each.rows)
 
 
 def _run_errors(seen: Measurement) -> Errors:

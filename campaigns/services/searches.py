@@ -4,6 +4,7 @@ ended with its answer. All in one transaction under the campaign's lock, with th
 as the key (one run for each test and repeat), so that it may be interrupted or done twice."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -36,7 +37,7 @@ from campaigns.queries.searches import (
 )
 from campaigns.services import audit
 from campaigns.services.blocks import CampaignCell, check_slots, queued_run, snapshot_of
-from campaigns.services.campaigns import create_campaign
+from campaigns.services.campaigns import QUIET_WITHIN_S, create_campaign
 from campaigns.services.caps import plan_use, require_room_for_load
 from campaigns.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.services.ownership import require_permitted
@@ -72,11 +73,13 @@ def start_search(
     trial_s: float = 20.0,
     longest_s: float = 3600.0,
     seed: int | None = None,
+    when_quiet: bool = False,
 ) -> Campaign:
     """Search for the highest rate at which the objective is kept. Raises Forbidden, Refused, or
     InvalidFields by the names of these arguments. `limit_per_s` is never exceeded. `objective`:
     rules such as p95 < 300 ms; the plan's by default. `trial_s`: the measured part of a trial.
-    After `longest_s` no other trial begins."""
+    `longest_s` after the first trial began no other begins. `when_quiet`: as of
+    `start_campaign`."""
     require(by, Action.EDIT, project)  # who may edit may also start
     plan = plan_of_search(
         cell.plan_version.value(), start_per_s, limit_per_s, objective, trial_s, longest_s
@@ -102,9 +105,9 @@ def start_search(
         start_per_s=start_per_s,
         limit_per_s=limit_per_s,
         trial_s=trial_s,
-        deadline=db_now(longest_s),
+        longest_s=longest_s,
     )
-    _begin(by, search, plan)
+    _begin(by, search, plan, when_quiet=when_quiet)
     return campaign
 
 
@@ -130,9 +133,10 @@ def plan_of_search(
     raise InvalidFields({"cell": f"This plan cannot be sent at a rate: {fault}"})
 
 
-def _begin(by: Actor, search: Search, plan: Plan) -> None:
+def _begin(by: Actor, search: Search, plan: Plan, *, when_quiet: bool) -> None:
     campaign = search.campaign
-    Campaign.objects.filter(pk=campaign.pk).update(started_at=Now())
+    quiet_by = db_now(QUIET_WITHIN_S) if when_quiet else None
+    Campaign.objects.filter(pk=campaign.pk).update(started_at=Now(), quiet_by=quiet_by)
     _queue(search, action_of(search), plan)
     send_first_requests(by=by, campaign=campaign)
     audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
@@ -211,6 +215,7 @@ def advance_search(*, campaign_id: int) -> bool:
     search = _going_on().select_related("campaign").filter(pk=campaign_id).first()
     if search is None or campaign.runs.exclude(state=RunState.DONE).exists():
         return False
+    _set_deadline(search)
     is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
     action = action_of(search, Ending.STOPPED if is_stopped or _stops_untold(search) else None)
     if isinstance(action, NextTrial) and _would_be_late(search):
@@ -221,6 +226,16 @@ def advance_search(*, campaign_id: int) -> bool:
         _go_on(search, action)
     notify_viewers(campaign_id=campaign_id)
     return True
+
+
+def _set_deadline(search: Search) -> None:
+    """Once, after the first trial: while that waited for others its time did not run."""
+    if search.deadline is None:
+        began = search.campaign.runs.get(repeat=1).t0
+        lasts = timedelta(seconds=search.longest_s)
+        deadline = began + lasts if began else db_now(search.longest_s)
+        Search.objects.filter(pk=search.pk).update(deadline=deadline)
+        search.refresh_from_db(fields=["deadline"])
 
 
 def _end(search: Search, ending: Ending) -> None:
@@ -240,7 +255,9 @@ def _go_on(search: Search, trial: NextTrial) -> None:
             if trial.after_drain:
                 # The next trial begins when the first request is answered again as the plan
                 # expects.
-                Campaign.objects.filter(pk=campaign.pk).update(opened_at=None, held_at=None)
+                Campaign.objects.filter(pk=campaign.pk).update(
+                    opened_at=None, held_at=None, quiet_by=None
+                )
                 campaign.first_requests.update(campaign=None)
                 send_first_requests(by=Actor(user=campaign.created_by), campaign=campaign)
     except BenchsiteError as refusal:

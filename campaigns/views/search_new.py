@@ -64,7 +64,8 @@ def search_new(request: HttpRequest, project: int) -> HttpResponse:
     again = _asked_again(request, found, grid)
     initial = _initial_again(again) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
-    if begun := saved_by(form, lambda given: start_search(by=actor, project=found, **given)):
+    how = {"by": actor, "project": found, "when_quiet": request.POST.get("start") == "when_quiet"}
+    if begun := saved_by(form, lambda given: start_search(**how, **given)):
         return redirect("campaign-detail", campaign=begun.pk)
     context = {
         **_form_context(form, found),
@@ -103,7 +104,7 @@ def search_words(cost: SearchCost) -> tuple[str, str]:
 
 
 def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
-    context = {"project": project, "form": form}
+    context = {"project": project, "form": form, "busy_host": busy_host()}
     chosen = form.cell()
     if chosen is None:
         return context
@@ -158,9 +159,8 @@ def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | 
 
 def _initial_again(again: Again) -> dict[str, Any]:
     """As it was, with the plan's latest version."""
-    campaign, search = again.campaign, again.campaign.search
+    search = again.campaign.search
     version, _, arm = again.ticks[0].partition(".") if again.ticks else ("", "", "")
-    longest_s = (search.deadline - campaign.started_at).total_seconds()
     return {
         "name": again.name,
         "plan": version,
@@ -169,7 +169,7 @@ def _initial_again(again: Again) -> dict[str, Any]:
         "start_per_s": search.start_per_s,
         "limit_per_s": search.limit_per_s,
         "trial_s": search.trial_s,
-        "longest_min": round(longest_s / 60) or 1,
+        "longest_min": round(search.longest_s / 60) or 1,
         "injectors": again.injectors[0],
     }
 

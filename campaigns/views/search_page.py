@@ -197,7 +197,7 @@ def _end(report: SearchReport) -> str:
     found, asked = report.answer.capacity, percent(NARROW, decimals=0)
     if report.ending == Ending.FOUND and found and found.low is not None:
         return f"interval {percent(found.width)} wide, asked for {asked}"
-    latest = f"{report.search.deadline:%H:%M} UTC"
+    latest = report.search.latest_words
     if report.ending is None:
         return f"interval at most {asked} wide, {MOST_SEARCHES} searches, or {latest}"
     return f"at the latest {latest}"
@@ -275,8 +275,11 @@ def _time(report: SearchReport) -> SearchTile:
     campaign = report.search.campaign
     began = campaign.started_at
     took = ((campaign.finished_at or timezone.now()) - began).total_seconds()
-    longest = (report.search.deadline - began).total_seconds()
-    lines = (f"of at most {duration(round(longest))}", f"each trial {report.search.trial_s:g} s")
+    longest = duration(report.search.longest_s)
+    lines = (
+        f"at most {longest} of trials",
+        f"each trial {report.search.trial_s:g} s",
+    )
     return SearchTile("Time", duration(round(took)), "", lines)
 
 

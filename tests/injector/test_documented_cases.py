@@ -21,20 +21,20 @@ from tests.injector.test_contract import DOCS, fault
 
 CASES = json.loads((DOCS / "injector.cases.json").read_text())
 REPLY = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-PARTS = ("lateness", "dns", "connect", "tls", "send", "wait", "receive")
+PARTS = ("lateness", "redirects", "dns", "connect", "tls", "send", "wait", "receive")
 GIVEN = tuple(shlex.split(os.environ.get("INJECTOR_UNDER_TEST", "")))
 
 
 def is_for_the_other(case):
-    """The one in tests/workers knows closed loads in equal shares only, without flows, and looks
-    into no reply."""
+    """The one in tests/workers knows closed loads in equal shares only, without flows, looks into
+    no reply, and follows no redirect."""
     is_closed = case.get("load", {}).get("model") in {"closed", "sequential"}
     steps = case.get("plan", {}).get("steps", [])
     looks = any(step.get("checks") or step["extract"] for step in steps)
-    has_flows = "flows" in case.get("plan", {})
+    has_more = case.get("plan", {}).keys() & {"flows", "redirects"}
     return (
         is_closed
-        and not (looks or has_flows)
+        and not (looks or has_more)
         and "weights" not in case.get("order", {}).get("shard", {})
     )
 
@@ -123,6 +123,20 @@ def check_timings(line, at_least_us):
         assert len(joined) > 1 or all(each.min_us >= least_us for each in joined)
 
 
+def check_requests(expected, lines):
+    """An injector need not tell any."""
+    if expected is None or not lines:
+        return
+    [line] = lines
+    columns = line["columns"]
+    starts = zip(columns["number"], columns["start_us"], strict=True)
+    keys = [(number is None, number or start) for number, start in starts]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    told = {name: [values[place] for place in order] for name, values in columns.items()}
+    told["is_all"] = line["is_all"]
+    assert {name: told[name] for name in expected} == expected
+
+
 def check_end(case, end):
     for name in ("totals", "errors"):
         if name in case:
@@ -140,8 +154,10 @@ def check_end(case, end):
 )
 def test_what_the_document_says_comes(program, tally, case, command):
     with scripted(server_of(**case.get("server", {}))) as server:
-        first, others, status = played(case, program(order_of(case, server.port), command))
-    assert [fault(line, "out") for line in (first, *others)] == [None] * (1 + len(others))
+        injector = program(order_of(case, server.port), command)
+        first, others, status = played(case, injector)
+    told = (first, *others, *injector.requests)
+    assert [fault(line, "out") for line in told] == [None] * len(told)
     if "refused" in case:
         assert (first["type"], first["kind"], status) == ("refused", case["refused"], 2)
         return
@@ -163,6 +179,7 @@ def test_what_the_document_says_comes(program, tally, case, command):
     for line in seconds:
         check_timings(line, case.get("at_least_us", {}))
     check_end(case, end)
+    check_requests(case.get("requests"), injector.requests)
 
 
 def test_an_injector_that_refuses_every_order_does_not_pass(tmp_path):

@@ -29,9 +29,11 @@ from campaigns.models import (
     PlanSecret,
     Probe,
     Project,
+    RequestsOfShard,
     Round,
     Run,
     RunEvent,
+    RunProfile,
     RunUse,
     Search,
     StoredBody,
@@ -265,6 +267,8 @@ def world():
     RunEvent.objects.create(run=run, kind="run_done")
     KeptMinute.objects.create(run=run, minute=0, step=0, packed=b"")
     Round.objects.create(run=run, number=0, line={})
+    RequestsOfShard.objects.create(run=run, shard=0, packed=b"")
+    RunProfile.objects.create(run=run, source="shop-1", data={})
     MeasuredSoFar.objects.create(run=run, last_second=0, packed=b"", chunks=[])
     KeptPage.objects.create(campaign=rows["campaign"], key="k", content=b"")
     texts = {"request": "GET /", "reply": "", "detail": ""}

@@ -75,14 +75,20 @@ class TestStarting:
         assert run.shards.count() == 1
         assert dispatch.admit_runs() == 1
 
-    def test_its_time_counts_by_the_databases_clock(self, project, monkeypatch):
+    def test_its_time_counts_from_its_first_trial_by_the_databases_clock(
+        self, project, monkeypatch
+    ):
         there = timezone.now() - timedelta(hours=2)
         monkeypatch.setattr(timezone, "now", lambda: there)
         campaign = searching(project, longest_s=3600)
-        lasts = campaign.search.deadline - campaign.started_at
-        assert timedelta(seconds=3599) < lasts < timedelta(seconds=3620)
+        assert campaign.search.deadline is None
+        Campaign.objects.update(started_at=db_now(-7200))  # it has waited for other runs
+        first = end_trial(campaign, 20)
+        first.refresh_from_db()
+        search = Search.objects.get()
+        assert (search.ending, search.deadline - first.t0) == (None, timedelta(hours=1))
         end_trial(campaign, 20)
-        assert Search.objects.get().ending is None
+        assert Search.objects.get().deadline == search.deadline
 
     def test_a_plan_without_rules_has_no_limit_to_look_for(self, project):
         with pytest.raises(InvalidFields, match="objective: Say what must be kept"):

@@ -13,9 +13,10 @@ from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch
 from campaigns.services.tokens import create_share
 from campaigns.views.campaign_page import badge_of
+from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, search_through, searching
-from tests.services.engine import owner_of
+from tests.services.engine import host, owner_of
 from tests.views.pages import text_of
 
 pytestmark = pytest.mark.django_db
@@ -187,3 +188,21 @@ def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
     (panel,) = page.context["drawing"].panels
     assert len(panel.dots) == len(page.context["trials"]) == 5
     assert {each["search"] for each in page.context["trials"]} == {DASH}
+
+
+def test_on_a_busy_host_a_search_may_wait(as_editor, project, monkeypatch):
+    make_endpoint(make_target(project, "shop"))
+    make_plan(project, "prices")
+    monkeypatch.setattr("campaigns.views.search_new.busy_host", lambda: True)
+    host(slots=1)
+    address = reverse("search-new", args=[project.pk])
+    page = as_editor.get(address)
+    assert 'value="when_quiet"' in page.content.decode()
+    form = page.context["form"]
+    filled_in = {name: form[name].value() or "" for name in form.fields}
+    filled_in |= {"start": "when_quiet", "objective": "p95 < 300 ms"}
+    as_editor.post(address, filled_in)
+    campaign = Search.objects.latest("pk").campaign
+    assert campaign.waits_for_quiet
+    waiting = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
+    assert "Start anyway" in waiting

@@ -187,6 +187,8 @@ def read_file(options: argparse.Namespace) -> PasteFile:
         plan["auth"] = first.auth
     if first.http_version:
         plan["http_version"] = first.http_version
+    if first.redirects:
+        plan["redirects"] = first.redirects
     return PasteFile(
         {"scheme": first.scheme, "host": first.host, "port": first.port},
         plan,

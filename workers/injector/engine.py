@@ -36,6 +36,7 @@ from workers.injector.read_delay import ReadSample
 from workers.injector.recorder import NEVER
 from workers.injector.request import Request
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
+from workers.injector.spread import SpreadDialler
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
 # Not a whole number of milliseconds: requests that are due every 5 or 10 ms, and their replies,
@@ -213,13 +214,15 @@ def longest_attempt_ns(plan: Plan) -> int:
 def connections_end(crew: Crew, dialler: Dialler) -> InjectorEnd:
     """What the connections were, of an end line that has yet to say how much was sent."""
     certificate = dialler.tls and dialler.tls.certificate
+    speaking = [each.tls for each in (dialler, *dialler.others) if each.tls]
     return InjectorEnd(
         connect_burst=dialler.longest_burst,
         connections_at_once=dialler.most_at_once,
         streams_limit=dialler.streams_limit,
-        tls=dialler.tls.tally.handshakes() if dialler.tls else [],
-        tls_library=dialler.tls.library if dialler.tls else None,
+        tls=[each for tls in speaking for each in tls.tally.handshakes()],
+        tls_library=speaking[0].library if speaking else None,
         peers=dialler.peers,
+        by_peer={peer: total.to_json() for peer, total in crew.by_peer.items()},
         servers=crew.servers,
         certificate_der_b64=certificate and base64.b64encode(certificate).decode(),
     )
@@ -229,7 +232,10 @@ def make_dialler(
     order: Order, guard: Guard, reads: ReadSample, key_log: KeyLog | None = None
 ) -> Dialler:
     """What opens the order's connections."""
-    return Dialler(
+    make = Dialler
+    if order.plan.resolve == Resolve.ALL_ADDRESSES and len(guard.addresses) > 1:
+        make = partial(SpreadDialler, first=order.shard.index)
+    return make(
         order.endpoint,
         guard,
         order.mode,

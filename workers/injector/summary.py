@@ -16,6 +16,7 @@ from campaigns.domain.metrics.injector_end import (
     peers_of,
     servers_of,
     sum_of,
+    totals_by_peer,
     warnings_of,
 )
 from campaigns.domain.metrics.kept_requests import KeptRequests
@@ -151,6 +152,7 @@ class LocalRun:
             "slowest": [asdict(each) for each in self.kept.slowest()],
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
+            **_addresses(seen),
             "servers": servers_of(self.ends) or [],
             **_sessions(total, seen.duration_s),
             **_flows(seen),
@@ -175,6 +177,19 @@ def _failure(row: FailureRow) -> dict[str, Any]:
 def _sessions(total: Total, duration_s: float) -> dict[str, Any]:
     figures = session_figures(total, duration_s)
     return {} if figures is None else {"sessions": figures.to_json()}
+
+
+def _addresses(seen: Measurement) -> dict[str, Any]:
+    """Where load went over several addresses: figures and errors of each."""
+    totals = totals_by_peer(seen.ends)
+    if not totals:
+        return {}
+    return {
+        "addresses": {
+            peer: {"metrics": _metrics(figures_of(total, seen.duration_s)), "errors": total.errors}
+            for peer, total in totals.items()
+        }
+    }
 
 
 def _flows(seen: Measurement) -> dict[str, Any]:

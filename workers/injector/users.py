@@ -66,6 +66,8 @@ class SessionContext:
         self.at_once = at_once
         self.names = order.plan.variable_names
         self.is_stopped = False
+        # Where redirects may lead; None where none is followed.
+        self.origins: Any = None
         self.announces_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
         self.makes_visits = makes_visits(load, self.session)
         self.has_flows = bool(order.plan.flows)

@@ -43,7 +43,7 @@ _ENDED = {
 GROUPS: dict[str, frozenset[Kind]] = {
     "check": frozenset({Kind.CHECK_FAILED, Kind.BODY_MISMATCH}),
     "value": frozenset({Kind.VALUE_MISSING}),
-    "status": frozenset({Kind.STATUS_UNEXPECTED, Kind.WS_UPGRADE_REJECTED}),
+    "status": frozenset({Kind.STATUS_UNEXPECTED, Kind.REDIRECT_FAILED, Kind.WS_UPGRADE_REJECTED}),
     "timeout": TIMEOUT_KINDS,
     "connect": frozenset({Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE}),
     "tls": CERTIFICATE_KINDS | {Kind.TLS_HANDSHAKE},

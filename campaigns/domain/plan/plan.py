@@ -31,6 +31,7 @@ from campaigns.domain.plan.flows import (
 from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
 from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
+from campaigns.domain.plan.redirects import MOST_REDIRECTS, Redirects, redirect_faults
 from campaigns.domain.plan.reply_rules import STATUS_RULE
 from campaigns.domain.plan.session import (
     NO_AUTH,
@@ -63,6 +64,7 @@ class Resolve(StrEnum):
 
     ONCE = "once"
     PER_CONNECTION = "per_connection"
+    ALL_ADDRESSES = "all_addresses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +163,29 @@ class Plan:
         option="--streams M",
         option_help="up to M requests at a time on each connection of HTTP/2")
     resolve: Resolve = choice("Resolve host name", Resolve.ONCE,
-        {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection"},
+        {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection",
+        Resolve.ALL_ADDRESSES: "All addresses, in turns"},
         group="http",
         help="For each connection, it is the part dns of the response time. An endpoint with an "
-        "address needs none.",
+        "address needs none. All addresses in turns: connections go round them, so have at least "
+        "as many, and the report has figures for each address.",
+        detail="With `all_addresses` an address that does not answer is not replaced by another: "
+        "[addresses](injector.md#connections).",
         option="--resolve",
         option_help="resolve the host name once before the first request, or for each connection "
-        "as the part dns of its response time")
+        "as the part dns of its response time; or once, and send to all of its addresses in turns")
+    redirects: Redirects = choice("Redirects", Redirects.OFF,
+        {Redirects.OFF: "Not followed", Redirects.SAME_ORIGIN: "Followed at the same origin",
+        Redirects.ALL: "Followed everywhere"},
+        http_only=True, later=True, group="http",
+        help=f"Followed as a browser does, up to {MOST_REDIRECTS}. The response time is that of "
+        "the whole request, and the report has the time of each redirect. Everywhere means where "
+        "load may go.",
+        detail="A request is counted once, however many redirects it has: "
+        "[redirects](injector.md#redirects). Refused with pipelining, where connections are "
+        "counted, and `all` over HTTP/2.",
+        option="--redirects",
+        option_help="follow redirects at the same origin, or at all that load may go to")
     # fmt: on
 
     @property
@@ -231,8 +249,11 @@ class Plan:
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
         )
-        faults = version_faults(plan.http_version, plan.streams, load, plan.longest_session)
-        for field, sentence in faults:
+        of_all = load, plan.longest_session
+        for field, sentence in (
+            *version_faults(plan.http_version, plan.streams, *of_all),
+            *redirect_faults(plan.redirects, plan.http_version, load, session),
+        ):
             reader.fail(field, sentence)
         if flows and steps:
             for field, sentence in flow_faults(flows, load, plan.order, steps, plan.variables):
@@ -302,8 +323,10 @@ class Plan:
 
     @property
     def is_plain(self) -> bool:
-        """No session options, and nothing kept from replies."""
-        return self.session == PLAIN_SESSION and not self.flows and not self.variable_names
+        """No session options, nothing kept from replies, no flows, and no redirect followed."""
+        if self.flows or self.redirects != Redirects.OFF:
+            return False
+        return self.session == PLAIN_SESSION and not self.variable_names
 
     def status_is_expected(self, status: int) -> bool:
         return status_fits(status, self.expected_status)

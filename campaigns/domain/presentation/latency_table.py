@@ -3,7 +3,7 @@
 Minimum and maximum are single requests: they are in the pooled row and never averaged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
@@ -13,6 +13,7 @@ from campaigns.domain.analysis.repeats import mean_interval, one_request_explain
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.parts import parts_of
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import NO_TIMES, Shown, name, shown, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (
@@ -149,6 +150,22 @@ def steps_table(seen: Measurement, why_weak: str = "") -> Table:
     return (
         Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(seen.plan.nouns)
     )
+
+
+def addresses_table(
+    by_address: Mapping[str, Total], duration_s: float, noun: str = "requests", why_weak: str = ""
+) -> Table:
+    """A row for each address that load went to; no rows where it did not go over several."""
+    lines = [
+        Line(address, figures_of(total, duration_s), kind="address", why_weak=why_weak)
+        for address, total in by_address.items()
+    ]
+    rows = tuple(
+        Row(line.label, cells, line.kind)
+        for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
+    )
+    table = Table("addresses", "By address", _columns(), rows, "address")
+    return table.with_ends_told().said_of(noun)
 
 
 def _columns() -> tuple[Column, ...]:

@@ -161,6 +161,13 @@ _ALL = (
     ),
     Metric("runs_baseline", "runs", "baseline", "Runs of the baseline that count."),
     Metric("runs_candidate", "runs", "candidate", "Runs of the candidate that count."),
+    Metric(
+        "redirects",
+        "redirects",
+        "ms",
+        "All requests before the last one, where redirects are followed. The other parts are those "
+        "of the last one.",
+    ),
     Metric("dns", "dns", "ms", "Resolving the host name."),
     Metric("connect", "connect", "ms", "The TCP handshake.", {"ab": "Connect (with TLS)"}),
     Metric("tls", "tls", "ms", "The TLS handshake.", {"k6": "http_req_tls_handshaking"}),

@@ -22,7 +22,8 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import Plan, Resolve
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind, ThinkKind, ThinkTime
 from campaigns.domain.plan.stages import text_of_stages
 from campaigns.domain.plan.step_order import OrderKind
@@ -185,6 +186,18 @@ def order_words(plan: Plan) -> str:
     return "in turns"
 
 
+_RESOLVED = {
+    Resolve.ONCE: "",
+    Resolve.PER_CONNECTION: "resolved for each connection",
+    Resolve.ALL_ADDRESSES: "resolved once, connections go to all addresses in turns",
+}
+_FOLLOWED = {
+    Redirects.OFF: "",
+    Redirects.SAME_ORIGIN: "followed at the same origin",
+    Redirects.ALL: "followed wherever load may go",
+}
+
+
 def flow_words(flows: Sequence[Flow]) -> str:
     """browse 90 %: 3 steps; buy 10 %: 1 step"""
     whole = sum(flow.share for flow in flows)
@@ -207,6 +220,8 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
     facts = [
+        ("Host name", _RESOLVED[plan.resolve]),
+        ("Redirects", _FOLLOWED[plan.redirects]),
         ("Flows", flow_words(plan.flows)),
         *field_facts(session),
         ("Think time", _think_words(session.think_time, session.burst_length)),

@@ -55,9 +55,9 @@ def _table(key: str, title: str, rows: tuple[Row, ...], note: str) -> Table:
 def _note(profile: Profile, measured_s: float | None) -> str:
     if profile.fault:
         return profile.fault
-    of = f" of {duration(measured_s)}" if measured_s else ""
-    whole = counted(profile.samples, "samples")
-    return f"perf record, {profile.of.words}: {duration(profile.lasted_s)}{of}, {whole}."
+    whole, lasted = counted(profile.samples, "samples"), duration(profile.lasted_s)
+    of = f"; the measurement took {duration(measured_s)}" if measured_s else ""
+    return f"perf record of {profile.of.words}: {whole} in {lasted}{of}."
 
 
 def compared_profiles_table(

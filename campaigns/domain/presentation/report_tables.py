@@ -8,10 +8,11 @@ from typing import Any
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.phases import Phase
 from campaigns.domain.metrics.sessions import SessionFigures, length_name, session_figures
-from campaigns.domain.metrics.snapshot import PARTS, SESSIONS, Total
+from campaigns.domain.metrics.snapshot import HOPS, PARTS, SESSIONS, Total, hop
 from campaigns.domain.percentiles import P50, P90, P95, P99, name
 from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns
 from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.redirect_words import hop_words, redirects_words
 from campaigns.domain.presentation.tables import (
     Cell,
     Column,
@@ -58,7 +59,8 @@ def parts_table(total: Total) -> Table:
     columns = [column_cells(column, decimals=decimals) for column in figures]
     columns.append([count_cell(timing.n) for _, timing in present])
     is_exchange = total.timing("handshake").n > 0
-    parts = ("dns", "connect", "tls")
+    parts = ("redirects",) if total.timing("redirects").n else ()
+    parts += ("dns", "connect", "tls")
     parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
     whole = f"response = lateness + {' + '.join(parts)}"
     is_of_all = {total.timing(part).n for part in parts} <= {0, total.timing("response").n}
@@ -175,6 +177,36 @@ def _figures_of_phase(phase: Phase) -> dict[str, Figure]:
         "interval": Figure(1000 * duration_s / n if n else None, "Nothing ended in this phase."),
         **{key: Figure(in_ms(value), _NO_SECOND) for key, value in times_us.items()},
     }
+
+
+_HOP_PERCENTILES = (P50, P90, P95, P99)
+
+
+def redirects_table(total: Total) -> Table:
+    """A row for each request of those that were redirected; no rows where none was."""
+    hops = [(nth, total.timing(hop(nth))) for nth in range(len(HOPS))]
+    timings = [timing for _, timing in hops if timing.n]
+    figures = [
+        [Figure(timing.mean_us / 1000) for timing in timings],
+        *([percentile_figure(timing, q) for timing in timings] for q in _HOP_PERCENTILES),
+        [Figure(timing.max_us / 1000) for timing in timings],
+    ]
+    columns = [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
+    keys = ("mean", *(name(q) for q in _HOP_PERCENTILES), "max", "n")
+    return Table(
+        "redirects",
+        "Redirects",
+        tuple(METRICS[key].column() for key in keys),
+        tuple(
+            Row(hop_words(nth), cells, hop(nth))
+            for nth, cells in enumerate(zip(*columns, strict=True))
+        ),
+        label_title="request",
+        note=f"{redirects_words(total)} A request is counted once, and its response time has all "
+        "of its redirects."
+        if timings
+        else "",
+    )
 
 
 _SESSION_PERCENTILES = (P50, P90, P95, P99)

@@ -26,7 +26,7 @@ export function requestsChart(frame, columns) {
   function draw() {
     chart.data.datasets = Object.entries(LOOKS).map(([mark, look]) => datasetOf(shown, mark, look));
     const { s, ms } = shown;
-    Object.assign(chart.options.scales.x, { min: Math.min(0, s[0]), max: roundUp(s.at(-1) * 1.02) });
+    Object.assign(chart.options.scales.x, { min: Math.min(0, s[0]), max: Math.max(s.at(-1) * 1.01, 0.001) });
     const range = isLog ? logRange(ms) : { min: 0, max: roundUp(Math.max(...ms) * 1.05) };
     chart.options.scales.y = { ...yScale(isLog), ...range };
     chart.update("none");
@@ -71,7 +71,7 @@ function options() {
         afterBuildTicks(scale) {
           if (scale.max >= 10) scale.ticks = timeTicks(scale.min, scale.max).map((value) => ({ value }));
         },
-        ticks: { maxRotation: 0, callback: tickText },
+        ticks: { maxRotation: 0, includeBounds: false, callback: tickText },
       },
       y: yScale(true),
     },
