@@ -26,7 +26,15 @@ ERROR_KINDS = (
     *("tls_handshake", "tls_verify", "tls_name", "tls_expired", "tls_not_yet_valid"),
     *("tls_self_signed", "tls_unknown_issuer", "tls_fingerprint", "tls_timeout"),
     *("write_error", "write_timeout", "eof_before_reply", "first_byte_timeout", "body_timeout"),
-    *("eof_mid_body", "http_parse", "header_cap", "body_cap", "status_unexpected", "check_failed"),
+    *(
+        "eof_mid_body",
+        "http_parse",
+        "header_cap",
+        "body_cap",
+        "status_unexpected",
+        "redirect_failed",
+    ),
+    "check_failed",
     *("value_missing", "body_mismatch", "ws_upgrade_rejected", "ws_protocol", "ws_close_timeout"),
     *("h2_not_spoken", "h2_protocol", "h2_stream_reset", "h2_goaway"),
 )
