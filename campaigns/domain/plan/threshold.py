@@ -169,13 +169,13 @@ def parse_rule(text: str) -> dict[str, Any]:
 
 def _read_parts(parts: list[str]) -> dict[str, Any]:
     """A kind of error comes first; what is neither that nor a step is a flow. Raises ValueError."""
-    told: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in KINDS_IN_RULES else {}
+    fields: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in KINDS_IN_RULES else {}
     if len(parts) > 1:
         raise ValueError(f"{' of '.join(parts)!r} is not one part; write one such as {EXAMPLES}.")
     for part in parts:
         step = _STEP.fullmatch(part)
-        told |= {"step": int(step[1])} if step else {"flow": clean_name(part)}
-    return told
+        fields |= {"step": int(step[1])} if step else {"flow": clean_name(part)}
+    return fields
 
 
 def never_kept(metric: str, limit: float) -> str:
