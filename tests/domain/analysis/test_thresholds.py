@@ -76,6 +76,8 @@ def test_a_rule_as_it_is_written_has_its_own_limit(limit):
         ("session_rate<5", "must stay above"),
         ("sessions_failed>1%", "must stay below"),
         ("p95<3e", "is not a number"),
+        (f"p95 of browse{' ' * 200_000}300", "is not a rule"),
+        (f"p95 < 300{' ' * 200_000}!", "is not a rule"),
         ("errors < 0 %", "never kept: nothing is below 0. errors < 1 allows none."),
         ("p95<0ms", "p95<0ms is never kept: nothing is below 0.$"),
     ],
