@@ -76,8 +76,6 @@ def test_a_rule_as_it_is_written_has_its_own_limit(limit):
         ("session_rate<5", "must stay above"),
         ("sessions_failed>1%", "must stay below"),
         ("p95<3e", "is not a number"),
-        (f"p95 of browse{' ' * 200_000}300", "is not a rule"),
-        (f"p95 < 300{' ' * 200_000}!", "is not a rule"),
         ("errors < 0 %", "never kept: nothing is below 0. errors < 1 allows none."),
         ("p95<0ms", "p95<0ms is never kept: nothing is below 0.$"),
     ],
@@ -85,6 +83,12 @@ def test_a_rule_as_it_is_written_has_its_own_limit(limit):
 def test_what_is_no_rule_is_answered_in_words(text, words):
     with pytest.raises(ValueError, match=words):
         parse_rule(text)
+
+
+@pytest.mark.parametrize("begins", ["p95 of browse", "p95 < 300"])
+def test_a_rule_of_very_many_blanks_is_refused_at_once(begins):
+    with pytest.raises(ValueError, match="is not a rule"):
+        parse_rule(f"{begins}{' ' * 200_000}!")
 
 
 @pytest.mark.parametrize(
