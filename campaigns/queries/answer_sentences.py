@@ -352,7 +352,7 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
         return figures.mean_us if metric == "mean" else arm.time_us(metric)
 
     def took(arm: MeasuredTest, figures: Figures) -> str:
-        return time_words(us(arm, figures), metric, is_about=arm.is_busy)
+        return time_words(figures, us(arm, figures), metric, is_about=arm.is_busy)
 
     if len(pooled) == 1:
         arm, figures = pooled[0]

@@ -189,10 +189,18 @@ def _doubt_words(run: RunStatus) -> Sentence:
     return [(" ", False), ("The machine was busy: average and tail include its delays.", True)]
 
 
-def time_words(us: float, metric: str, *, is_about: bool = False) -> str:
+def time_words(figures: Figures, us: float, metric: str, *, is_about: bool = False) -> str:
     """The time that a headline tells, of the mean, or of a median on a busy machine."""
-    about = "about " if metric != "mean" or is_about else ""
-    return f"{about}{units.ms(us)} {WHERE[metric]}"
+    if metric != "mean" or is_about:
+        return f"about {units.ms(us)} {WHERE[metric]}"
+    return f"{_ends_words(figures, metric)} {WHERE[metric]}"
+
+
+def _ends_words(figures: Figures, metric: str) -> str:
+    """3.2 ms; 3.2 to 3.4 ms where the machine's part is that large."""
+    low_us, high_us = figures.low_us(metric), figures.time_us(metric)
+    least = f"{units.figure(low_us / 1000)}{TO}" if units.are_apart(low_us, high_us) else ""
+    return f"{least}{units.ms(high_us)}"
 
 
 def _ending(run: RunStatus) -> Sentence:
@@ -207,9 +215,9 @@ def _measured_words(run: RunStatus) -> Sentence:
     rate = units.rate(figures.rate_per_s)
     is_busy = bool(run.judged and run.judged.is_busy)
     is_known = shown(figures.n, P95) is not Shown.NO and not is_busy
-    p95 = f" (p95 {units.ms(figures.percentiles[P95])})" if is_known else ""
+    p95 = f" (p95 {_ends_words(figures, name(P95))})" if is_known else ""
     metric = typical_metric([figures]) if is_busy else "mean"
-    took = time_words(figures.time_us(metric), metric, is_about=is_busy), p95
+    took = time_words(figures, figures.time_us(metric), metric, is_about=is_busy), p95
     per_s = f"{rate} ok {run.plan.nouns}/s"
     errors = f"{errors_text(figures.errors, figures.attempts, run.plan.nouns)}."
     lead = failure_lead(run.failures, figures.attempts, run.plan.nouns)

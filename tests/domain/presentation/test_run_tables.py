@@ -10,7 +10,8 @@ from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.presentation.report_tables import parts_table, session_tables
-from campaigns.domain.presentation.report_words import RunStatus, run_tiles
+from campaigns.domain.presentation.report_words import RunStatus, run_sentence, run_tiles
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tls_facts import tls_facts
 from tests.values import make_second, plan_spec
 
@@ -151,3 +152,18 @@ def test_the_bytes_of_full_and_resumed_handshakes_are_told_apart():
 def test_an_injector_that_counted_no_bytes_has_no_mean_of_them():
     names = [name for name, _ in facts(FULL, TlsHandshakes("TLSv1.2", "AES", 1))]
     assert not any(name.startswith("Bytes") for name in names)
+
+
+def test_a_headline_has_both_ends_of_a_time_where_the_machine_made_it_longer():
+    response = Timing.of([2000] * 2000)
+    timings = {"response": response, "service": response, "quieter": Timing.of([900] * 1000)}
+    busy = figures_of(Total({"ok": 2000}, timings=timings), 10.0)
+    quiet = figures_of(Total({"ok": 2000}, timings={"response": response}), 10.0)
+    said = [
+        plain_text(run_sentence(RunStatus("done", "complete", None, "", each, SIX))).replace(
+            "\u202f", " "
+        )
+        for each in (busy, quiet)
+    ]
+    assert "0.900 to 2.00 ms on average (p95 0.900 to 2.00 ms)" in said[0]
+    assert "2.00 ms on average (p95 2.00 ms)" in said[1]
