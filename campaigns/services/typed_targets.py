@@ -39,11 +39,13 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
         hold(typed.target)  # so that what is read of it now does not go by itself
         sent = {"by": by, "request": request.step, "credentials_of": version}
-        sent["redirects"] = request.redirects
-        probe = request_probe(endpoint=typed, http_version=request.http_version, **sent)
+        spoken = {"http_version": request.http_version, "redirects": request.redirects}
+        probe = request_probe(endpoint=typed, **spoken, **sent)
         for endpoint, is_guess in _others(typed):
-            # Without TLS few servers speak HTTP/2, and none was named.
-            request_probe(endpoint=endpoint, is_guess=is_guess, **sent)
+            # Without TLS few servers speak HTTP/2, and none was named. One that redirects to the
+            # typed address is no twin of it.
+            own = "same_origin" if request.redirects else ""
+            request_probe(endpoint=endpoint, is_guess=is_guess, redirects=own, **sent)
     except InvalidPlan as invalid:
         raise NotUnderstood(" ".join(dict.fromkeys(invalid.errors.values()))) from None
     return probe
@@ -191,7 +193,10 @@ def cells_of_question(
             "missing one to the target."
         )
     sent, host = probes[0].request, probes[0].endpoint.host
-    spoken = sent.get("auth", {}), named, sent.get("redirects", "")
+    # The typed one follows further than its twin.
+    follows = {each.request.get("redirects", "") for each in probes}
+    redirects = "all" if "all" in follows else next(filter(None, follows), "")
+    spoken = sent.get("auth", {}), named, redirects
     version = plan_for(by, target.project, question, step, *spoken, host=host)
     if source := probes[0].request.get("plan"):
         share_secret(by=by, source=source, plan=version.plan)

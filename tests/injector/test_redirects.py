@@ -173,6 +173,8 @@ def test_another_origin_has_a_tls_session_of_its_own():
     total = result.total
     assert (total.count("ok"), total.count("tls_full"), other.n_connections) == (4, 4, 4)
     assert total.timing("tls").n == 4
+    # Those that only wait for the server to close are not open.
+    assert result.ends[0].connections_at_once == 1
     response = total.timing("response").sum_us
     assert response == sum(total.timing(part).sum_us for part in PARTS)
 

@@ -142,7 +142,8 @@ def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_edi
 
 def test_what_was_pasted_with_its_redirects_is_measured_with_them(as_editor, project, try_):
     page = try_(f"curl -L {ADDRESS}")
-    assert {probe.request["redirects"] for probe in Probe.objects.all()} == {"all"}
+    asked = {probe.endpoint.scheme: probe.request["redirects"] for probe in Probe.objects.all()}
+    assert asked == {"https": "all", "http": "same_origin"}
     as_editor.post(page, {"question": "works"})
     plans = [test.plan() for test in Campaign.objects.get().tests.all()]
     assert {str(plan.redirects) for plan in plans} == {"all"}

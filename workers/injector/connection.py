@@ -124,7 +124,7 @@ class Dialler:
         if endpoint.is_tls:
             resumes = mode == ConnectionMode.RESUMED
             self.tls = _tls_client(endpoint, protocol, resumes=resumes, key_log=key_log)
-        self._lingering: dict[Connection, int] = {}
+        self.lingering: dict[Connection, int] = {}
         # Of closed connections, for new ones: making one takes longer than all its use.
         self._watchers: deque[Any] = deque()
         self.n_open = 0
@@ -167,7 +167,7 @@ class Dialler:
 
     def note_open(self) -> None:
         self.n_open += 1
-        at_once = self.n_open - len(self._lingering)
+        at_once = self.n_open - len(self.lingering)
         if at_once > self.most_at_once:
             self.most_at_once = at_once
 
@@ -281,7 +281,7 @@ class Dialler:
 
     def count_open(self, connections: Iterable[Connection]) -> None:
         """At the end: count what the connections carried that are still open."""
-        for connection in (*connections, *self._lingering):
+        for connection in (*connections, *self.lingering):
             self.wire.add(connection.sock)
 
     @property
@@ -307,10 +307,10 @@ class Dialler:
                 return True
 
         def look() -> None:
-            if is_closed() and self._lingering.pop(connection, None):
+            if is_closed() and self.lingering.pop(connection, None):
                 self.hang_up(connection)
 
-        self._lingering[connection] = now() + _LINGER_NS
+        self.lingering[connection] = now() + _LINGER_NS
         connection.watcher.stop()
         connection.watcher.start(look)
 
@@ -326,9 +326,7 @@ class Dialler:
 
     def sweep(self, instant: int) -> None:
         """Close connections that have lingered long enough."""
-        for connection, until in list(self._lingering.items()):
+        for connection, until in list(self.lingering.items()):
             if instant >= until:
-                del self._lingering[connection]
+                del self.lingering[connection]
                 self.hang_up(connection)
-        for other in self.others:
-            other.sweep(instant)

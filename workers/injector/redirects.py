@@ -60,7 +60,8 @@ class OtherDialler(Dialler):
             endpoint, guard, order.mode, order.plan.timeouts, lookups, home.reads, home.key_log
         )
         self._home = home
-        self.wire = home.wire
+        # Its connections close with those of the first one, and carry what is counted there.
+        self.wire, self.lingering = home.wire, home.lingering
         self._asks_once = order.plan.resolve == Resolve.ONCE
         self._asked: Lookups | None = None
 

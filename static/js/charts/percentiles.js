@@ -1,7 +1,7 @@
 // The percentile plot: how slow is the slowest half, tenth, hundredth. x = 1/(1−q), logarithmic.
 
-import { crosshair, endLabels, endWidthFor, fixWidth, framed, isNamed, lookOf } from "./marks.js";
-import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { crosshair, endLabels, endWidthFor, framed, isNamed, lookOf } from "./marks.js";
+import { msScale, onScaleChoice } from "./ms_axis.js";
 import { asTable, readable, upright } from "./reading.js";
 import { cssToken, onThemeChange } from "./theme.js";
 
@@ -31,15 +31,10 @@ export function percentilePlot(canvas, lines, { switcher = null } = {}) {
     tellTable();
   }
 
-  for (const button of switcher?.querySelectorAll("button") ?? []) {
-    button.addEventListener("click", () => {
-      isLog = button.dataset.scale === "log";
-      for (const each of switcher.querySelectorAll("button")) {
-        each.setAttribute("aria-pressed", String(each === button));
-      }
-      draw();
-    });
-  }
+  onScaleChoice(switcher, (isLogNow) => {
+    isLog = isLogNow;
+    draw();
+  });
   readable(chart, {
     places: () => ticksOf(shown),
     placeUnder: (x) => (x >= LOWEST ? x : null),
@@ -72,31 +67,14 @@ function options(endWidth) {
         },
         ticks: { maxRotation: 0, autoSkipPadding: 10, callback: (x) => TICK_LABELS[TICKS.indexOf(x)] },
       },
-      y: yScale(true),
+      y: msScale(true),
     },
-  };
-}
-
-function yScale(isLog) {
-  return {
-    type: isLog ? "logarithmic" : "linear",
-    border: { display: false },
-    afterFit: fixWidth,
-    grid: { color: () => cssToken("grid") },
-    ...(isLog && {
-      afterBuildTicks(scale) {
-        scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
-      },
-    }),
-    ticks: { maxTicksLimit: 6, callback: tickText },
   };
 }
 
 function setHeight(chart, lines, isLog) {
   const values = lines.flatMap((line) => line.curve.filter((p) => p.x >= LOWEST).map((p) => p.ms));
-  const scale = yScale(isLog);
-  const range = isLog ? logRange(values) : { min: 0, max: roundUp(Math.max(...values, 0) * 1.05) };
-  chart.options.scales.y = { ...scale, ...range };
+  chart.options.scales.y = msScale(isLog, values);
 }
 
 function datasetOf(line) {

@@ -1,7 +1,8 @@
 // Every request of a short run as a mark at its start: failed ones crossed, those of the warm-up hollow.
 
-import { crosshair, fixWidth, framed } from "./marks.js";
-import { logRange, logTicks, roundUp, tickText } from "./axes.js";
+import { crosshair, framed } from "./marks.js";
+import { tickText } from "./axes.js";
+import { msScale, onScaleChoice } from "./ms_axis.js";
 import { asTable, readable } from "./reading.js";
 import { timeTicks } from "./time_axis.js";
 import { cssToken, onThemeChange } from "./theme.js";
@@ -27,20 +28,15 @@ export function requestsChart(frame, columns) {
     chart.data.datasets = Object.entries(LOOKS).map(([mark, look]) => datasetOf(shown, mark, look));
     const { s, ms } = shown;
     Object.assign(chart.options.scales.x, { min: Math.min(0, s[0]), max: Math.max(s.at(-1) * 1.01, 0.001) });
-    const range = isLog ? logRange(ms) : { min: 0, max: roundUp(Math.max(...ms) * 1.05) };
-    chart.options.scales.y = { ...yScale(isLog), ...range };
+    chart.options.scales.y = msScale(isLog, ms);
     chart.update("none");
     tellTable();
   }
 
-  const buttons = [...frame.querySelectorAll(".seg button")];
-  for (const button of buttons) {
-    button.addEventListener("click", () => {
-      isLog = button.dataset.scale === "log";
-      for (const each of buttons) each.setAttribute("aria-pressed", String(each === button));
-      draw();
-    });
-  }
+  onScaleChoice(frame.querySelector(".seg"), (isLogNow) => {
+    isLog = isLogNow;
+    draw();
+  });
   readable(chart, {
     places: () => [...new Set(shown.s)],
     placeUnder: (x) => shown.s[nearest(shown.s, x)],
@@ -73,23 +69,8 @@ function options() {
         },
         ticks: { maxRotation: 0, includeBounds: false, callback: tickText },
       },
-      y: yScale(true),
+      y: msScale(true),
     },
-  };
-}
-
-function yScale(isLog) {
-  return {
-    type: isLog ? "logarithmic" : "linear",
-    border: { display: false },
-    afterFit: fixWidth,
-    grid: { color: () => cssToken("grid") },
-    ...(isLog && {
-      afterBuildTicks(scale) {
-        scale.ticks = logTicks(scale.min, scale.max).map((value) => ({ value }));
-      },
-    }),
-    ticks: { maxTicksLimit: 6, callback: tickText },
   };
 }
 

@@ -6,6 +6,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.domain.plan.redirects import Redirects, Url
 from tests.values import plan_spec
 
@@ -85,3 +86,12 @@ def test_the_first_request_follows_as_the_plan_does():
     asked = first_request(plan)
     assert (asked["redirects"], asked["cookies"]) == ("same_origin", True)
     assert "redirects" not in first_request(plan_of())
+
+
+def test_http_that_redirects_to_https_is_not_compared_with_itself():
+    step = {"method": "GET", "path": "/"}
+    specs = {key: each.spec(step, {}, redirects="all") for key, each in QUESTIONS.items()}
+    follows = {key: spec["redirects"] for key, spec in specs.items()}
+    assert {key for key, each in QUESTIONS.items() if each.compares_schemes} == {
+        key for key, redirects in follows.items() if redirects == "same_origin"
+    }
