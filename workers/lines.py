@@ -11,11 +11,12 @@ from campaigns.domain.errors import CorruptHistogram
 from campaigns.domain.metrics.histogram import Histogram
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.rounds import ArmsRound
-from campaigns.domain.metrics.snapshot import TIMINGS
+from campaigns.domain.metrics.snapshot import TIMINGS, Total
 
 _KINDS = frozenset(Kind)
 _OF_HANDSHAKES = ("chain_bytes", "bytes_sent", "bytes_received")
 _MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
+_MOST_ADDRESSES = 64
 
 
 class SecondChecker:
@@ -144,6 +145,17 @@ def _is_example(value: Any) -> bool:
     )
 
 
+def _are_totals(value: Any) -> bool:
+    """By address; no name has more addresses than an injector keeps."""
+    if not isinstance(value, dict) or len(value) > _MOST_ADDRESSES:
+        return False
+    try:
+        totals = [Total.from_json(each) for each in value.values()]
+    except (AttributeError, CorruptHistogram, KeyError, TypeError, ValueError):
+        return False
+    return all(map(_is_counted, (part for t in totals for part in (t.counters, t.errors))))
+
+
 def _is_counted(value: Any) -> bool:
     return isinstance(value, dict) and all(_is_whole(n) and n >= 0 for n in value.values())
 
@@ -152,6 +164,7 @@ _END = (
     (_is_text, "a text", ("outcome", "reason", "tls_library", "certificate_der_b64")),
     (_are_texts, "a list of texts", ("servers", "warnings")),
     (_is_counted, "an object of counts", ("totals", "errors", "peers")),
+    (_are_totals, "an object of totals", ("by_peer",)),
     (_are_handshakes, "a list of handshakes with version, cipher and count", ("tls",)),
     (
         _is_whole,

@@ -386,6 +386,9 @@ class CostSerializer(serializers.Serializer):
     ports = serializers.IntegerField(allow_null=True, help_text="Most per injector process.")
     descriptors = serializers.IntegerField(allow_null=True)
     rows = serializers.IntegerField(help_text="Seconds that will be stored.")
+    sessions = serializers.DictField(
+        child=serializers.IntegerField(), help_text="Of each flow by its name, about."
+    )
 
 
 class EstimateSerializer(CostSerializer):

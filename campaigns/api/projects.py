@@ -167,6 +167,7 @@ class ReadRequest(serializers.Serializer):
     step = StepSerializer(help_text="For `steps` of a plan.")
     auth = AuthSerializer(help_text="For `auth` of a plan.")
     http_version = serializers.CharField()
+    redirects = serializers.CharField(help_text="For `redirects` of a plan.")
     is_insecure = serializers.BooleanField()
 
 
@@ -196,6 +197,7 @@ class RequestsOfText(APIView):
                 "step": each.step,
                 "auth": each.auth,
                 "http_version": each.http_version or "1.1",
+                "redirects": each.redirects or "off",
                 "is_insecure": each.is_insecure,
             }
             for each in paste.requests

@@ -128,6 +128,7 @@ class VerdictSerializer(serializers.Serializer):
     )
     kind = serializers.CharField(help_text="Of a group of errors alone; empty of all.")
     step = serializers.IntegerField(help_text="Of this step alone, from 1; 0 of all.")
+    flow = serializers.CharField(help_text="Of this flow alone; empty of all.")
 
 
 class RunWithSnapshotSerializer(RunSerializer):
@@ -373,7 +374,7 @@ class RunFailures(APIView):
         refuse_unknown(request, "format")
         examples = examples_of(actor_of(request), run=run)
         seen = measurement_of(run)
-        labels = seen.plan.labels
+        labels = seen.plan.full_labels
         rows = [
             {
                 "step": row.step,

@@ -9,6 +9,7 @@ from campaigns.api import fields
 from campaigns.domain.plan.body import MAX_NAME
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
+from campaigns.domain.plan.flows import MAX_FLOW_NAME, MAX_SHARE
 from campaigns.domain.plan.generators import MAX_NUMBER, MAX_WORD, MAX_WORDS, Clock, GeneratorKind
 from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
 from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH
@@ -16,10 +17,10 @@ from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.reply_rules import CheckKind, Source
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.shards import MAX_WEIGHT
-from campaigns.domain.plan.step import MAX_METHOD
+from campaigns.domain.plan.step import MAX_METHOD, MAX_STEPS
 from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
-from campaigns.domain.plan.threshold import ERROR_GROUPS, MAX_LIMIT
+from campaigns.domain.plan.threshold import KINDS_IN_RULES, MAX_LIMIT
 from campaigns.domain.plan.variables import Variables
 
 _NUMBERS = {int: serializers.IntegerField, float: serializers.FloatField}
@@ -213,6 +214,18 @@ class OrderSerializer(_serializer_of(StepOrder)):
     )
 
 
+class FlowSerializer(fields.InputSerializer):
+    """A way of users through some of the steps, which follow those of the flow before."""
+
+    name = serializers.CharField(max_length=MAX_FLOW_NAME)
+    share = fields.AboveField(
+        max_value=MAX_SHARE, help_text="Of the sessions, beside those of the other flows."
+    )
+    steps = serializers.IntegerField(
+        min_value=1, max_value=MAX_STEPS, help_text="How many steps belong to it."
+    )
+
+
 class ThresholdSerializer(fields.InputSerializer):
     """A limit that a run must keep: the value must stay below it, a rate above it. Session metrics
     need an open load of sessions, or a closed load with calls_per_session."""
@@ -229,10 +242,13 @@ class ThresholdSerializer(fields.InputSerializer):
         help_text="ms, us or s for times; % or nothing (a count) for errors; /s for rates.",
     )
     kind = serializers.ChoiceField(
-        choices=ERROR_GROUPS, required=False, help_text="Of errors: only these."
+        choices=KINDS_IN_RULES, required=False, help_text="Of errors: only these."
     )
     step = serializers.IntegerField(
         required=False, min_value=0, help_text="Of this step alone, from 1."
+    )
+    flow = serializers.CharField(
+        required=False, max_length=MAX_FLOW_NAME, help_text="Of this flow alone, by its name."
     )
 
 
@@ -283,6 +299,7 @@ class SpecSerializer(_serializer_of(Plan)):
         help_text=_help(Plan, "expected_status"),
     )
     order = OrderSerializer(required=False)
+    flows = FlowSerializer(many=True, required=False, help_text=_help(Plan, "flows"))
     thresholds = ThresholdSerializer(many=True, required=False)
     session = SessionSerializer(required=False)
     auth = AuthSerializer(required=False)

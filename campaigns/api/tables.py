@@ -109,6 +109,7 @@ class RowSerializer(serializers.Serializer):
         choices=fields.TARGET_STATES, required=False, allow_null=True
     )
     step = serializers.IntegerField(required=False, help_text="Of a row of one step, from 0.")
+    flow = serializers.CharField(required=False, help_text="Of a row of one flow, its name.")
     error = serializers.CharField(required=False, help_text="Of a row of one kind of failure.")
     status = serializers.IntegerField(required=False, allow_null=True)
     test = serializers.IntegerField(

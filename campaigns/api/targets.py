@@ -26,6 +26,7 @@ from campaigns.api.access import (
 )
 from campaigns.api.specs import FileField, PairField, PartSerializer
 from campaigns.domain.errors import InvalidFields, InvalidPlan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.step import BODIES, MAX_METHOD
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import (
@@ -348,7 +349,7 @@ def _hosts_json(request, target: Target):
 
 
 _RESULT = ("status", "reason", "error", "response_us", "parts_us", "body_bytes", "peer", "tls")
-_SEEN = ("headers", "snippet", "websocket")
+_SEEN = ("headers", "snippet", "websocket", "redirects")
 
 
 class ProbeAnswerSerializer(serializers.Serializer):
@@ -374,6 +375,10 @@ class ProbeAnswerSerializer(serializers.Serializer):
     headers = serializers.JSONField(allow_null=True, help_text="[[name, value], …]")
     snippet = serializers.CharField(allow_null=True, help_text="The beginning of the body.")
     websocket = serializers.JSONField(allow_null=True)
+    redirects = serializers.JSONField(
+        allow_null=True,
+        help_text="Replies that were followed: url, status, response_us.",
+    )
     certificates = serializers.JSONField(help_text="The server's first, each with its facts.")
 
 
@@ -426,6 +431,9 @@ class ProbeRequest(fields.StrictSerializer):
 class NewProbe(fields.StrictSerializer):
     endpoint = fields.IdField()
     request = ProbeRequest(default=dict)
+    redirects = serializers.ChoiceField(
+        [str(each) for each in Redirects], default=Redirects.OFF, help_text="As of a plan."
+    )
 
 
 class ProbeFilterSet(django_filters.FilterSet):
@@ -449,7 +457,10 @@ class ProbeViewSet(VisibleViewSet):
         endpoint = find(Endpoint, request, pk=asked["endpoint"])
         try:
             probe = request_probe(
-                by=self.actor, endpoint=endpoint, request=_as_sent(endpoint, asked["request"])
+                by=self.actor,
+                endpoint=endpoint,
+                request=_as_sent(endpoint, asked["request"]),
+                redirects=asked["redirects"],
             )
         except InvalidPlan as invalid:
             # The plan reader's paths as those of the request: steps.0.path is request.path.

@@ -41,6 +41,7 @@ _LOWS = {f"response_{metric}_low_us": metric for metric in ("mean", *_RANKS)}
 _COUNTERS = (
     *("started", "ok", "failed", "dropped", "bytes_sent", "bytes_received"),
     *("connections_opened", "tls_full", "tls_resumed", "messages_sent", "messages_received"),
+    "redirects",
 )
 _SETTING = (
     *("run", "run_id", "campaign_id", "campaign", "test_id", "block", "position"),
@@ -197,7 +198,7 @@ def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
 def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
     """Also the trial of the JSON. What a rule is about has its lower end, too."""
     run = made.run
-    lows = {each.metric: each.at_least_us for each in run.verdicts if not each.step}
+    lows = {each.metric: each.at_least_us for each in run.verdicts if each.is_of_all}
     return {
         "trial": run.repeat,
         "search": made.search,

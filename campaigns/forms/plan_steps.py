@@ -92,7 +92,7 @@ _BLANK = "step0_"
 _KIND_OF_BODY = re.compile(r"^content-type:.*\b(json|xml|html)\b", re.IGNORECASE | re.MULTILINE)
 _STEP_FIELDS = (
     *("label", "method", "other_method", "path", "headers", "body_kind", "body", "kept"),
-    *("checks", "extract", "weight"),
+    *("checks", "extract", "weight", "flow", "share"),
 )
 
 # Under the request line.
@@ -194,6 +194,18 @@ def step_fields() -> dict[str, forms.Field]:
             max_length=MOST_CHARACTERS,
             widget=text_widget("", inputmode="decimal"),
         ),
+        "flow": forms.CharField(
+            label="Flow begins",
+            required=False,
+            max_length=MOST_CHARACTERS,
+            widget=text_widget(""),
+        ),
+        "share": forms.CharField(
+            label="Share",
+            required=False,
+            max_length=MOST_CHARACTERS,
+            widget=text_widget("", inputmode="decimal", **{"aria-label": "Share"}),
+        ),
     }
 
 
@@ -210,7 +222,7 @@ class StepsFields(ORDER.form(), RequestFields):
     )
     checks = step_fields()["checks"]
     extract = step_fields()["extract"]
-    weight = step_fields()["weight"]
+    weight, flow, share = (step_fields()[name] for name in ("weight", "flow", "share"))
     # Where a page sends no files, none can be missing.
     takes_files = True
 

@@ -13,6 +13,7 @@ from campaigns.domain.plan.session import Auth, AuthKind, Session, ThinkKind, Th
 from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.units import counted
 from campaigns.forms.plan_fields import LOAD, PLAN, TIMEOUTS, FormPart, LoadFields, initial_load
+from campaigns.forms.plan_flows import FlowFields, initial_flows
 from campaigns.forms.plan_steps import (
     EXCHANGE,
     HTTP,
@@ -67,7 +68,8 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
 
 _LONGEST_WORDS = 120
 # What a group holds beside its rows.
-_APART = {"steps": "further_steps_words", "values": "table_words"}
+_APART = {"steps": "further_steps_words", "flows": "flow_words", "values": "table_words"}
+_TOLD_APART = {"csv", "flows"}
 _PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
 _FORM_NAMES = {path: name for part in _PARTS for path, name in part.places().items()}
 # Fields of the form alone, beside those of the registry.
@@ -90,6 +92,7 @@ GROUPS = (
     Group("right", "What counts as right", protocol=HTTP),
     Group("thresholds", "Thresholds", "none"),
     STEPS,
+    Group("flows", "Several flows", "none: every user sends all steps", HTTP),
     Group("exchange", "Messages and closing", protocol=WEBSOCKET),
     Group("visits", "Visits and pauses", "none: every request is on its own", HTTP),
     Group("auth", "Sign-in and secrets", "none"),
@@ -111,7 +114,7 @@ class Disclosure:
     is_open: bool
 
 
-class DisclosedFields(StepsFields):
+class DisclosedFields(FlowFields):
     """Adds `disclosures` to the plan form."""
 
     @property
@@ -139,7 +142,7 @@ class DisclosedFields(StepsFields):
         apart = ""
         if group.key in _APART:
             apart = getattr(self, _APART[group.key])  # reads bodies and tables, which may be large
-        differing = [row for row in rows if row.name != "csv" and differs(row)]
+        differing = [row for row in rows if row.name not in _TOLD_APART and differs(row)]
         said = differing or ([] if group.usual else rows)
         words = ", ".join(filter(None, (apart, *map(_words, said)))) or group.usual
         return Disclosure(
@@ -256,6 +259,7 @@ class PlanForm(
             **PLAN.values(data),
             "steps": self.steps(),
             "order": self.order(),
+            "flows": self.plan_flows(),
             "load": self.load(),
             "session": self.session(),
             "auth": self.auth(),
@@ -285,6 +289,7 @@ def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
         "name": name,
         **initial_exchange(spec),
         **initial_steps(with_a_step(spec)),
+        **initial_flows(spec),
         **initial_load(spec["load"]),
         **SESSION.initial(session),
         **THINK_TIME.initial(session["think_time"]),

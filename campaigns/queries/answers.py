@@ -267,16 +267,14 @@ def _test_answer(
     # An answer is kept in memory with what its tables are made of: not the runs, but these.
     alone = [each.line(is_counted=False) for each in arm.alone]
     key, title = f"test-{arm.test.pk}", f"{arm.plan_label}: {arm.label}"
-    is_sound, noun = arm.is_sound, arm.noun
+    whole = {"is_sound": arm.is_sound, "noun": arm.noun, "flows": arm.flows}
     return TestAnswer(
         test_id=arm.test.pk,
         label=arm.label,
         scheme=arm.scheme,
         connection_mode=arm.test.connection_mode,
         plan_label=arm.plan_label,
-        made_table=Lazy(
-            lambda: latency_table(key, title, lines, pooled, is_sound=is_sound, noun=noun)
-        ),
+        made_table=Lazy(lambda: latency_table(key, title, lines, pooled, **whole)),
         means_ms=_means_ms(campaign, arm.counted),
         apart_ms=_means_ms(campaign, [each for each in arm.runs if each not in arm.counted]),
         means_text=[by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)],
@@ -286,7 +284,7 @@ def _test_answer(
         finds_limit=any(each.run.has_found_limit for each in arm.runs),
         curve=curve(total.timing("response"), is_smooth=is_smooth) if has_curve else [],
         counted=tuple(each.run.pk for each in arm.of_machine),
-        made_table_alone=Lazy(lambda: latency_table(key, title, alone, None, noun=noun))
+        made_table_alone=Lazy(lambda: latency_table(key, title, alone, None, noun=whole["noun"]))
         if alone
         else None,
     )

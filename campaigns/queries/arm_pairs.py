@@ -18,6 +18,7 @@ from campaigns.queries.measurements import (
     MeasuredRun,
     comparable_runs,
     counted_runs,
+    pooled_flows,
     pooled_of,
 )
 
@@ -74,6 +75,11 @@ class MeasuredTest:
     def pooled(self) -> tuple[Total, Figures | None]:
         """All requests of these runs merged."""
         return pooled_of(self.counted, self.kept)
+
+    @cached_property
+    def flows(self) -> list[tuple[str, Figures]]:
+        """The flows of its plan, with all requests of these runs merged."""
+        return pooled_flows(self.counted)
 
     @cached_property
     def ended(self) -> list[MeasuredRun]:

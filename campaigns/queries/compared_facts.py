@@ -254,6 +254,7 @@ def _repeats(letter: str, name: str, arm: MeasuredTest, figures: Figures | None)
         figures,
         is_sound=arm.is_sound,
         noun=arm.noun,
+        flows=arm.flows,
     )
 
 

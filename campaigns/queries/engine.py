@@ -171,12 +171,13 @@ def _running_ages(condition) -> list[tuple[int, float, float]]:
         "n_shards",
         "snapshot__plan__exchange",
         "snapshot__plan__session",
+        "snapshot__plan__flows",
         "snapshot__turns__limit_s",
     )
     ages = []
-    for pk, age, load, timeouts, warm_up_s, n_shards, exchange, session, turns_s in rows:
+    for pk, age, load, timeouts, warm_up_s, n_shards, exchange, *users, turns_s in rows:
         limits = Timeouts(**timeouts)
-        user = stored_session(session or {})
+        user = stored_session(*(each or {} for each in users))
         limit_s = longest_run_s(
             stored_load(load), limits, warm_up_s, n_shards, exchange, user, turns_s
         )

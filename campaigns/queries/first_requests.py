@@ -286,6 +286,7 @@ class Tried:
             is_insecure=insecure,
             http_version=self.typed.request.get("http_version", ""),
             pinned=endpoint.address,
+            redirects=self.typed.request.get("redirects", ""),
         ).text
 
     @property

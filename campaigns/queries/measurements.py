@@ -32,8 +32,9 @@ from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.series import Columns, Point, columns_of_chunks, points_of_columns
-from campaigns.domain.metrics.snapshot import Timing, Total, total_of
+from campaigns.domain.metrics.snapshot import Timing, Total, joined, total_of
 from campaigns.domain.percentiles import NO_TIMES
+from campaigns.domain.plan.flows import steps_of
 from campaigns.domain.presentation.latency_table import Line
 from campaigns.domain.presentation.report_words import ending_text
 from campaigns.models import MeasuredSoFar, PooledPercentiles, Run, RunSummary, Shard, ShardSecond
@@ -163,7 +164,9 @@ def measurement_to_end(run: Run) -> Measurement | None:
 
 def _empty(run: Run) -> Measurement:
     plan = run.frozen.plan
-    return Measurement(plan, judge=ThresholdJudge(plan.thresholds), is_whole=_is_whole(run))
+    return Measurement(
+        plan, judge=ThresholdJudge(plan.thresholds, plan.flows), is_whole=_is_whole(run)
+    )
 
 
 def _kept_so_far(run: Run) -> Measurement | None:
@@ -417,6 +420,20 @@ def pooled_of(
     if kept and kept.of == summaries_of(counted):
         total = with_known(total, kept.known)
     return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+
+
+def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
+    """Each flow of their plan with all of its requests merged; [] without flows."""
+    flows = counted[0].run.frozen.plan.flows if counted else ()
+    if not flows:
+        return []
+    stored = RunSummary.objects.filter(pk__in=summaries_of(counted)).values_list("steps", flat=True)
+    steps = [[Total.from_json(each) for each in of_run] for of_run in stored]
+    duration_s = sum(each.figures.duration_s for each in counted)
+    return [
+        (flow.name, figures_of(joined(run[step] for run in steps for step in own), duration_s))
+        for flow, own in zip(flows, steps_of(flows), strict=True)
+    ]
 
 
 def summaries_of(runs: Iterable[MeasuredRun]) -> list[int]:

@@ -11,6 +11,7 @@ from django.db.models import Prefetch, Q, QuerySet
 
 from campaigns.domain.plan.addresses import (
     Allowed,
+    common_networks,
     host_key,
     is_address,
     parse_networks,
@@ -41,6 +42,21 @@ def networks_for(project: int, host: str) -> list[str]:
     permits = current_permits().filter(claim__project=project, claim__host=host_key(host))
     places = (place for some in permits.values_list("places", flat=True) for place in some)
     return list(dict.fromkeys([*settings.ALLOWED_NETWORKS, *places]))
+
+
+def networks_elsewhere(project: int, host: str, allowed: Iterable[str]) -> dict[str, list[str]]:
+    """Where redirects may lead under other names than this host, by name, "" for any; {} where no
+    proofs matter. A proof is of one name: a server at its address may serve others' names."""
+    own = HostPermit.objects.filter(claim__project=project, claim__host=host_key(host))
+    of_host = {place for places in own.values_list("places", flat=True) for place in places}
+    of_site = (each for each in allowed if each not in of_host)
+    anywhere = common_networks(of_site, settings.ALLOWED_NETWORKS)
+    elsewhere = {"": anywhere}
+    if settings.PROOF_DAYS:
+        permits = current_permits().filter(claim__project=project)
+        for name, places in permits.values_list("claim__host", "places"):
+            elsewhere[name] = [*elsewhere.get(name, anywhere), *places]
+    return elsewhere if of_host or len(elsewhere) > 1 else {}
 
 
 def why_not_permitted(endpoint: Endpoint) -> str:

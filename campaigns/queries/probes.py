@@ -10,6 +10,7 @@ from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.tls_options import command_options
 from campaigns.domain.presentation.exchange_tables import close_words
 from campaigns.domain.presentation.remedies import remedy, words_of
@@ -53,6 +54,8 @@ class RuleReport:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
+    """`redirects`: (address, status, ms) of each reply that was followed."""
+
     sentence: str
     is_ok: bool
     mend: str
@@ -63,6 +66,7 @@ class ProbeReport:
     certificate_days_left: int | None
     websocket: list[tuple[str, str]]
     rules: list["RuleReport"]
+    redirects: list[tuple[str, str, str]]
 
     @property
     def broken(self) -> "RuleReport | None":
@@ -105,7 +109,7 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
     error = result.get("error") or ""
     certificates = result.get("certificates") or []
     detail = result.get("detail") or result.get("reason_of_refusal") or ""
-    mend = remedy(error, 0, [detail]) if error else _redirect_hint(result) or _silence_hint(probe)
+    mend = remedy(error, 0, [detail]) if error else _redirect_hint(probe) or _silence_hint(probe)
     if result.get("not_sent") or result.get("ended"):  # nothing failed: it says all there is
         mend, detail = detail, ""
     sentence = _sentence(result, error)
@@ -124,6 +128,10 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         rules=[
             RuleReport(each["rule"], each["holds"], each["came"] or each["value"] or "")
             for each in result.get("rules") or ()
+        ],
+        redirects=[
+            (each["url"], str(each["status"]), number(each["response_us"] / 1000, 2))
+            for each in result.get("redirects") or ()
         ],
     )
 
@@ -161,6 +169,8 @@ def _sentence(result: dict[str, Any], error: str) -> str:
     if error and not result.get("status"):
         return f"No reply: {words_of(error)}."
     status = f"{result.get('status')} {_reason(result)}".strip()
+    if followed := result.get("redirects"):
+        status += f", after {counted(len(followed), 'redirects')}"
     return f"{status}, but {words_of(error)}." if error else f"{status}."
 
 
@@ -174,10 +184,12 @@ def _reason(result: dict[str, Any]) -> str:
         return ""
 
 
-def _redirect_hint(result: dict[str, Any]) -> str:
-    if (result.get("status") or 0) // 100 != 3:
+def _redirect_hint(probe: Probe) -> str:
+    if ((probe.result or {}).get("status") or 0) // 100 != 3:
         return ""
-    return "Redirects are not followed; this reply is what gets measured. Use its Location instead."
+    if probe.request.get("redirects") == Redirects.SAME_ORIGIN:
+        return "This leads to another origin, and the plan follows redirects only at its own."
+    return "This redirect is not followed, and is what gets measured. A plan can follow redirects."
 
 
 def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
@@ -271,6 +283,15 @@ def recent_probes(target: Target):
         .select_related("endpoint", "requested_by")
         .order_by("-pk")[:8]
     )
+
+
+def latest_answers(target: Target, now: datetime) -> dict[int, ProbeReport]:
+    """What came back of the newest single request of each endpoint, by endpoint."""
+    finished = Probe.objects.filter(endpoint__target=target).exclude(finished_at=None)
+    newest = (
+        finished.select_related("endpoint").order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    )
+    return {probe.endpoint_id: report_of(probe, now) for probe in newest}
 
 
 def archived_endpoints(target: Target):

@@ -7,7 +7,12 @@ from collections.abc import Iterator
 
 from campaigns.domain.analysis.observations import steadiness_of
 from campaigns.domain.metrics.figures import curve
-from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of
+from campaigns.domain.metrics.injector_end import (
+    InjectorEnd,
+    peers_of,
+    servers_of,
+    totals_by_peer,
+)
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.phases import Part, Span, find_phases, phases_of_requests
@@ -22,9 +27,13 @@ from campaigns.domain.presentation import report_tables as tables
 from campaigns.domain.presentation.errors_table import Errors, errors_of
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
 from campaigns.domain.presentation.history_words import trend_words
-from campaigns.domain.presentation.latency_table import steps_table
+from campaigns.domain.presentation.latency_table import addresses_table, steps_table
 from campaigns.domain.presentation.plan_words import plan_load_words, replay_words
-from campaigns.domain.presentation.report_tables import phases_table, session_tables
+from campaigns.domain.presentation.report_tables import (
+    phases_table,
+    redirects_table,
+    session_tables,
+)
 from campaigns.domain.presentation.report_words import (
     RunStatus,
     run_checks,
@@ -67,14 +76,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=steps_table(
-            figures,
-            plan.labels,
-            seen.steps,
-            duration_s,
-            plan.nouns,
-            state.judged.why_weak if state.judged else "",
-        ),
+        table=steps_table(seen, state.judged.why_weak if state.judged else ""),
         exchange=exchange_table(total, duration_s),
         closes=closes_table(total),
         phases=phases_of(run, plan, kept),
@@ -86,7 +88,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         trend=""
         if state.has_no_answer
         else trend_words(*steadiness_of(seen), is_over=state.is_done),
-        sessions=session_tables(total, duration_s),
+        more=_more_tables(seen, state.judged.why_weak if state.judged else ""),
         parts=tables.parts_table(total),
         errors=_run_errors(seen),
         vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
@@ -98,10 +100,19 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     )
 
 
+def _more_tables(seen: Measurement, why_weak: str) -> tuple[Table, ...]:
+    total, duration_s = seen.total, seen.duration_s
+    addresses = addresses_table(
+        totals_by_peer(seen.ends), duration_s, seen.plan.nouns, why_weak=why_weak
+    )
+    tables = [addresses, redirects_table(total), *session_tables(seen)]
+    return tuple(each for each in tables if each.rows)
+
+
 def _run_errors(seen: Measurement) -> Errors:
     """Its errors by kind, status and step."""
     attempts = seen.figures.attempts
-    return errors_of(seen.failures, seen.plan.labels, seen.steps, attempts, seen.duration_s)
+    return errors_of(seen.failures, seen.plan.full_labels, seen.steps, attempts, seen.duration_s)
 
 
 def run_status(run: Run, seen: Measurement) -> RunStatus:

@@ -334,7 +334,7 @@ def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
     rows: dict[tuple[int, str, int], FailureRow] = {}
     for each in measured:
         seen = each.measurement
-        places = [numbers.setdefault(label, len(numbers)) for label in seen.plan.labels]
+        places = [numbers.setdefault(label, len(numbers)) for label in seen.plan.full_labels]
         if len(places) == 1:
             of_step.setdefault(places[0], []).append(each)
         for row in seen.failures:
@@ -364,7 +364,7 @@ def examples_of(actor: Actor, **runs) -> dict[Key, list[FailureExample]]:
     found: dict[Key, list[FailureExample]] = {}
     seen = FailureExample.objects.visible_to(actor).filter(**runs).select_related("run")
     for each in seen.order_by("run__position", "at_us", "pk")[:_MOST_READ]:
-        labels = each.run.frozen.plan.labels
+        labels = each.run.frozen.plan.full_labels
         label = labels[each.step] if each.step < len(labels) else ""
         found.setdefault((label, each.kind, each.status), []).append(each)
     return {key: _spread(each) for key, each in found.items()}

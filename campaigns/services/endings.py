@@ -276,8 +276,8 @@ def _stop_sentence(run: Run) -> str:
 def _longest_s(run: Run) -> float:
     plan, turns = run.frozen.plan, run.frozen.turns
     exchange = plan.exchange and plan.exchange.to_json()
-    settings = plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange, plan.session
-    return longest_run_s(*settings, turns and turns.limit_s)
+    settings = plan.load, plan.timeouts, plan.warm_up_s, run.n_shards, exchange
+    return longest_run_s(*settings, plan.longest_session, turns and turns.limit_s)
 
 
 def stop_if_everything_failed(run: Run) -> bool:

@@ -2,7 +2,7 @@
 
 import socket
 import time
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,9 +16,11 @@ _KEPT_S = 60.0
 _known: dict[tuple[str, int], Set[str]] = {}
 
 
-def policy(allowed: list[str]) -> dict[str, Any]:
-    """An order's `policy`: the networks that may be dialled, and what in them may not."""
-    return {"allow": allowed, "never": list(_own_services(time.monotonic() // _KEPT_S))}
+def policy(allowed: list[str], elsewhere: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+    """An order's `policy`: the networks that may be dialled, under other names if they are not the
+    same (`elsewhere`), and what in them may not."""
+    never = list(_own_services(time.monotonic() // _KEPT_S))
+    return {"allow": allowed, "never": never, **({"hosts": dict(elsewhere)} if elsewhere else {})}
 
 
 @lru_cache(maxsize=1)

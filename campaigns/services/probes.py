@@ -26,6 +26,7 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.exchange import OPENING
 from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
@@ -36,7 +37,7 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
-from campaigns.queries.ownership import networks_for
+from campaigns.queries.ownership import networks_elsewhere, networks_for
 from campaigns.queries.probes import GIVEN_UP_AFTER, words_of_queue
 from campaigns.services.bodies import keep_bodies, load_bodies
 from campaigns.services.dispatch import lock_admission
@@ -50,6 +51,7 @@ PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
 TIMEOUTS = {"connect_s": 5, "tls_s": 5, "total_s": 15}
 _STEP = ("label", "method", "path", "headers", *BODIES, "extract", "checks")
+_SPOKEN = ("auth", "http_version", "redirects", "cookies")
 MAX_SNIPPET = 4000
 MAX_HEADERS = 200
 MAX_MESSAGE = 20_000
@@ -68,6 +70,7 @@ def request_probe(
     credentials_of: PlanVersion | None = None,
     is_guess: bool = False,
     http_version: str = "",
+    redirects: str = "",
 ) -> Probe:
     """Enqueue one attempt. Raises InvalidPlan if the request is invalid. `request` is a plan step;
     on a WebSocket endpoint, an exchange's path, headers and subprotocols, and a message or None.
@@ -86,8 +89,9 @@ def request_probe(
         cleaned |= _credentials(by, endpoint, credentials_of)
     if is_guess:
         cleaned["is_guess"] = True
-    if http_version:
-        cleaned["http_version"] = http_version
+    cleaned |= {"http_version": http_version} if http_version else {}
+    if not is_websocket and redirects not in ("", Redirects.OFF):
+        cleaned["redirects"] = redirects
     return Probe.objects.create(endpoint=endpoint, request=cleaned, requested_by=by.user)
 
 
@@ -172,13 +176,20 @@ def order_of(probe: Probe) -> dict[str, Any]:
         },
         "connection_mode": "new",
         "timeouts": probe.request.get("timeouts", TIMEOUTS),
-        "policy": policy(networks_for(probe.endpoint.target.project_id, probe.endpoint.host)),
+        "policy": _policy(probe),
     }
+
+
+def _policy(probe: Probe) -> dict[str, Any]:
+    place = probe.endpoint.target.project_id, probe.endpoint.host
+    allowed = networks_for(*place)
+    follows = probe.request.get("redirects") == Redirects.ALL
+    return policy(allowed, networks_elsewhere(*place, allowed) if follows else None)
 
 
 def _what_is_tried(probe: Probe) -> dict[str, Any]:
     request = probe.request
-    given = {name: request[name] for name in ("auth", "http_version") if name in request}
+    given = {name: request[name] for name in _SPOKEN if name in request}
     if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
         return {"step": {name: request[name] for name in _STEP if name in request}, **given}
     exchange = {name: request[name] for name in OPENING} | request.get("exchange", {})

@@ -26,6 +26,7 @@ from campaigns.domain.metrics.kept_requests import pack
 from campaigns.domain.metrics.redaction import printable, redacted, redacted_head
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.frozen_run import ordered_plan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.live.notify import notify_viewers
 from campaigns.models import (
     FailureExample,
@@ -37,7 +38,7 @@ from campaigns.models import (
     ShardSecond,
 )
 from campaigns.models.dbtime import ClockTimestamp, db_now
-from campaigns.queries.ownership import networks_for
+from campaigns.queries.ownership import networks_elsewhere, networks_for
 from campaigns.services.bodies import load_bodies
 from campaigns.services.own_services import policy
 
@@ -148,7 +149,7 @@ def _order(run: Run) -> dict[str, Any]:
         "run": run.label,
         **_order_of_arm(run),
         **load_bodies(run.project_id, frozen.plan_json),
-        "policy": policy(_allowed(run, run.project_id)),
+        "policy": _policy([run], run.project_id),
         "seed": frozen.seed,
         "shard": {
             "index": run.shard_number,
@@ -170,16 +171,25 @@ def _order_of_arm(run: Run) -> dict[str, Any]:
 def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
     """Side by side: each pass draws other orders of turns."""
     frozen = leader.frozen
-    allowed = (network for run in runs for network in _allowed(run, leader.project_id))
     return {
         "protocol": PROTOCOL_OF_ARMS,
         "run": leader.label,
         "arms": [_order_of_arm(run) for run in runs],
         **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
-        "policy": policy(list(dict.fromkeys(allowed))),
+        "policy": _policy(runs, leader.project_id),
         "seed": frozen.seed,
         "turns": frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat},
     }
+
+
+def _policy(runs: Sequence[Run], project_id: int) -> dict[str, Any]:
+    allowed = {each: None for run in runs for each in _allowed(run, project_id)}
+    elsewhere: dict[str, list[str]] = {}
+    for run in runs:
+        if run.frozen.plan.redirects == Redirects.ALL:
+            host = run.frozen.endpoint.host
+            elsewhere |= networks_elsewhere(project_id, host, allowed)
+    return policy(list(allowed), elsewhere)
 
 
 def _allowed(run: Run, project_id: int) -> list[str]:

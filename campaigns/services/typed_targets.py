@@ -39,6 +39,7 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
         hold(typed.target)  # so that what is read of it now does not go by itself
         sent = {"by": by, "request": request.step, "credentials_of": version}
+        sent["redirects"] = request.redirects
         probe = request_probe(endpoint=typed, http_version=request.http_version, **sent)
         for endpoint, is_guess in _others(typed):
             # Without TLS few servers speak HTTP/2, and none was named.
@@ -62,6 +63,7 @@ def try_again(*, by: Actor, probe: Probe) -> Probe:
         request=step_of(probe),
         credentials_of=version,
         http_version=probe.request.get("http_version", ""),
+        redirects=probe.request.get("redirects", ""),
     )
 
 
@@ -189,7 +191,8 @@ def cells_of_question(
             "missing one to the target."
         )
     sent, host = probes[0].request, probes[0].endpoint.host
-    version = plan_for(by, target.project, question, step, sent.get("auth", {}), named, host=host)
+    spoken = sent.get("auth", {}), named, sent.get("redirects", "")
+    version = plan_for(by, target.project, question, step, *spoken, host=host)
     if source := probes[0].request.get("plan"):
         share_secret(by=by, source=source, plan=version.plan)
     return [CampaignCell(version, endpoints[scheme], str(mode)) for scheme, mode in arms]
@@ -202,12 +205,13 @@ def plan_for(
     step: dict[str, Any],
     auth: dict[str, str],
     http_version: str = "",
+    redirects: str = "",
     *,
     host: str,
 ) -> PlanVersion:
     """The project's plan that asks this with this request; a new one if there is none yet. A plan
     with credentials is of one host, because each host has its own secret."""
-    spec = question.spec(step, auth, http_version)
+    spec = question.spec(step, auth, http_version, redirects)
     name = f"{question.plan_name}: {step['method']} {step['path']}"[:90]
     if spec["auth"]["kind"] != AuthKind.NONE:
         name = f"{name[:50]} on {host}"[:90]
@@ -236,6 +240,9 @@ def plan_from_requests(
     }
     if any(each.http_version == "2" for each in requests):
         spec["http_version"] = "2"
+    if followed := [each.redirects for each in requests if each.redirects]:
+        is_narrow = "http_version" in spec or "same_origin" in followed
+        spec["redirects"] = "same_origin" if is_narrow else followed[0]
     name = f"{first.host[:60]}: {counted(len(requests), 'requests')}"
     name = free_name(name, project.plans.values_list("name", flat=True))
     secret = first.secret if first.auth_kind != AuthKind.NONE else None

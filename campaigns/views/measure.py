@@ -194,7 +194,7 @@ def _offers(tried: Tried) -> list[dict[str, Any]]:
 def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     """(how long, how many requests) in words."""
     sent = tried.typed.request
-    given = sent.get("auth", {}), sent.get("http_version", "")
+    given = sent.get("auth", {}), sent.get("http_version", ""), sent.get("redirects", "")
     plan = Plan.from_json(question.spec(tried.step, *given))
     if question.is_search:
         return search_words(usual_cost(plan))

@@ -18,14 +18,14 @@ from django.utils.http import urlencode
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.percentiles import highest_percentile
-from campaigns.domain.plan.estimates import estimate_test
+from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
 from campaigns.domain.plan.fields import all_fields
-from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.load import planned_arrivals, planned_duration_s
 from campaigns.domain.plan.load_curve import LoadCurve, load_curve
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.presentation import plan_words
-from campaigns.domain.presentation.cost_words import DEPENDS
+from campaigns.domain.presentation.cost_words import DEPENDS, sessions_words
 from campaigns.domain.presentation.plan_words import (
     arrival_noun,
     curve_unit,
@@ -146,6 +146,7 @@ def plan_detail(request, plan: int):
         "is_latest": version.pk == versions[0].pk,
         "versions": versions,
         "value": value,
+        "steps": list(zip(value.steps, value.full_labels, strict=False)),
         "model": dict(MODELS)[value.load.model],
         "load_words": plan_words.plan_load_words(value),
         "order_words": plan_words.order_words(value),
@@ -154,6 +155,7 @@ def plan_detail(request, plan: int):
         "load_facts": plan_words.load_facts(value.load),
         "picture": picture_of(value),
         "n_requests": value.planned_requests,
+        "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
         "campaign_address": campaign_address(found, _preset_of(value.to_json())),
@@ -276,7 +278,7 @@ def _path(corners: list[tuple[float, float]]) -> str:
 
 
 # The fields that determine a plan's cost; of bodies the page sends the size alone.
-_READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s")
+_READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s", "flows")
 
 
 class _PreviewForm(PlanForm):
@@ -287,6 +289,13 @@ class _PreviewForm(PlanForm):
 
     def _add_step(self, prefix: str) -> None:
         pass
+
+    def steps(self) -> list[dict[str, Any]]:
+        self._indices = list(range(self.step_count))
+        return [{"method": "GET", "path": f"/{number}"} for number in self._indices]
+
+    def order(self) -> dict[str, Any]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +318,7 @@ class Preview:
     percentile: str
     checks: list[Check]
     picture: LoadPicture
+    sessions: str = ""  # of each flow
 
 
 @signed_in_post
@@ -357,8 +367,7 @@ def _plan_of(form: _PreviewForm) -> Plan | None:
         return None
     spec = form.spec()
     read = {name: spec[name] for name in _READ if name in spec}
-    steps = [{"method": "GET", "path": f"/{number}"} for number in range(form.step_count)]
-    sent = {"exchange": {}} if form.is_exchange else {"steps": steps}
+    sent = {"exchange": {}} if form.is_exchange else {"steps": spec["steps"]}
     try:
         return Plan.from_json(read | sent)
     except InvalidPlan as invalid:
@@ -377,6 +386,7 @@ def _preview(plan: Plan) -> Preview:
         percentile=DEPENDS if requests is None else highest_percentile(requests).label or DASH,
         checks=list(room_checks(estimate, room_of(hosts()))),
         picture=picture_of(plan),
+        sessions=sessions_words(estimate.sessions),
     )
 
 

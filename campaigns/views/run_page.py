@@ -19,11 +19,11 @@ from campaigns.domain.presentation.machine_table import (
     namer_of_runs,
 )
 from campaigns.domain.presentation.plan_words import plan_load_words
-from campaigns.domain.presentation.results import Answer, Remedy
+from campaigns.domain.presentation.results import Answer, Remedy, RunReport
 from campaigns.domain.presentation.tables import Row
 from campaigns.domain.presentation.threshold_tables import threshold_lines
 from campaigns.domain.presentation.what_to_do import Place
-from campaigns.domain.units import counted
+from campaigns.domain.units import count, counted
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import noted_points_of, point_columns_of, report_of
@@ -83,8 +83,16 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "under_way": waiting or ("" if run.is_done else _under_way(run)),
         "waiting": waiting,
         "cursor": Cursor(event),
+        "tabs": _tabs(report),
         **remedies_context(report.remedies, run.test),
     }
+
+
+def _tabs(report: RunReport) -> list[tuple[str, str, str]]:
+    """(panel, title, how many)."""
+    n_errors = 0 if report.errors.is_everything else sum(row.count for row in report.errors.rows)
+    errors = [("errors", "Errors", count(n_errors))] if n_errors else []
+    return [("result", "Result", ""), *errors, ("machine", "Machine", ""), ("setup", "Setup", "")]
 
 
 def _under_way(run: Run) -> str:

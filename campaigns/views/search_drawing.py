@@ -194,7 +194,7 @@ def _shape_of(made: MadeTrial) -> Shape:
 
 def broken_by(made: MadeTrial) -> set[str]:
     """The metrics of the rules that the trial broke."""
-    return {each.metric for each in made.run.verdicts if each.is_broken and not each.step}
+    return {each.metric for each in made.run.verdicts if each.is_broken and each.is_of_all}
 
 
 def numbered(dots: Sequence[TrialDot], which: Iterable[TrialDot]) -> list[TrialDot]:
@@ -428,7 +428,7 @@ def _span(x: LogAxis, low: float, high: float) -> tuple[float, float]:
 def _of_objective(rules: tuple[Threshold, ...]) -> tuple[str, float]:
     """The first response time of the objective and its limit in ms; p95 and 0 without one."""
     for rule in rules:
-        if rule.metric in ("p50", "p95", "p99", "mean") and not rule.step:
+        if rule.metric in ("p50", "p95", "p99", "mean") and rule.is_of_all:
             return rule.metric, rule.limit * _IN_MS[rule.unit]
     return "p95", 0.0
 

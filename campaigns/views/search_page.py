@@ -111,7 +111,7 @@ def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
     n, value = run.n or 0, getattr(run, f"{name(q)}_us")
     is_weak = value is not None and shown(n, q) is Shown.WEAK
     tone = "bad" if name(q) in broken else ""
-    own = (each for each in run.verdicts if each.metric == name(q) and not each.step)
+    own = (each for each in run.verdicts if each.metric == name(q) and each.is_of_all)
     low = next((each.at_least_us for each in own), None)
     is_wide = value is not None and are_apart(low, value)
     text = f"{figure(low / 1000)}{TO}{ms(value)}" if is_wide else ms(value)

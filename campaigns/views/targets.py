@@ -20,8 +20,10 @@ from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
+from campaigns.domain.presentation.history_words import overview_sentence
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
     MatrixRow,
@@ -37,8 +39,10 @@ from campaigns.domain.units import number
 from campaigns.forms.requests import ProbeForm, write_headers
 from campaigns.forms.targets import FACT_LABELS, ExporterForm, TargetForm
 from campaigns.models import Agent, Endpoint, Exporter, Probe, Project, Target
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Actor, require
 from campaigns.queries import probes as queries
+from campaigns.queries.baselines import quiet_changes
+from campaigns.queries.history import METRICS, HistoryFilter, histories, recent
 from campaigns.queries.ownership import hosts_of
 from campaigns.queries.probes import reason_to_wait, report_of
 from campaigns.services import agents as exporter_services
@@ -59,8 +63,10 @@ from campaigns.views.access import (
     signed_in_safe,
 )
 from campaigns.views.drawings import LineStyle, Mark, RatioAxis, draw_waterfall, line_style
+from campaigns.views.history_rows import counts_of, directions_of, in_order, row_of
 from campaigns.views.items import list_context
 
+_MOST_RESULTS = 12  # the history has all
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
@@ -111,11 +117,15 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200, sta
     starts a new agent."""
     endpoints = list(target.endpoints.filter(archived_at=None))
     is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
-    may = rights_in(target.project, actor_of(request))
+    actor = actor_of(request)
+    may = rights_in(target.project, actor)
+    answers = queries.latest_answers(target, timezone.now())
     context = {
         "project": target.project,
         "target": target,
-        "endpoints": endpoints,
+        "endpoints": [(each, answers.get(each.pk)) for each in endpoints],
+        "first_endpoint": endpoints[0] if endpoints else None,
+        **_results(actor, target),
         "speaks_websocket": True in is_websocket,
         "speaks_http": False in is_websocket,
         "old_endpoints": queries.archived_endpoints(target),
@@ -129,6 +139,22 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200, sta
         "start_agent": start_agent,
     }
     return render(request, "targets/detail.html", context, status=status)
+
+
+def _results(actor: Actor, target: Target) -> dict[str, Any]:
+    """The latest result of each of its tests, the largest change first; {} without any."""
+    by = recent(HistoryFilter(target=target.pk))
+    found = histories(actor, target.project, by)
+    pairs = in_order(found, quiet_changes(actor, target.project))
+    pairs = [pair for pair in pairs if not pair[1].is_of_reference]
+    if not pairs:
+        return {}
+    return {
+        "sentence": overview_sentence(counts_of(pairs), moved=directions_of(pairs)),
+        "results": [row_of(*pair) for pair in pairs[:_MOST_RESULTS]],
+        "n_more": max(0, len(pairs) - _MOST_RESULTS),
+        "metric": METRICS[by.metric],
+    }
 
 
 def _saved(form: TargetForm, service, **whose) -> Target | None:
@@ -171,7 +197,13 @@ def probe_new(request, endpoint: int):
     try:
         if form.is_valid():
             asked = form.opening() if found.scheme in WEBSOCKET_SCHEMES else form.step()
-            probe = request_probe(by=actor, endpoint=found, request=asked)
+            follows = request.POST.get("redirects", "")
+            probe = request_probe(
+                by=actor,
+                endpoint=found,
+                request=asked,
+                redirects=follows if follows in set(Redirects) else "",
+            )
             return redirect("probe-detail", probe=probe.pk)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)

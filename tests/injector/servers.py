@@ -62,7 +62,8 @@ def scripted(
     script: Script, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1", port: int = 0
 ) -> Iterator[Scripted]:
     """A server on a port of this machine, a free one if none is named, for a `with` block."""
-    listener = socket.create_server((address, port), backlog=512)
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    listener = socket.create_server((address, port), family=family, backlog=512)
     server = Scripted(listener.getsockname()[1])
 
     def serve(sock: socket.socket) -> None:

@@ -79,3 +79,19 @@ def test_one_that_is_set_again_and_again_is_not_the_one_to_go():
     others = (f"c{number}=1; Path=/" for number in range(MAX_COOKIES - 1))
     kept = jar("login=1; Path=/", *others, "login=2; Path=/", "one=1; Path=/", "two=1; Path=/")
     assert kept.header("/").startswith("login=2; c2=1")
+
+
+@pytest.mark.parametrize(
+    ("cookie", "host", "is_tls", "sent"),
+    [
+        ("id=1", "www.shop.test", True, ""),
+        ("id=1; Domain=shop.test", "login.shop.test", True, "id=1"),
+        ("id=1; Domain=shop.test", "evilshop.test", True, ""),
+        ("id=1; Domain=test", "other.test", True, ""),
+        ("id=1; Domain=shop.test; Secure", "login.shop.test", False, ""),
+    ],
+)
+def test_a_cookie_goes_to_another_host_only_where_its_domain_says_so(cookie, host, is_tls, sent):
+    cookies = CookieJar("shop.test", is_tls=True)
+    cookies.take((("Set-Cookie", f"{cookie}; Path=/"),), "/")
+    assert cookies.header("/", (host, is_tls)) == sent

@@ -21,16 +21,22 @@ from tests.injector.test_contract import DOCS, fault
 
 CASES = json.loads((DOCS / "injector.cases.json").read_text())
 REPLY = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-PARTS = ("lateness", "dns", "connect", "tls", "send", "wait", "receive")
+PARTS = ("lateness", "redirects", "dns", "connect", "tls", "send", "wait", "receive")
 GIVEN = tuple(shlex.split(os.environ.get("INJECTOR_UNDER_TEST", "")))
 
 
 def is_for_the_other(case):
-    """The one in tests/workers knows closed loads in equal shares only, and looks into no reply."""
+    """The one in tests/workers knows closed loads in equal shares only, without flows, looks into
+    no reply, and follows no redirect."""
     is_closed = case.get("load", {}).get("model") in {"closed", "sequential"}
     steps = case.get("plan", {}).get("steps", [])
     looks = any(step.get("checks") or step["extract"] for step in steps)
-    return is_closed and not looks and "weights" not in case.get("order", {}).get("shard", {})
+    has_more = case.get("plan", {}).keys() & {"flows", "redirects"}
+    return (
+        is_closed
+        and not (looks or has_more)
+        and "weights" not in case.get("order", {}).get("shard", {})
+    )
 
 
 PAIRS = [(case, GIVEN or FORKED) for case in CASES["cases"]]

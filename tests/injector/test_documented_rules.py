@@ -9,6 +9,7 @@ from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.addresses import _NEVER, parse_networks, vet
 from campaigns.domain.plan.arrivals import MEASURED, WARM_UP, _generator, schedule
 from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.flows import flow_order
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step_order import OrderKind, StepOrder, draw
 from tests.injector.test_contract import DOCS
@@ -54,6 +55,8 @@ def test_what_is_drawn_is_what_the_document_shows():
         "random_of_3_steps": [evenly.step_at(k, 3, SEED) for k in range(6)],
         "weighted_5_3_1": [by_weight.step_at(k, 3, SEED) for k in range(6)],
         "random_of_10_rows": [draw(SEED ^ _STREAM, k) * 10 >> 64 for k in range(3)],
+        "flows_of_90_and_10": list(flow_order((9, 1), SEED)[:20]),
+        "flows_of_5_3_and_2": list(flow_order((5, 3, 2), SEED)[:20]),
         "pauses_of_user_0_exponential_mean_1_ns": [pause_ns(k) for k in range(3)],
         "pcg64_stream_0": _generator(SEED, MEASURED).random(3).tolist(),
         "pcg64_stream_1": _generator(SEED, WARM_UP).random(3).tolist(),

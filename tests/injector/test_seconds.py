@@ -35,7 +35,7 @@ class Run:
         dialler = SimpleNamespace(take_wire=self.take_wire, n_open=0, count_open=list)
         dialler.has_wire = False
         self.dialler = dialler
-        crew = SimpleNamespace(recorders=self.recorders, sessions=None, keeper=RequestKeeper(0))
+        crew = SimpleNamespace(recorders=self.recorders, visits=[], keeper=RequestKeeper(0))
         self.is_calm = True
         self.seconds = Seconds(crew, dialler, [], self.written.append, lambda _: self.is_calm)
         self.seconds.begin(ZERO, 0)

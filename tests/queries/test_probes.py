@@ -10,7 +10,7 @@ PARTS = {"dns": None, "connect": 1000, "tls": 8000, "send": 90, "wait": 14_000, 
 
 
 def report(**result):
-    return report_of(Probe(result=result), NOW)
+    return report_of(Probe(result=result, request={}), NOW)
 
 
 def test_the_parts_follow_each_other_with_equal_decimals():
@@ -30,3 +30,15 @@ def test_the_days_until_and_since_the_end_of_a_certificate_are_counted():
 
 def test_an_empty_result_is_survived():
     assert report().parts == []
+
+
+def test_redirects_on_the_way_are_listed_and_one_that_is_not_followed_is_told():
+    passed = {"url": "http://shop.example/", "status": 301, "response_us": 1500}
+    followed = report(status=200, parts_us={"redirects": 1500, **PARTS}, redirects=[passed])
+    assert followed.redirects == [("http://shop.example/", "301", "1.50")]
+    assert followed.parts[0].name == "redirects"
+    assert followed.sentence == "200 OK, after 1 redirect."
+    assert followed.mend == ""
+    assert "A plan can follow redirects." in report(status=302).mend
+    narrow = Probe(result={"status": 302}, request={"redirects": "same_origin"})
+    assert "another origin" in report_of(narrow, NOW).mend

@@ -14,13 +14,14 @@ from campaigns.models import AuditEntry, HostClaim, HostPermit
 from campaigns.queries.ownership import hosts_of, networks_for
 from campaigns.services import dispatch, own_services
 from campaigns.services import ownership as services
-from campaigns.services.campaigns import CampaignCell
+from campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.services.own_services import policy
 from campaigns.services.probes import order_of, request_probe
 from campaigns.services.searches import start_search
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.services.engine import claim as claim_shards
-from tests.services.engine import draft, host, owner_of, started
+from tests.services.engine import create, draft, host, owner_of, started
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 
@@ -352,3 +353,29 @@ def test_while_no_name_server_answers_a_name_is_what_it_was_before(servers, monk
     monkeypatch.setattr(socket, "getaddrinfo", away)
     forget()
     assert "127.0.0.1:5432" in policy(["127.0.0.0/8"])["never"]
+
+
+def test_a_redirect_takes_a_proof_only_to_the_name_that_it_is_of(project, endpoint, claim, as_bob):
+    prove(claim, as_bob)
+    step = {"method": "GET", "path": "/"}
+    follows = {"by": as_bob, "endpoint": endpoint, "request": step, "redirects": "all"}
+    policy = order_of(request_probe(**follows))["policy"]
+    assert policy["allow"] == ["10.0.0.0/8", PLACE]
+    assert policy["hosts"][""] == ["10.0.0.0/8"]
+    narrow = request_probe(**follows | {"redirects": "same_origin"})
+    assert "hosts" not in order_of(narrow)["policy"]
+
+
+def test_a_run_that_follows_redirects_takes_its_proofs_to_no_other_name(
+    project, endpoint, claim, as_bob
+):
+    prove(claim, as_bob)
+    plan = make_plan(project, spec={**plan_spec(), "redirects": "all"})
+    cell = CampaignCell(plan, endpoint, "new")
+    campaign = create(owner_of(project), project, cells=[cell], repeats=1)
+    start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+    host(slots=1)
+    assert dispatch.admit_runs() == 1
+    policy = claim_shards(campaign.runs.get())[0].order["policy"]
+    assert PLACE in policy["allow"]
+    assert policy["hosts"] == {"": ["10.0.0.0/8"], OUTSIDE: ["10.0.0.0/8", PLACE]}

@@ -138,3 +138,11 @@ def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_edi
     page = text_of(as_editor, again)
     assert "has not been tried yet" not in page
     assert "What does HTTPS cost?" in page
+
+
+def test_what_was_pasted_with_its_redirects_is_measured_with_them(as_editor, project, try_):
+    page = try_(f"curl -L {ADDRESS}")
+    assert {probe.request["redirects"] for probe in Probe.objects.all()} == {"all"}
+    as_editor.post(page, {"question": "works"})
+    plans = [test.plan() for test in Campaign.objects.get().tests.all()]
+    assert {str(plan.redirects) for plan in plans} == {"all"}

@@ -93,11 +93,12 @@ def test_a_windows_command_is_tried_as_it_was_copied(as_editor, project):
 
 def test_the_api_reads_requests_and_answers_no_secret(as_editor, project):
     address = f"/api/v1/projects/{project.pk}/read-requests/"
-    text = "curl --http2 -H 'Authorization: Bearer tok3n' -H 'TE: x' https://shop.example/a"
+    text = "curl -L --http2 -H 'Authorization: Bearer tok3n' -H 'TE: x' https://shop.example/a"
     answer = as_editor.post(address, {"text": text}, content_type="application/json")
     (request,) = answer.json()["requests"]
     assert (request["origin"], request["http_version"]) == ("https://shop.example", "2")
     assert request["step"]["path"] == "/a"
+    assert request["redirects"] == "same_origin"
     assert request["auth"] == {"kind": "bearer", "user": ""}
     assert answer.json()["note"] == "Left out: the header TE."
     assert "tok3n" not in answer.content.decode()

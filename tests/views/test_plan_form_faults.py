@@ -19,6 +19,8 @@ OVER = {"model": "over", "over_s": "5", "requests": "9"}
 WINDOW = {"model": "window", "low": "2", "high": "4", "requests": "9"}
 SOCKET = {"protocol": "websocket", "connection_mode": "new"}
 TWO = {"n_steps": "2", "step2_method": "GET", "step2_path": "/b", "step2_weight": "1"}
+FLOWS = {**TWO, "flows": "several", "flow": "browse", "share": "9", "calls_per_session": ""}
+FLOWS |= {"step2_flow": "buy", "step2_share": "1"}
 # Where a field counts, beside what "ab" has: a closed load of one step.
 WHERE = {
     "rate_per_s": OPEN,
@@ -34,6 +36,7 @@ WHERE = {
     "block_repeat": {**TWO, "order_kind": "blocks"},
     "weight": {**TWO, "order_kind": "weighted"},
     "step2_weight": {**TWO, "order_kind": "weighted"},
+    **dict.fromkeys(("flow", "share", "step2_share"), FLOWS),
     "step2_path": TWO,
     "step2_headers": TWO,
     "step2_checks": TWO,
@@ -57,6 +60,7 @@ WHERE = {
 PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, ORDER, VARIABLES, EXCHANGE)
 ROWS = {part.form_name(name): row for part in PARTS for name, row in fields_of(part.owner).items()}
 NUMBERS = [name for name, row in ROWS.items() if row.is_number] + ["weight", "step2_weight"]
+NUMBERS += ["share", "step2_share"]
 WRONG = [
     ("name", ""),
     ("path", "no slash"),
@@ -66,6 +70,7 @@ WRONG = [
     ("extract", "t = body: (?=a)(b)"),
     ("checks", "Welcome"),
     ("step2_checks", "json: a.b"),
+    ("flow", "step 2"),
     ("step2_path", "no slash"),
     ("step2_headers", "no colon"),
     ("step2_body", "photo=@missing.png"),
@@ -93,7 +98,7 @@ TOGETHER = [
     for place in _PLACES.values()
 ]
 CHOICES = [name for name, row in ROWS.items() if row.is_choice]
-CHOICES += ["method", "body_kind", "rate_shape", "stop", "protocol", "ws_kind"]
+CHOICES += ["method", "body_kind", "rate_shape", "stop", "protocol", "ws_kind", "flows"]
 TICKS = {name for name, row in ROWS.items() if row.kind is bool} - {"ws_kind"}
 
 

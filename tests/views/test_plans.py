@@ -156,6 +156,10 @@ TYPED_AND_STORED = [
     ({"http_version": "1.0"}, {"http_version": "1.0"}),
     ({"http_version": "2", "streams": "16"}, {"http_version": "2", "streams": 16}),
     ({"resolve": "per_connection"}, {"resolve": "per_connection"}),
+    (
+        {"resolve": "all_addresses", "redirects": "all"},
+        {"resolve": "all_addresses", "redirects": "all"},
+    ),
     ({"order_kind": "round_robin", **SECOND}, {"order.kind": "round_robin"}),
     (
         {"order_kind": "blocks", "block_repeat": "1,000", **SECOND},

@@ -162,3 +162,17 @@ def test_a_rejection_says_what_to_look_at(as_editor, ws_endpoint):
     page = page_after(as_editor, ws_endpoint, **rejected, snippet="<i>no</i>", websocket=nothing)
     assert "403 Forbidden" in page
     assert "&lt;i&gt;no&lt;/i&gt;" in page
+
+
+def test_trying_again_follows_redirects_as_before_and_the_page_lists_them(as_editor, endpoint):
+    asked = {**ASKED, "redirects": "all"}
+    as_editor.post(reverse("probe-new", args=[endpoint.pk]), asked)
+    probe = Probe.objects.get()
+    assert probe.request["redirects"] == "all"
+    passed = {"url": "https://a.example/", "status": 301, "response_us": 1500}
+    result = {**RESULT, "redirects": [passed], "url": "https://b.example/"}
+    finish_probe(probe_id=probe.pk, result=result)
+    page = page_of(as_editor, probe)
+    assert 'name="redirects" value="all"' in page
+    assert "https://a.example/" in page
+    assert "https://b.example/" in page

@@ -5,16 +5,22 @@ import re
 import subprocess
 import sys
 import zipfile
+from datetime import timedelta
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
-from campaigns.models import Agent, Exporter, OwnTlsProfile, Target
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.models import Agent, Exporter, OwnTlsProfile, Probe, Target
 from campaigns.services.agents import authenticate_agent
+from campaigns.services.probes import request_probe
 from campaigns.services.vault import decrypt, encrypt
-from tests.factories import make_endpoint, make_target
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.histories import make_history
 from tests.injector.authority import CLIENT, issue
-from tests.views.pages import target_page
+from tests.services.test_triage import CALM, SLOWER
+from tests.views.pages import shown_text, target_page
 
 pytestmark = pytest.mark.django_db
 
@@ -77,6 +83,40 @@ def test_markup_in_facts_is_shown_as_text(as_editor, project):
     page = as_editor.get(reverse("target-detail", args=[target.pk])).content.decode()
     assert "<script>alert" not in page
     assert "<b>x</b>" not in page
+
+
+def test_a_target_answers_how_its_tests_do_the_largest_change_first(as_editor, project):
+    target = make_target(project)
+    plans = [make_plan(project, name) for name in ("calm", "cart")]
+    endpoint = make_endpoint(target)
+    for plan, values in zip(plans, (CALM, SLOWER), strict=True):
+        begin = timezone.now() - timedelta(days=len(values))
+        make_history(project, values, tests=[(plan, endpoint, "new")], begin=begin)
+    elsewhere = make_plan(project, "elsewhere"), make_endpoint(make_target(project)), "new"
+    make_history(project, CALM, tests=[elsewhere], begin=timezone.now() - timedelta(days=9))
+    page = as_editor.get(reverse("target-detail", args=[target.pk]))
+    assert [row["named"].plan.name for row in page.context["results"]] == ["cart", "calm"]
+    assert plain_text(page.context["sentence"]).startswith("1 slower of 2 tests")
+
+
+def test_an_endpoint_says_what_came_back_last_and_when_its_certificate_expires(
+    as_editor, as_bob, project
+):
+    endpoint = make_endpoint(make_target(project), "https")
+    for status in (503, 200):
+        asked = {"method": "GET", "path": "/", "headers": [], "body": ""}
+        probe = request_probe(by=as_bob, endpoint=endpoint, request=asked)
+        certificate = {"not_after": (timezone.now() + timedelta(days=9, hours=1)).isoformat()}
+        result = {
+            "status": status,
+            "response_us": 1900,
+            "parts_us": {"wait": 1900},
+            "certificates": [certificate],
+        }
+        Probe.objects.filter(pk=probe.pk).update(result=result, finished_at=timezone.now())
+    page = shown_text(as_editor.get(reverse("target-detail", args=[endpoint.target_id])))
+    assert "200 OK, 1.90 ms" in page
+    assert "expires in 9 days" in page
 
 
 def test_an_edit_shows_what_is_stored_and_changes_it(as_editor, project):

@@ -68,12 +68,12 @@ class ArmInTurns:
         self.crew = Crew(order, self.dialler, *recorders)
         # Its clock stands still in the trial.
         self.crew.keeper.forget_warm_up()
-        self.visits: VisitTurnRecorder | None = None
-        if self.crew.sessions is not None and self.crew.sessions.visits is not None:
-            alone = self.crew.sessions.visits
-            known = {"has_sessions": alone.has_sessions, "turns": self.turns}
-            self.visits = self.crew.sessions.visits = VisitTurnRecorder(alone.n_calls, **known)
-            self.visits.zero_ns = _NEVER
+        self.visits: list[VisitTurnRecorder] = []
+        for flow in self.crew.sessions.flows if self.crew.visits else ():
+            known = {"has_sessions": flow.visits.has_sessions, "turns": self.turns}
+            flow.visits = VisitTurnRecorder(flow.n_calls, **known)
+            flow.visits.zero_ns = _NEVER
+            self.visits.append(flow.visits)
         self.load = self._make_load(lead)
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at
@@ -89,7 +89,7 @@ class ArmInTurns:
         if arrivals.is_scheduled(plan.load):
             drain_ns = int(plan.timeouts.total_s * NS)
             settings = self.capacity.connections, drain_ns, plan.load.when_saturated
-            if self.visits is not None:
+            if self.visits:
                 return VisitTurns(
                     requests, make_worker, *settings, lead, context=self.crew.sessions
                 )
@@ -117,7 +117,7 @@ class ArmInTurns:
     @property
     def opens_more(self) -> bool:
         """Whether it opens a connection where all are busy, and keeps it."""
-        return self.is_kept and self.rate_per_s is not None and self.visits is None
+        return self.is_kept and self.rate_per_s is not None and not self.visits
 
     @property
     def n_connections(self) -> int:
@@ -156,8 +156,8 @@ class ArmInTurns:
         until = until_time if load.requests is None else {"requests": load.requests}
         self._begin(load, pace, {} if load.stages else until)
         self.seconds.begin(zero_ns, 1)
-        if self.visits is not None:
-            self.visits.zero_ns = zero_ns
+        for visits in self.visits:
+            visits.zero_ns = zero_ns
 
     def _begin(self, load: Load, pace: Pace, until: dict[str, Any]) -> None:
         self._own_ns = 0
@@ -181,9 +181,9 @@ class ArmInTurns:
 
     def knows_all(self, turn: ArmTurn, instant: int) -> bool:
         """Whether all that was due in a turn has ended, and all that follows from it."""
-        if self.visits is None:
+        if not self.visits:
             return turn.is_complete(instant)
-        if instant < turn.end_ns or not self.visits.are_over(turn.end_ns):
+        if instant < turn.end_ns or not all(each.are_over(turn.end_ns) for each in self.visits):
             return False
         self.gather()
         return True
@@ -210,7 +210,7 @@ class ArmInTurns:
             totals=self.seconds.total.counters,
             errors=self.seconds.total.errors,
             in_flight=len(in_flight_of(self.load.workers)),
-            sessions_in_flight=None if self.visits is None else self.visits.n_under_way,
+            sessions_in_flight=self.crew.sessions_in_flight,
             duration_us=self.turns.own_us(last_end_ns),
             sending_us=self.turns.own_us(last_start_ns),
             measured_us=self.turns.own_us(last_end_ns),

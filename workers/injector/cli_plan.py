@@ -11,6 +11,7 @@ from typing import Any
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.flows import parse_flow
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import Plan, Timeouts
@@ -91,6 +92,7 @@ def _plan_of(options: argparse.Namespace, scheme: str, path: str) -> dict[str, A
         **given_fields(options, Plan),
         **_read_work(options, scheme, path),
         "load": make_load(options),
+        "flows": [parse_flow(text) for text in options.flow or ()],
         "timeouts": given_fields(options, Timeouts),
         "thresholds": [parse_rule(text) for text in options.threshold or ()],
         **session_of(options),
@@ -185,6 +187,8 @@ def read_file(options: argparse.Namespace) -> PasteFile:
         plan["auth"] = first.auth
     if first.http_version:
         plan["http_version"] = first.http_version
+    if first.redirects:
+        plan["redirects"] = first.redirects
     return PasteFile(
         {"scheme": first.scheme, "host": first.host, "port": first.port},
         plan,

@@ -15,6 +15,7 @@ CHECK_EXAMPLE = "'1 text: Welcome' or '2 json: $.status = ok'"
 EXTRACT_EXAMPLE = '1 token body "id":"(\\w+)" or 1 next header:Location ^(/.*)$'
 _HTTP_ONLY = (
     *("method", "body", "form", "multipart", "step", "check", "extract", "expect", "think_time"),
+    "flow",
 )
 
 

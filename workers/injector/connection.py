@@ -45,12 +45,13 @@ class Connection:
     `secured` is 0 and `tls` is None. `offered` is the session to resume, if any.
     `written` is how much of what it was dialled with the kernel has taken.
     `unread_ns` is how long the server's part of the handshake lay unread; None if nobody asks.
-    `timed` is what stands in for `recv` when an attempt is timed, once one was.
+    `timed` is what stands in for `recv` when an attempt is timed, once one was. `peer`: where it
+    goes, if load goes over all addresses of a name.
     """
 
     __slots__ = (
-        "connected", "offered", "recv", "secured", "send", "sock", "timed", "tls", "unread_ns",
-        "watcher", "written",
+        "connected", "offered", "peer", "recv", "secured", "send", "sock", "timed", "tls",
+        "unread_ns", "watcher", "written",
     )  # fmt: skip
 
     def __init__(self, sock: Socket, watcher: Any, connected: int, written: int = 0):
@@ -116,6 +117,7 @@ class Dialler:
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._total_ns = int(timeouts.total_s * NS)
+        self.key_log = key_log
         self._loop = gevent.get_hub().loop
         self.offers_alpn = endpoint.is_tls and endpoint.tls.alpn
         self.tls = None
@@ -126,7 +128,9 @@ class Dialler:
         # Of closed connections, for new ones: making one takes longer than all its use.
         self._watchers: deque[Any] = deque()
         self.n_open = 0
-        self._wire = WireCount()
+        self.wire = WireCount()
+        # To the origins that redirects lead to.
+        self.others: list[Dialler] = []
         self._dialled: Counter[str] = Counter()
         self._turn = self._burst = 0
         # As httperf counts it: connections begun within one turn of the hub; 1 if on schedule.
@@ -146,10 +150,7 @@ class Dialler:
         connection = self._dial_first_that_answers(worker, first)
         if not (takes_turns and 0 < len(first) <= _ONE_SEGMENT_BYTES):
             connection.hold_nothing_back()
-        self.n_open += 1
-        at_once = self.n_open - len(self._lingering)
-        if at_once > self.most_at_once:
-            self.most_at_once = at_once
+        self.note_open()
         worker.connection = connection
         worker.request.events["connections_opened"].append(connection.connected)
         if self.tls is not None:
@@ -163,6 +164,12 @@ class Dialler:
             events.append(connection.secured)
         worker.limit = 0
         return connection
+
+    def note_open(self) -> None:
+        self.n_open += 1
+        at_once = self.n_open - len(self._lingering)
+        if at_once > self.most_at_once:
+            self.most_at_once = at_once
 
     def _dial_first_that_answers(self, worker: Any, first: bytes) -> Connection:
         addresses = self._guard.addresses if self._lookups is None else self._look_up(worker)
@@ -248,7 +255,11 @@ class Dialler:
     @property
     def peers(self) -> dict[str, int]:
         """How many connections were opened to each address and port."""
-        return {peer_name(each, self._guard.port): n for each, n in self._dialled.items()}
+        counts = {peer_name(each, self._guard.port): n for each, n in self._dialled.items()}
+        for other in self.others:
+            for peer, n in other.peers.items():
+                counts[peer] = counts.get(peer, 0) + n
+        return counts
 
     def keep_session(self, connection: Connection) -> None:
         """After a reply: keep the TLS session for connections that resume it."""
@@ -257,7 +268,7 @@ class Dialler:
 
     def hang_up(self, connection: Connection) -> None:
         self.n_open -= 1
-        self._wire.add(connection.sock)
+        self.wire.add(connection.sock)
         connection.close()
         self._watchers.append(connection.watcher)
 
@@ -271,16 +282,16 @@ class Dialler:
     def count_open(self, connections: Iterable[Connection]) -> None:
         """At the end: count what the connections carried that are still open."""
         for connection in (*connections, *self._lingering):
-            self._wire.add(connection.sock)
+            self.wire.add(connection.sock)
 
     @property
     def has_wire(self) -> bool:
         """Whether connections carried something since the last call of `take_wire`."""
-        return bool(self._wire)
+        return bool(self.wire)
 
     def take_wire(self) -> dict[str, int]:
         """The counters since the last call."""
-        return self._wire.take()
+        return self.wire.take()
 
     def linger(self, connection: Connection, note_ragged: Callable[[int], None]) -> None:
         """Give the server a moment to close a TLS connection; note an end without close_notify."""
@@ -305,6 +316,8 @@ class Dialler:
 
     def close(self) -> None:
         """At the end, when no more connections are opened."""
+        for other in self.others:
+            other.close()
         self.reads.close()
         for watcher in self._watchers:
             watcher.close()
@@ -317,3 +330,5 @@ class Dialler:
             if instant >= until:
                 del self._lingering[connection]
                 self.hang_up(connection)
+        for other in self.others:
+            other.sweep(instant)

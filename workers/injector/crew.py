@@ -4,10 +4,12 @@ from collections.abc import Callable
 from typing import Any
 
 from campaigns.domain.metrics.kept_requests import most_kept
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import makes_visits
 from campaigns.domain.plan.step import Step
 from workers.injector import http1
@@ -18,11 +20,15 @@ from workers.injector.examples import secrets_of
 from workers.injector.following import FollowingWorker
 from workers.injector.modes import requests_at_once, wire_mode
 from workers.injector.order import Order
-from workers.injector.pipeline import worker_class
+from workers.injector.pipeline import PipelineWorker
 from workers.injector.recorder import StepRecorder
+from workers.injector.redirects import Origins, RedirectWorker
 from workers.injector.request import CheckedRequest, Request
 from workers.injector.request_keeper import RequestKeeper
+from workers.injector.session import SessionWorker
+from workers.injector.spread import SpreadDialler, over_addresses
 from workers.injector.users import SessionContext
+from workers.injector.visit_recorder import VisitRecorder
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.silent import SilentWorker
@@ -50,6 +56,7 @@ class Crew:
         self._order = order
         self._dialler = dialler
         self._mode = wire_mode(plan, order.mode)
+        self._is_spread = isinstance(dialler, SpreadDialler)
         is_http2 = plan.http_version == HttpVersion.HTTP_2
         self.streams = _stream_crew(order, dialler) if is_http2 else None
         self.exchange = (
@@ -69,6 +76,8 @@ class Crew:
         self.sessions = (
             SessionContext(order, requests, self._request_bytes, at_once) if has_sessions else None
         )
+        if plan.redirects != Redirects.OFF:
+            self.sessions.origins = Origins(order, dialler)
 
     def make_worker(self) -> Worker:
         if self.exchange is not None:
@@ -77,7 +86,11 @@ class Crew:
             return self.streams.make_worker(self.sessions)
         keeps = self._mode == ConnectionMode.KEEP_ALIVE
         if self.sessions is not None:
-            return worker_class(self.sessions, keeps)(self.sessions, self._dialler, keeps)
+            make = _worker_class(self.sessions, keeps)
+            make = over_addresses(make) if self._is_spread else make
+            return make(self.sessions, self._dialler, keeps)
+        if self._is_spread:
+            return over_addresses(Worker)(self._dialler, keeps)
         return FollowingWorker(self._dialler) if keeps else Worker(self._dialler, keeps)
 
     @property
@@ -86,6 +99,26 @@ class Crew:
         if self.exchange is not None:
             return []
         return list(dict.fromkeys(name for each in self.requests for name in each.memo.servers))
+
+    @property
+    def by_peer(self) -> dict[str, Total]:
+        """What went to each address, if load goes over several."""
+        totals: dict[str, Total] = {}
+        for recorder in self.recorders:
+            for peer, total in recorder.by_peer.totals.items():
+                totals.setdefault(peer, Total()).add(total)
+        return totals
+
+    @property
+    def visits(self) -> list[tuple[int, VisitRecorder]]:
+        """What counts sessions and visits, with the step whose seconds have them."""
+        return [] if self.sessions is None else self.sessions.visits
+
+    @property
+    def sessions_in_flight(self) -> int | None:
+        """Sessions that have begun and not ended; None where none are counted."""
+        each = [visits.n_under_way for _, visits in self.visits if visits.has_sessions]
+        return sum(each) if each else None
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         """Call before the load starts; `end_ns` is None if only requests end the measurement."""
@@ -128,6 +161,13 @@ class Crew:
         host = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
         mode = ConnectionMode.NEW if is_last else self._mode
         return http1.request_bytes(step, host, mode, self._order.plan.http_version)
+
+
+def _worker_class(context: SessionContext, keeps: bool) -> type[SessionWorker]:
+    """Pipelining needs a kept connection."""
+    if context.origins is not None:
+        return RedirectWorker
+    return PipelineWorker if keeps and context.session.pipeline_depth > 1 else SessionWorker
 
 
 def _exchange_worker(plan: Plan) -> type[WebSocketWorker]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from campaigns.domain.plan import arrivals
+from campaigns.domain.plan import arrivals, flows
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Hold, Model, planned_arrivals
 from campaigns.domain.plan.plan import Plan
@@ -27,9 +27,12 @@ def protocol_of(plan: Plan) -> str:
 
 
 def requests_of(plan: Plan, shard: LoadSlice) -> int | None:
-    """How many requests this process will send; None if only time ends the load."""
+    """How many requests this process will send; None if only time ends the load, or where it
+    depends on which flows arrive."""
     count = arrivals_of(plan, shard)
-    return None if count is None else count * plan.calls_per_arrival
+    if count is None or not (plan.flows and arrivals.is_scheduled(plan.load)):
+        return None if count is None else count * plan.calls_per_arrival
+    return flows.requests_of(plan.flows, count) if shard.count == 1 else None
 
 
 def arrivals_of(plan: Plan, shard: LoadSlice) -> int | None:

@@ -36,6 +36,7 @@ from workers.injector.read_delay import ReadSample
 from workers.injector.recorder import NEVER
 from workers.injector.request import Request
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
+from workers.injector.spread import SpreadDialler
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
 # Not a whole number of milliseconds: requests that are due every 5 or 10 ms, and their replies,
@@ -190,7 +191,6 @@ class Engine:
             self._seconds.sweep(instant)
 
     def _end(self, user_s: float, system_s: float) -> InjectorEnd:
-        visits = self._crew.sessions and self._crew.sessions.visits
         return replace(
             connections_end(self._crew, self._dialler),
             outcome=COMPLETE if self._stop_reason is None else STOPPED,
@@ -198,7 +198,7 @@ class Engine:
             totals=self._seconds.total.counters,
             errors=self._seconds.total.errors,
             in_flight=len(in_flight_of(self._load.workers)),
-            sessions_in_flight=visits.n_under_way if visits is not None else None,
+            sessions_in_flight=self._crew.sessions_in_flight,
             **self._seconds.times_us(),
             cpu_us=round((user_s + system_s) * 1e6),
             cpu_user_us=round(user_s * 1e6),
@@ -214,13 +214,15 @@ def longest_attempt_ns(plan: Plan) -> int:
 def connections_end(crew: Crew, dialler: Dialler) -> InjectorEnd:
     """What the connections were, of an end line that has yet to say how much was sent."""
     certificate = dialler.tls and dialler.tls.certificate
+    speaking = [each.tls for each in (dialler, *dialler.others) if each.tls]
     return InjectorEnd(
         connect_burst=dialler.longest_burst,
         connections_at_once=dialler.most_at_once,
         streams_limit=dialler.streams_limit,
-        tls=dialler.tls.tally.handshakes() if dialler.tls else [],
-        tls_library=dialler.tls.library if dialler.tls else None,
+        tls=[each for tls in speaking for each in tls.tally.handshakes()],
+        tls_library=speaking[0].library if speaking else None,
         peers=dialler.peers,
+        by_peer={peer: total.to_json() for peer, total in crew.by_peer.items()},
         servers=crew.servers,
         certificate_der_b64=certificate and base64.b64encode(certificate).decode(),
     )
@@ -230,7 +232,10 @@ def make_dialler(
     order: Order, guard: Guard, reads: ReadSample, key_log: KeyLog | None = None
 ) -> Dialler:
     """What opens the order's connections."""
-    return Dialler(
+    make = Dialler
+    if order.plan.resolve == Resolve.ALL_ADDRESSES and len(guard.addresses) > 1:
+        make = partial(SpreadDialler, first=order.shard.index)
+    return make(
         order.endpoint,
         guard,
         order.mode,

@@ -1,12 +1,13 @@
 """The order: what the program has to do, parsed from one JSON object; of protocol 2 to measure
 several arms side by side."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.plan.addresses import Allowed, is_address, parse_networks
+from campaigns.domain.plan.addresses import Allowed, host_key, is_address, parse_networks
 from campaigns.domain.plan.body import file_bytes, with_bodies
 from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
@@ -33,6 +34,8 @@ class Order:
     """`is_probe`: make one attempt of the plan's first step and report it in full; for an exchange,
     send `message` unless it is None.
 
+    `hosts`: where load may go under other names than the endpoint's, "" for any other; empty where
+    `allowed` is for all.
     `dead_man_s`: sending stops if the parent is silent for this long; None: never.
     """
 
@@ -42,6 +45,7 @@ class Order:
     mode: ConnectionMode
     shard: LoadSlice
     allowed: tuple[Allowed, ...]
+    hosts: Mapping[str, tuple[Allowed, ...]] = field(default_factory=dict)
     never: frozenset[str] = frozenset()
     seed: int = 0
     is_probe: bool = False
@@ -83,6 +87,7 @@ class Order:
             mode=ConnectionMode(data.get("connection_mode") or plan.connection_mode),
             shard=shard,
             allowed=parse_networks(data["policy"]["allow"]),
+            hosts=_read_hosts(data["policy"].get("hosts")),
             never=frozenset(map(str, data["policy"].get("never") or ())),
             seed=int(data.get("seed") or 0),
             is_probe=is_probe,
@@ -90,6 +95,16 @@ class Order:
             dead_man_s=_read_dead_man(data.get("dead_man_s")),
             message=_read_message(data.get("message")),
         )
+
+    def allowed_under(self, host: str) -> tuple[Allowed, ...]:
+        """Where load may go under this host name."""
+        if not self.hosts or host_key(host) == host_key(self.endpoint.host):
+            return self.allowed
+        return self.hosts.get(host_key(host), self.hosts.get("", ()))
+
+
+def _read_hosts(data: Any) -> dict[str, tuple[Allowed, ...]]:
+    return {host_key(host): parse_networks(allow) for host, allow in (data or {}).items()}
 
 
 def _read_dead_man(value: Any) -> float | None:
@@ -114,6 +129,8 @@ def _probe_plan(data: dict[str, Any]) -> dict[str, Any]:
         "timeouts": data.get("timeouts") or {},
         "auth": data.get("auth") or {},
         "http_version": data.get("http_version") or "1.1",
+        "redirects": data.get("redirects") or "off",
+        "session": {"cookies": bool(data.get("cookies"))},
     }
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
 from workers.injector import faults
-from workers.injector.attempt import Worker, kind_of
+from workers.injector.attempt import kind_of
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.http1 import BadReply, Surplus
 from workers.injector.recorder import Failure, StepRecorder
@@ -83,7 +83,7 @@ class PipelineWorker(SessionWorker):
         if self._context.makes_visits:
             # A visit itself decides when to wait for replies.
             return False
-        if self._in_session + 1 == session.calls_per_session:
+        if self._in_session + 1 == self.user.flow.n_calls:
             return True
         if session.burst_length == 1:
             return False
@@ -218,8 +218,3 @@ class PipelineWorker(SessionWorker):
         self._unread = b""
         self._reader = None
         self.began = self.limit = 0
-
-
-def worker_class(context: SessionContext, keeps: bool) -> type[Worker]:
-    """Pipelining needs a kept connection."""
-    return PipelineWorker if keeps and context.session.pipeline_depth > 1 else SessionWorker

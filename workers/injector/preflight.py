@@ -105,7 +105,7 @@ def _port_warning(order: Order, ports: int, wait_s: int) -> str:
     if is_kept or rate_per_s is None:
         return ""
     of_each = connections_per_arrival(
-        load, order.plan.session, is_kept=mode == ConnectionMode.KEEP_ALIVE
+        load, order.plan.longest_session, is_kept=mode == ConnectionMode.KEEP_ALIVE
     )
     own_per_s = rate_per_s * float(order.shard.share) * of_each
     wanted = ceil(own_per_s * min(wait_s, planned_duration_s(load) or wait_s))

@@ -11,6 +11,7 @@ from campaigns.domain.metrics.redaction import printable, redacted
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.redirects import Redirects
 from workers.injector import faults, http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
@@ -21,6 +22,7 @@ from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.prober import Prober
 from workers.injector.recorder import StepRecorder
+from workers.injector.redirect_probe import follow
 from workers.injector.reply import ReplyReader
 from workers.injector.request import Request
 from workers.injector.websocket.exchange_context import ExchangeContext
@@ -67,7 +69,13 @@ class HttpProber(Prober):
 
 
 def run(order: Order) -> dict[str, Any]:
-    """Make the order's single attempt; returns the `probe` message, also for a failed attempt."""
+    """Make the order's single attempt, with the redirects that it follows; returns the `probe`
+    message, also for a failed attempt."""
+    answer = _attempt(order)
+    return answer if order.plan.redirects == Redirects.OFF else follow(order, answer, _attempt)
+
+
+def _attempt(order: Order) -> dict[str, Any]:
     guard = Guard(order.endpoint, order.allowed, order.never)
     # Before the clock starts: loading the trusted certificates takes longer than the request.
     prober = _make_prober(order, guard)

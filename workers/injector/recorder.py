@@ -25,6 +25,8 @@ from workers.injector.attempt_row import (
     durations_us,
 )
 from workers.injector.examples import Examples
+from workers.injector.hops import Hops, redirected_us, take_hops
+from workers.injector.peer_tally import PeerTally
 from workers.injector.read_delay import Looked, waited_ns
 from workers.injector.request_keeper import RequestKeeper
 
@@ -141,6 +143,11 @@ class StepRecorder:
         self.queued_at: dict[int, int] = {}
         # Of attempts that looked the name up: start → how long that took.
         self.lookups_us: dict[int, int] = {}
+        # Of attempts that were redirected: start → by which redirects.
+        self.hops: dict[int, Hops] = {}
+        # Of parts that only some attempts have: which of the rows that are being timed.
+        self.had: dict[str, np.ndarray] = {}
+        self.by_peer = PeerTally()
         # Of attempts whose reading was timed: start → how long what came before the reply lay
         # unread, ns, and what was noted when the reply was read.
         self.looked: dict[int, tuple[int, Looked]] = {}
@@ -231,6 +238,10 @@ class StepRecorder:
         is_carried = (rows[:, INTENDED] < self.zero_ns) & (rows[:, END] >= self.zero_ns)
         if is_carried.any():
             second.count("carried", int(is_carried.sum()))
+            if self.hops:
+                take_hops(self.hops, rows[is_carried])
+            if self.by_peer.at:
+                self.by_peer.forget(rows[is_carried])
             rows = rows[~is_carried]
         if len(rows):
             if self.keeper is not None and rows[0, INTENDED] >= self.zero_ns:
@@ -239,12 +250,18 @@ class StepRecorder:
             second.count("bytes_sent", len(rows) * self._request_size_bytes)
             second.count("bytes_received", int(rows[:, RECEIVED].sum()))
             self._count_late(second, rows[self.is_late(rows)])
+            if self.hops:
+                for start, end in rows[:, (START, END)].tolist():
+                    self._count_hops(second, self.hops.get(start), end)
             _add_sizes(second, rows)
             by_status = np.bincount(rows[:, STATUS])
             for status in np.flatnonzero(by_status).tolist():
                 key = str(status)
                 second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
             second.ok_rows.append(rows)
+
+    def _is_measured(self, rows: np.ndarray) -> np.ndarray:
+        return self.seconds_of(rows[:, END]) >= 0
 
     def is_late(self, rows: np.ndarray) -> np.ndarray:
         """Which rows are of the tail."""
@@ -257,8 +274,21 @@ class StepRecorder:
             second.count("late_bytes_sent", len(rows) * self._request_size_bytes)
             second.count("late_bytes_received", int(rows[:, RECEIVED].sum()))
 
+    def _count_hops(self, second: Unfinished, hops: Hops | None, end: int) -> None:
+        if hops is None:
+            return
+        second.count("redirects", len(hops.ends))
+        for prefix in ("", "late_") if end > self.until_ns else ("",):
+            second.count(f"{prefix}bytes_sent", hops.sent_bytes)
+            second.count(f"{prefix}bytes_received", hops.received_bytes)
+
     def _time_ok(self, second: Unfinished, rows: np.ndarray) -> None:
-        durations = self.durations_us(rows)
+        if self.hops:
+            followed = take_hops(self.hops, rows)
+            durations = redirected_us(rows, followed, self.durations_us)
+            self.had["redirects"] = np.isin(np.arange(len(rows)), list(followed))
+        else:
+            durations = self.durations_us(rows)
         late_us = (rows[:, END] - self.until_ns) // 1000
         second.count("late_us", int(np.clip(late_us, 0, durations["service"]).sum()))
         if self.lookups_us:
@@ -268,6 +298,9 @@ class StepRecorder:
         lateness = durations.pop("lateness")
         own_delay, slot_wait = self._split(rows, lateness)
         durations |= self._sampled(rows, durations["response"], own_delay)
+        if self.by_peer.at:
+            times = durations["response"], self._is_measured(rows), self.is_late(rows)
+            self.by_peer.add_ok(rows, *times)
         if self._is_scheduled:
             if self._has_calls_between:
                 is_arrival = rows[:, INTENDED] < rows[:, START]
@@ -282,12 +315,14 @@ class StepRecorder:
         if not is_new.any():
             return
         take = self.lookups_us.pop
-        looked = [take(start, 0) for start in rows[is_new, START].tolist()]
-        durations["dns"] = np.array(looked, dtype=np.int64)
-        durations["connect"] = durations["connect"] - durations["dns"]
+        looked = np.array([take(start, -1) for start in rows[is_new, START].tolist()], np.int64)
+        self.had["dns"] = is_new.copy()
+        self.had["dns"][is_new] = looked >= 0
+        durations["dns"], dns_us = looked[looked >= 0], np.maximum(looked, 0)
+        durations["connect"] = durations["connect"] - dns_us
         if "connect_tls" in durations:
             is_tls = rows[is_new, SECURED] > 0
-            durations["connect_tls"] = durations["connect_tls"] - durations["dns"][is_tls]
+            durations["connect_tls"] = durations["connect_tls"] - dns_us[is_tls]
 
     def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The lateness as the injector's own delay, and as waiting for a connection to be free,
@@ -311,7 +346,11 @@ class StepRecorder:
         if not len(at):
             return {}
         sampled = response_us[at]
-        return {"sampled": sampled, "undelayed": sampled - np.minimum(own_us, sampled)}
+        undelayed = sampled - np.minimum(own_us, sampled)
+        if self.by_peer.at:
+            timed = rows[at]
+            self.by_peer.add_undelayed(timed, undelayed, self._is_measured(timed))
+        return {"sampled": sampled, "undelayed": undelayed}
 
     def _own_parts(
         self, rows: np.ndarray, own_delay_us: np.ndarray
@@ -335,10 +374,15 @@ class StepRecorder:
         self.queued_at.pop(failure.start, None)
         self.lookups_us.pop(failure.start, None)
         self.looked.pop(failure.start, None)
+        hops = self.hops.pop(failure.start, None)
         second = self._untimed_at(self.seconds_of(failure.end))
         start = self.seconds_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
-        if failure.intended < self.zero_ns <= failure.end:
+        is_carried = failure.intended < self.zero_ns <= failure.end
+        is_late = failure.end > self.until_ns
+        is_counted = not is_carried and self.seconds_of(failure.end) >= 0
+        self.by_peer.fail(failure.start, failure.kind, is_counted=is_counted, is_late=is_late)
+        if is_carried:
             second.count("carried", 1)
             return
         if self.keeper is not None:
@@ -352,6 +396,7 @@ class StepRecorder:
             second.count("failed_framing_received", failure.received_bytes - head - body)
         second.count("bytes_sent", failure.sent_bytes)
         second.count("bytes_received", failure.received_bytes)
+        self._count_hops(second, hops, failure.end)
         second.errors[failure.kind.value] = second.errors.get(failure.kind.value, 0) + 1
         if failure.detail:
             second.count_detail(failure.kind, failure.detail)
@@ -361,7 +406,7 @@ class StepRecorder:
             key = str(failure.status)
             second.statuses[key] = second.statuses.get(key, 0) + 1
         took_us = failure.end // 1000 - failure.intended // 1000
-        if failure.end > self.until_ns:
+        if is_late:
             second.count("late_failed", 1)
             second.count("late_replies", int(failure.status > 0))
             second.count("late_bytes_sent", failure.sent_bytes)

@@ -151,7 +151,7 @@ def _table(recorder: Any, rows: np.ndarray, durations_us: dict[str, np.ndarray])
     made[:, _AT["kind"]] = _NUMBERS[""]
     is_new, talked = rows[:, CONNECTED] > 0, rows[:, FIRST] > rows[:, SENT]
     # Of these only the attempts have a duration in which the part happened.
-    had = {"dns": is_new, "connect": is_new, "tls": rows[:, SECURED] > 0, "exchange": talked}
+    had = {"connect": is_new, "tls": rows[:, SECURED] > 0, "exchange": talked, **recorder.had}
     for column in PART_COLUMNS:
         part = column.removesuffix("_us")
         values = durations_us.get(part)

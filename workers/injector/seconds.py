@@ -42,7 +42,7 @@ class Seconds:
         """`is_calm`: of an instant, whether the load leaves the hub a moment for other work."""
         self._recorders, self._keeper = crew.recorders, crew.keeper
         self._oldest_ns = 0
-        self._visits = crew.sessions and crew.sessions.visits
+        self._visits = crew.visits
         self._dialler = dialler
         self._workers = workers
         self._write = write
@@ -68,7 +68,7 @@ class Seconds:
     def end_measuring(self, instant: int) -> None:
         """Nothing that ended later was counted yet: from now on it is the tail."""
         self._until_ns = min(instant, self._until_ns)
-        for recorder in (*self._recorders, *([self._visits] if self._visits else [])):
+        for recorder in (*self._recorders, *(visits for _, visits in self._visits)):
             recorder.until_ns = self._until_ns
 
     def times_us(self) -> dict[str, int]:
@@ -123,9 +123,8 @@ class Seconds:
             worker.settle()
         for recorder in self._recorders:
             recorder.compact()
-        unfinished = [r.last_second for r in self._recorders if r.last_second is not None]
-        if self._visits is not None and self._visits.last_second is not None:
-            unfinished.append(self._visits.last_second)
+        recorders = (*self._recorders, *(visits for _, visits in self._visits))
+        unfinished = [r.last_second for r in recorders if r.last_second is not None]
         is_left = dropped or self._dialler.has_wire
         last = max(unfinished, default=self._next_second if is_left else self._next_second - 1)
         while self._next_second <= last:
@@ -172,10 +171,10 @@ class Seconds:
             self._oldest_ns = min([self._oldest_ns, *starts])
             rows.append(recorder.finish(number, starts, 0 if recorder.step else dropped))
         rows[0].counters.update(self._dialler.take_wire())
-        if self._visits is not None:
-            counters, timings = self._visits.take(number)
-            rows[0].counters.update(counters)
-            rows[0].timings.update(timings)
+        for step, visits in self._visits:
+            counters, timings = visits.take(number)
+            rows[step].counters.update(counters)
+            rows[step].timings.update(timings)
         return rows
 
     def _hand_out(self, number: int, dropped: int) -> Iterator[None]:

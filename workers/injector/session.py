@@ -3,7 +3,7 @@
 Plans without any of this use plain workers, which keeps the hot path free of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -92,7 +92,7 @@ class TakingCall(CheckedCall):
 
     __slots__ = ("needed", "taken")
 
-    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: frozenset[str]):
+    def __init__(self, shared: Request, index: int, names: frozenset[str], needed: Set[str]):
         super().__init__(shared, index, names, True)
         self.needed = needed
         self.taken = {}
@@ -123,26 +123,29 @@ class FailureTap:
     `kind` is that of the latest failure, until it is reset.
     """
 
-    __slots__ = ("_failures", "_user", "kind")
+    __slots__ = ("_user", "failures", "kind")
 
     def __init__(self, user: User, failures: list[Failure]):
         self._user = user
-        self._failures = failures
+        self.failures: Any = failures
         self.kind: Kind | None = None
 
     def append(self, failure: Failure) -> None:
         self._user.n_failed += 1
         self.kind = failure.kind
-        self._failures.append(failure)
+        self.failures.append(failure)
 
 
 class SessionWorker(Worker):
     """See the module docstring. Sends the driver's request unless sessions keep their own order."""
 
     __slots__ = (
-        "_calls", "_context", "_in_burst", "_in_session", "_made", "_n_connection", "_path",
-        "_retries", "_session_began", "_think_until", "user",
+        "_calls", "_context", "_in_burst", "_in_session", "_made", "_n_connection", "_retries",
+        "_sent", "_session_began", "_think_until", "user",
     )  # fmt: skip
+
+    # Of steps with nothing besides, with checks, and with values to take.
+    call_types: tuple[type[Call], ...] = (Call, CheckedCall, TakingCall)
 
     def __init__(self, context: SessionContext, dialler: Dialler, keeps: bool):
         super().__init__(dialler, keeps)
@@ -151,7 +154,8 @@ class SessionWorker(Worker):
         self._calls: dict[int, Call] = {}
         self._in_session = self._in_burst = self._n_connection = 0
         self._think_until = self._session_began = 0
-        self._path = ""
+        # The step with its values, without the cookies.
+        self._sent: Step | None = None
         self._retries = context.session.retry_on_failure
         self._made: Call | None = None
 
@@ -208,6 +212,10 @@ class SessionWorker(Worker):
     def make_call(self, call: "Call", is_last: bool, intended: int, start: int) -> float | None:
         """Send it and read its reply."""
         call.send_next(self._bytes_of(call, is_last))
+        return self.exchange(call, intended, start)
+
+    def exchange(self, call: "Call", intended: int, start: int) -> float | None:
+        """The same with the bytes that the call has."""
         return super().attempt(call, intended, start)
 
     def finish_replies(self) -> float | None:
@@ -239,15 +247,16 @@ class SessionWorker(Worker):
     def _make_call(self, index: int) -> Call:
         context, user = self._context, self.user
         shared = context.requests[index]
+        plain, checked, taking = self.call_types
         if shared.step.extract:
-            call = TakingCall(shared, index, context.names, context.needed)
+            call = taking(shared, index, context.names, user.flow.givers.keys())
         else:
-            make = CheckedCall if shared.step.checks else Call
+            make = checked if shared.step.checks else plain
             call = make(shared, index, context.names, user.jar is not None)
-        if context.visits is not None:
+        if (visits := user.flow.visits) is not None:
             call.failures = FailureTap(user, shared.failures)
             # If connections arrive, one that the server closes is not replaced.
-            call.may_replay = context.visits.has_sessions
+            call.may_replay = visits.has_sessions
         return call
 
     def _bytes_of(self, call: Call, is_last: bool) -> bytes:
@@ -256,7 +265,7 @@ class SessionWorker(Worker):
             values = self.user.values()
             step = filled_in(step, values)
             call.values = tuple(values.values())
-        self._path = step.path
+        self._sent = step
         jar = self.user.jar
         cookies = jar.header(step.path) if jar is not None else ""
         if cookies:
@@ -267,30 +276,38 @@ class SessionWorker(Worker):
 
     # --- what follows from a reply ---------------------------------------------------------------
     def _note(self, call: Call, is_last: bool) -> None:
-        jar = self.user.jar
-        if jar is not None and call.reader is not None and call.reader.head is not None:
-            n_too_large = jar.take(call.reader.head.headers, self._path)
-            call.events["cookies_too_large"] += [now()] * n_too_large
+        self.keep_cookies(call)
         if call.taken:
             self.user.keep(call.taken)
         self._n_connection += 1
         if is_last and self.connection is not None:
             self._retire(self.connection)
 
+    def keep_cookies(self, call: Call, host: str | None = None) -> None:
+        """What the call's reply sets, from another host than the user's own if one is named."""
+        jar = self.user.jar
+        if jar is not None and call.reader is not None and call.reader.head is not None:
+            n_too_large = jar.take(call.reader.head.headers, self._sent.path, host)
+            call.events["cookies_too_large"] += [now()] * n_too_large
+
     def _begin_session(self, start: int) -> None:
-        if self._context.visits is not None:
+        user = self.user
+        if self._context.has_flows:
+            user.flow = self._context.next_flow(start)
+        if user.flow.visits is not None:
             self._session_began = start
-            self.user.n_failed = 0
-            self._context.visits.begun(start)
+            user.n_failed = 0
+            user.flow.visits.begun(start)
 
     def _end_session_if_due(self) -> None:
         self._in_session += 1
-        n_calls = self._context.session.calls_per_session
+        flow = self.user.flow
+        n_calls = flow.n_calls
         if self._in_session != n_calls:
             return
         self._in_session = 0
         n_failed = self.user.n_failed
-        self._context.visits.ended(
+        flow.visits.ended(
             self._session_began, now(), n_calls - n_failed, n_calls, has_failed=n_failed > 0
         )
         self.user.begin_anew()

@@ -10,12 +10,13 @@ from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state, weigh
 from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.injector_end import (
     InjectorEnd,
     peers_of,
     servers_of,
     sum_of,
+    totals_by_peer,
     warnings_of,
 )
 from campaigns.domain.metrics.kept_requests import KeptRequests
@@ -74,7 +75,7 @@ class LocalRun:
         measurement = Measurement(
             self.plan,
             hosts=dict.fromkeys({*range(len(self.ends)), *last_seconds}, ""),
-            judge=ThresholdJudge(self.plan.thresholds),
+            judge=ThresholdJudge(self.plan.thresholds, self.plan.flows),
             last_seconds=last_seconds,
             is_whole=all(end.is_complete for end in self.ends),
         )
@@ -151,8 +152,10 @@ class LocalRun:
             "slowest": [asdict(each) for each in self.kept.slowest()],
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
+            **_addresses(seen),
             "servers": servers_of(self.ends) or [],
-            **_sessions(seen),
+            **_sessions(total, seen.duration_s),
+            **_flows(seen),
             "cpu_us_per_request": _per(sum_of(self.ends, "cpu_us") or 0, attempts),
             "vitals": self._worst_vitals(),
         }
@@ -171,9 +174,37 @@ def _failure(row: FailureRow) -> dict[str, Any]:
     return {name: getattr(row, name) for name in names} | {"words": cause_words(row)}
 
 
-def _sessions(seen: Measurement) -> dict[str, Any]:
-    figures = session_figures(seen.total, seen.duration_s)
+def _sessions(total: Total, duration_s: float) -> dict[str, Any]:
+    figures = session_figures(total, duration_s)
     return {} if figures is None else {"sessions": figures.to_json()}
+
+
+def _addresses(seen: Measurement) -> dict[str, Any]:
+    """Where load went over several addresses: figures and errors of each."""
+    totals = totals_by_peer(seen.ends)
+    if not totals:
+        return {}
+    return {
+        "addresses": {
+            peer: {"metrics": _metrics(figures_of(total, seen.duration_s)), "errors": total.errors}
+            for peer, total in totals.items()
+        }
+    }
+
+
+def _flows(seen: Measurement) -> dict[str, Any]:
+    """What each flow did, of a plan that has some."""
+    flows = [
+        {
+            "name": flow.name,
+            "share": flow.share,
+            "metrics": _metrics(figures_of(total, seen.duration_s)),
+            "session_ms": timing_ms(total.timing("session")),
+            **_sessions(total, seen.duration_s),
+        }
+        for flow, total in zip(seen.plan.flows, seen.flows, strict=True)
+    ]
+    return {"flows": flows} if flows else {}
 
 
 def _metrics(figures: Figures) -> dict[str, float | None]:

@@ -231,9 +231,9 @@ class VisitTurnRecorder(VisitRecorder):
         super().ended(due, instant, *counts, has_failed=has_failed)
         self._dues[due] -= 1
 
-    def dropped(self, instant: int, count: int = 1) -> None:
-        super().dropped(instant, count)
-        self._dues[instant] -= count
+    def dropped(self, instant: int) -> None:
+        super().dropped(instant)
+        self._dues[instant] -= 1
 
     def are_over(self, until_ns: int) -> bool:
         """Those that were due by then."""

@@ -2,11 +2,12 @@
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from campaigns.domain.plan.flows import flow_order, steps_of, weights_of
 from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
@@ -25,12 +26,33 @@ _NEVER = 1 << 62
 _THINK_STREAM = 0x7468696E6B
 
 
+class FlowContext:
+    """What the users of one flow share; without flows, those of all steps.
+
+    `visits` is None if neither sessions nor visits are counted. `n_calls`: after so many a user of
+    a closed load starts over; None: never.
+    """
+
+    def __init__(self, order: Order, numbers: range, n_calls: int | None):
+        plan = order.plan
+        self.first, self.n_steps = numbers.start, len(numbers)
+        self.n_calls = n_calls
+        self.visits: VisitRecorder | None = None
+        steps = [plan.steps[number] for number in numbers]
+        # Of each value that a reply must give: the step that gives it first.
+        givers = needed_values(plan.variables, steps)
+        self.givers = {name: numbers[index] for name, index in givers.items()}
+        self.needs = {
+            number: sorted(names_used(step) & givers.keys())
+            for number, step in zip(numbers, steps, strict=True)
+        }
+
+
 class SessionContext:
     """What the session workers of one engine share: the plan, the requests, when to stop.
 
     `makes_visits`: an arrival makes several calls, at most `at_once` of them at a time; in a closed
     load workers continue on their own.
-    `visits` is None if neither sessions nor visits are counted.
     """
 
     def __init__(self, order: Order, requests: list[Request], make_bytes: Any, at_once: int):
@@ -43,14 +65,14 @@ class SessionContext:
         self.make_bytes = make_bytes
         self.at_once = at_once
         self.names = order.plan.variable_names
-        # Of each value that a reply must give: the step that gives it first.
-        self.givers = needed_values(order.plan.variables, order.plan.steps)
-        self.needed = frozenset(self.givers)
-        self.needs = [sorted(names_used(each.step) & self.needed) for each in requests]
         self.is_stopped = False
+        # Where redirects may lead; None where none is followed.
+        self.origins: Any = None
         self.announces_last = load.model != Model.WINDOW or load.hold == Hold.CLOSE
         self.makes_visits = makes_visits(load, self.session)
-        self.visits = self._make_visit_recorder()
+        self.has_flows = bool(order.plan.flows)
+        self.flows, self._places = self._make_flows(order)
+        self._n_warming = self._n_begun = 0
         self._numbers = order.shard.all()
         rows = Rows(order.plan.variables, order.shard, order.seed)
         # The row for the next use, or for use number k.
@@ -58,17 +80,46 @@ class SessionContext:
         self.times = rows.times
         self._zero_ns = self._end_ns = _NEVER
 
-    def _make_visit_recorder(self) -> VisitRecorder | None:
-        n_calls = self.session.calls_per_session
-        if self.makes_visits:
-            has_sessions = self.plan.load.arrival_unit == ArrivalUnit.SESSION
-            return VisitRecorder(self.plan.calls_per_arrival, has_sessions)
-        return None if n_calls is None else VisitRecorder(n_calls, has_sessions=True)
+    def _make_flows(self, order: Order) -> tuple[list[FlowContext], Sequence[int]]:
+        """(the flows, the place of each session's)."""
+        plan, load = self.plan, self.plan.load
+        if not plan.flows:
+            n_calls = self.session.calls_per_session
+            if self.makes_visits:
+                n_calls = plan.calls_per_arrival
+            flows, places = [FlowContext(order, range(len(plan.steps)), n_calls)], (0,)
+        else:
+            # The sessions of closed loads are counted by each process for itself.
+            own = 0 if self.makes_visits else order.shard.index
+            places = flow_order(weights_of(plan.flows), order.seed + own)
+            flows = [FlowContext(order, each, len(each)) for each in steps_of(plan.flows)]
+        has_sessions = not self.makes_visits or load.arrival_unit == ArrivalUnit.SESSION
+        for flow in flows:
+            if flow.n_calls is not None:
+                flow.visits = VisitRecorder(flow.n_calls, has_sessions)
+        return flows, places
+
+    @property
+    def visits(self) -> list[tuple[int, VisitRecorder]]:
+        """With the first step of each flow; [] if neither sessions nor visits are counted."""
+        return [(flow.first, flow.visits) for flow in self.flows if flow.visits is not None]
+
+    def flow_at(self, number: int) -> FlowContext:
+        """Of a session by its number; those of the warm-up are negative."""
+        return self.flows[self._places[number % len(self._places)]]
+
+    def next_flow(self, start: int) -> FlowContext:
+        """Of the next session that a user of a closed load begins, at `start`."""
+        if start < self._zero_ns:
+            self._n_warming -= 1
+            return self.flow_at(self._n_warming)
+        number, self._n_begun = self._n_begun, self._n_begun + 1
+        return self.flow_at(number)
 
     def begin(self, zero_ns: int, end_ns: int | None) -> None:
         self._zero_ns, self._end_ns = zero_ns, end_ns or _NEVER
-        if self.visits is not None:
-            self.visits.zero_ns = zero_ns
+        for _, visits in self.visits:
+            visits.zero_ns = zero_ns
 
     def stop(self) -> None:
         self.is_stopped = True
@@ -83,15 +134,18 @@ class SessionContext:
 
 
 class User:
-    """One user: its position in the steps and values from replies. Its connections share it."""
+    """One user: its flow, its position in the steps and values from replies. Its connections share
+    it."""
 
     __slots__ = (
-        "_context", "extracted", "jar", "n_failed", "n_think_times", "number", "position", "row",
+        "_context", "extracted", "flow", "jar", "n_failed", "n_think_times", "number", "position",
+        "row",
     )  # fmt: skip
 
     def __init__(self, context: SessionContext, number: int):
         self._context = context
         self.number = number
+        self.flow = context.flows[0]
         self.jar = _make_jar(context)
         self.position = self.n_think_times = 0
         self.row: dict[str, str] | None = None
@@ -110,6 +164,7 @@ class User:
         """Become the visitor of arrival `number`; it is the same on every injector."""
         self.begin_anew()
         self.number = number
+        self.flow = self._context.flow_at(number)
         self.n_think_times = self.n_failed = 0
         if self._context.plan.keeps_sessions:
             self.row = self._context.row(number)
@@ -119,21 +174,21 @@ class User:
         context = self._context
         if not context.plan.keeps_sessions:
             return index
-        seed = context.seed + self.number
-        index = context.plan.order.step_at(self.position, len(context.requests), seed)
+        flow, seed = self.flow, context.seed + self.number
+        index = flow.first + context.plan.order.step_at(self.position, flow.n_steps, seed)
         self.position += 1
-        return self._with_values(index) if context.givers else index
+        return self._with_values(index) if flow.givers else index
 
     def _with_values(self, index: int) -> int:
         """The step, or the one that has to give what it still needs; a step that needs its own
         value begins without."""
-        context, steps = self._context, set()
+        flow, steps = self.flow, set()
         while index not in steps:
             steps.add(index)
-            lacking = (name for name in context.needs[index] if name not in self.extracted)
+            lacking = (name for name in flow.needs[index] if name not in self.extracted)
             if (name := next(lacking, None)) is None:
                 break
-            index = context.givers[name]
+            index = flow.givers[name]
         return index
 
     def keep(self, taken: Mapping[str, str | None]) -> None:

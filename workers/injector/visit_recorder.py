@@ -14,12 +14,13 @@ NS = 1_000_000_000
 
 
 class VisitRecorder:
-    """Times are CLOCK_MONOTONIC ns; `n_calls` is how many calls a complete visit makes."""
+    """Times are CLOCK_MONOTONIC ns; `n_calls` is how many calls a complete visit makes, and
+    `n_under_way` how many have begun and not ended."""
 
     def __init__(self, n_calls: int, has_sessions: bool):
         self.zero_ns, self.until_ns = 0, NEVER
         self.n_calls = n_calls
-        self._n_under_way = 0
+        self.n_under_way = 0
         self.has_sessions = has_sessions
         self._counters: dict[int, Counter[str]] = {}
         self._durations_us: dict[tuple[int, str], list[int]] = {}
@@ -27,12 +28,12 @@ class VisitRecorder:
         self._first_open: int | None = None
 
     def begun(self, instant: int) -> None:
-        self._n_under_way += 1
+        self.n_under_way += 1
         self._count_sessions(instant, "sessions_started")
 
     def ended(self, due: int, instant: int, n_ok: int, n_made: int, *, has_failed: bool) -> None:
         """A visit due at `due` ended; `n_made` of its calls were made, and `n_ok` were ok."""
-        self._n_under_way -= 1
+        self.n_under_way -= 1
         self._count(instant, "calls_skipped", self.n_calls - n_made)
         if due < self.zero_ns <= instant:
             self._count_sessions(instant, "sessions_carried")
@@ -50,13 +51,13 @@ class VisitRecorder:
         """A failed call is retried."""
         self._count(instant, "calls_retried", 1)
 
-    def dropped(self, instant: int, count: int = 1) -> None:
-        """Arrivals that were due and never started: one call of each counts as dropped, the others
-        as skipped.
+    def dropped(self, instant: int) -> None:
+        """An arrival was due and never started: one of its calls counts as dropped, the others as
+        skipped.
         """
-        self._count_sessions(instant, "sessions_started", count)
-        self._count_sessions(instant, "sessions_dropped", count)
-        self._count(instant, "calls_skipped", count * (self.n_calls - 1))
+        self._count_sessions(instant, "sessions_started")
+        self._count_sessions(instant, "sessions_dropped")
+        self._count(instant, "calls_skipped", self.n_calls - 1)
 
     def take(self, second: int) -> tuple[Counter[str], dict[str, Timing]]:
         """(counters, timings) of a second that is over."""
@@ -67,11 +68,6 @@ class VisitRecorder:
         }
         self._first_open = second + 1
         return self._counters.pop(second, Counter()), timings
-
-    @property
-    def n_under_way(self) -> int | None:
-        """Sessions that have begun and not ended; None where none are counted."""
-        return self._n_under_way if self.has_sessions else None
 
     @property
     def last_second(self) -> int | None:
@@ -85,9 +81,9 @@ class VisitRecorder:
         second = self.second_at(instant)
         return second if self._first_open is None else max(second, self._first_open)
 
-    def _count_sessions(self, instant: int, name: str, count: int = 1) -> None:
+    def _count_sessions(self, instant: int, name: str) -> None:
         if self.has_sessions:
-            self._count(instant, name, count)
+            self._count(instant, name, 1)
 
     def _count(self, instant: int, name: str, count: int) -> None:
         if count:

@@ -36,13 +36,12 @@ class Visitor:
         self._note_first = note_first
         self._user = lead.user
         self._context = context
-        self._visits = context.visits
+        self._visits = lead.user.flow.visits
         self._requests = requests
         self._add_worker = add_worker
         self._helpers: list[SessionWorker] = []
         self._loop = gevent.get_hub().loop
-        self._n_calls = context.visits.n_calls
-        self._number = self._due = 0
+        self._n_calls = self._number = self._due = 0
         # Calls of this visit that were started; calls of this burst that may still be started.
         self._n_made = self._n_allowed = 0
         self._n_helping = 0
@@ -67,6 +66,8 @@ class Visitor:
 
     def _begin(self, number: int, due: int) -> None:
         self._user.arrive(number)
+        self._visits = self._user.flow.visits
+        self._n_calls = self._visits.n_calls
         self._number, self._due = number, due
         self._n_made = 0
 
@@ -204,21 +205,24 @@ class VisitLoad(_AddsWorkers, OpenLoad):
 
     def _events_of(self, number: int) -> dict[str, list[int]]:
         """The events of the step that the arrival's first call would send."""
-        context = self._context
+        context, flow = self._context, self._context.flow_at(number)
         if not context.plan.keeps_sessions:
-            return super()._events_of(number * context.visits.n_calls)
-        n_steps = len(context.requests)
-        return context.requests[
-            context.plan.order.step_at(0, n_steps, context.seed + number)
-        ].events
+            return super()._events_of(number * flow.n_calls)
+        first = context.plan.order.step_at(0, flow.n_steps, context.seed + number)
+        return context.requests[flow.first + first].events
 
     def _queue_or_drop(self, number: int, due: int) -> None:
         super()._queue_or_drop(number, due)
         if self._drops:
-            self._context.visits.dropped(due)
+            self._context.flow_at(number).visits.dropped(due)
 
     def _drop_queue(self) -> None:
-        self._context.visits.dropped(now(), len(self._queue))
+        for number, _, _ in self._queue:
+            self._context.flow_at(number).visits.dropped(now())
+            if self._context.has_flows:
+                self._events_of(number)["dropped"].append(now())
+        if self._context.has_flows:
+            self._queue.clear()
         super()._drop_queue()
 
 

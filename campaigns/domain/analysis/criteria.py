@@ -509,6 +509,18 @@ CRITERIA: dict[str, Criterion] = {
         unit="streams",
         meaning="how many streams a server of HTTP/2 allows, where that is less than planned",
     ),
+    "address_slow": _note(
+        2.0,
+        "{measure}: its median response time is {value} of the other's.",
+        meaning="the median of the slowest address, of that of the fastest, of those with 20 ok "
+        "requests or more, where load goes over all addresses of a name",
+    ),
+    "address_failing": _note(
+        0.05,
+        "{measure}: of its requests {value} more failed.",
+        meaning="the share of failed requests of the address that failed most, beyond that of the "
+        "one that failed least",
+    ),
     "tail": _note(
         0.05,
         "{measure} after the end of the load, which no rate counts.",

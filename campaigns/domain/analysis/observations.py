@@ -20,12 +20,13 @@ from campaigns.domain.analysis.criteria import (
 from campaigns.domain.analysis.failures import causes_of, is_of_overload, of_target, row_words
 from campaigns.domain.analysis.steady import Steadiness, steadiness
 from campaigns.domain.metrics.failures import DROPPED
+from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
-from campaigns.domain.plan.load import Model, planned_duration_s
+from campaigns.domain.plan.load import Model, planned_arrivals, planned_duration_s
 from campaigns.domain.plan.questions import seeks_limit
 
 # Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
@@ -39,6 +40,8 @@ _NOISE, _RISEN = 5.0, 1.5
 _NOT_THE_TARGETS = CLIENT_KINDS | {Kind.ABORTED_BY_STOP, DROPPED}
 # With fewer segments, a single retransmission would be a misleadingly large share.
 _FEW_SEGMENTS = 1000
+# Of fewer requests no address is said to be apart from the others.
+_ENOUGH_OF_ADDRESS = 20
 
 
 def judged_percentile(n: int) -> int:
@@ -83,6 +86,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         "body_changed": _body_changed(seen.series),
         "cookies_too_large": Observed(total.count("cookies_too_large")),
         "streams_limit": _streams_limit(seen),
+        **_addresses_apart(seen),
         **_tail(seen),
         "co_located": Observed(float(is_co_located)),
         CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(seen.vitals),
@@ -162,6 +166,9 @@ def _sent_share(seen: Measurement) -> Observed | None:
         return None
     intended = seen.plan.planned_requests
     looked_after = seen.total.count("started") + _not_as_planned(seen.total)
+    if seen.plan.flows:  # the seed decides how many requests its sessions have
+        intended = planned_arrivals(load)
+        looked_after = seen.total.count("sessions_started")
     return Observed(looked_after / intended) if intended else None
 
 
@@ -308,6 +315,30 @@ def _missed(seen: Measurement) -> str:
 def _streams_limit(seen: Measurement) -> Observed | None:
     limits = [each.streams_limit for each in seen.ends if each.streams_limit is not None]
     return Observed(min(limits), measure=f"{seen.plan.streams:,}") if limits else None
+
+
+def _addresses_apart(seen: Measurement) -> dict[str, Observed]:
+    """How far the addresses of a name are apart, where load went over several."""
+    totals = totals_by_peer(seen.ends)
+    medians = {
+        peer: total.timing("response").percentile_us(P50)
+        for peer, total in totals.items()
+        if total.timing("response").n >= _ENOUGH_OF_ADDRESS
+    }
+    shares = {
+        peer: sum(n for kind, n in total.errors.items() if kind not in _NOT_THE_TARGETS) / n_all
+        for peer, total in totals.items()
+        if (n_all := total.count("ok") + total.count("failed")) >= _ENOUGH_OF_ADDRESS
+    }
+    apart = {}
+    for code, values in (("address_slow", medians), ("address_failing", shares)):
+        if len(values) < 2:
+            continue
+        worst, best = max(values, key=values.get), min(values, key=values.get)
+        high, low = values[worst], values[best]
+        value = high - low if code == "address_failing" else high / max(1.0, low)
+        apart[code] = Observed(value, measure=f"{worst} against {best}")
+    return apart
 
 
 def _cause(seen: Measurement) -> str:

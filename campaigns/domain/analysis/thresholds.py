@@ -16,7 +16,8 @@ from campaigns.domain.metrics.machine import BUSY
 from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, TIMEOUT_KINDS, Kind
 from campaigns.domain.metrics.quieter import QUIETER
-from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.metrics.snapshot import Timing, Total, joined
+from campaigns.domain.plan.flows import Flow, steps_of
 from campaigns.domain.plan.threshold import (
     FIRST_BYTE_PREFIX,
     RATES,
@@ -42,7 +43,7 @@ _ENDED = {
 GROUPS: dict[str, frozenset[Kind]] = {
     "check": frozenset({Kind.CHECK_FAILED, Kind.BODY_MISMATCH}),
     "value": frozenset({Kind.VALUE_MISSING}),
-    "status": frozenset({Kind.STATUS_UNEXPECTED, Kind.WS_UPGRADE_REJECTED}),
+    "status": frozenset({Kind.STATUS_UNEXPECTED, Kind.REDIRECT_FAILED, Kind.WS_UPGRADE_REJECTED}),
     "timeout": TIMEOUT_KINDS,
     "connect": frozenset({Kind.DNS_FAILED, Kind.CONNECT_REFUSED, Kind.CONNECT_UNREACHABLE}),
     "tls": CERTIFICATE_KINDS | {Kind.TLS_HANDSHAKE},
@@ -71,7 +72,7 @@ GROUPS: dict[str, frozenset[Kind]] = {
 
 
 def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
-    """The rule's figure in its unit, or None; `total` is that of its step, if it has one."""
+    """The rule's figure in its unit, or None; `total` is that of what it is about."""
     if rule.metric in RATES:
         return total.per_s(_COUNTED[rule.metric], duration_s)
     if rule.metric in SHARES:
@@ -86,10 +87,11 @@ def measure(rule: Threshold, total: Total, duration_s: float) -> float | None:
     return _time(rule, total.timing(_timing_of(rule)))
 
 
-def _errors_of(group: str, total: Total) -> int:
-    if group == "dropped":
+def _errors_of(named: str, total: Total) -> int:
+    """Of a group, or of a single kind."""
+    if named == "dropped":
         return total.count("dropped")
-    return sum(total.errors.get(kind, 0) for kind in GROUPS[group])
+    return sum(total.errors.get(kind, 0) for kind in GROUPS.get(named, (named,)))
 
 
 def _timing_of(rule: Threshold) -> str:
@@ -135,6 +137,12 @@ class Verdict:
     is_open: bool = False
     kind: str = ""
     step: int = 0
+    flow: str = ""
+
+    @property
+    def is_of_all(self) -> bool:
+        """Of all steps together."""
+        return not (self.step or self.flow)
 
     @property
     def is_broken(self) -> bool:
@@ -200,8 +208,9 @@ class ThresholdJudge:
     """Checks the total after each second and records since when each rule is broken. A
     `Measurement` feeds its judge and reads the verdicts."""
 
-    def __init__(self, thresholds: Sequence[Threshold]):
+    def __init__(self, thresholds: Sequence[Threshold], flows: Sequence[Flow] = ()):
         self._thresholds = thresholds
+        self._flows = dict(zip((flow.name for flow in flows), steps_of(flows), strict=True))
         # What agents told so far, for the rules about the target's machine.
         self.machines: Mapping[str, Sequence[MachinePoint]] = {}
         # The second since which each is broken; None where it is kept.
@@ -211,7 +220,8 @@ class ThresholdJudge:
         """`totals` are everything measured up to the end of `second`, then each step's part of it,
         `duration_s` its measured time."""
         for index, each in enumerate(self._thresholds):
-            if each.is_of_machine or each.is_kept(measure(each, totals[each.step], duration_s)):
+            part = self._part(each, totals)
+            if each.is_of_machine or each.is_kept(measure(each, part, duration_s)):
                 self.broken_since[index] = None
             elif self.broken_since[index] is None:
                 self.broken_since[index] = second
@@ -219,9 +229,15 @@ class ThresholdJudge:
     def verdicts(self, totals: Sequence[Total], duration_s: float) -> list[Verdict]:
         """The final verdicts, with the exact duration."""
         return [
-            self._verdict(each, since, totals[each.step], duration_s)
+            self._verdict(each, since, self._part(each, totals), duration_s)
             for each, since in zip(self._thresholds, self.broken_since, strict=True)
         ]
+
+    def _part(self, rule: Threshold, totals: Sequence[Total]) -> Total:
+        """What a rule is about."""
+        if rule.flow:
+            return joined(totals[1 + step] for step in self._flows[rule.flow])
+        return totals[rule.step]
 
     def _verdict(self, each: Threshold, since, total: Total, duration_s: float) -> Verdict:
         if each.is_of_machine:
@@ -234,7 +250,7 @@ class ThresholdJudge:
         since = None if passed else since
         rule = (each.rule, each.metric, each.limit, each.unit)
         at_least = _lower_end(each, total, measured)
-        part = {"kind": each.kind, "step": each.step}
+        part = {"kind": each.kind, "step": each.step, "flow": each.flow}
         return Verdict(*rule, shown, passed, since, at_least, **part)
 
     def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.tls_options import group_name
 
 COMPLETE, STOPPED = "complete", "stopped"
@@ -54,6 +55,8 @@ class InjectorEnd:
     `measured_us`: the measured time (snapshot.py); `tail_us`: how long after it the last
     request ended, 0 for none. `streams_limit`: an HTTP/2 server's, if below the plan's.
 
+    `by_peer`: if load goes over all addresses of a name, a `Total` as JSON for each address.
+
     `start_error_us` comes from the launcher: the maximum error of the common start.
     """
 
@@ -75,6 +78,7 @@ class InjectorEnd:
     tls: Sequence[TlsHandshakes] = ()
     tls_library: str | None = None
     peers: Mapping[str, int] = field(default_factory=dict)
+    by_peer: Mapping[str, Any] = field(default_factory=dict)
     servers: Sequence[str] | None = None
     warnings: Sequence[str] = ()
     certificate_der_b64: str | None = None
@@ -95,6 +99,8 @@ class InjectorEnd:
     def to_json(self) -> dict[str, Any]:
         """The line without missing fields; only a certificate can be null."""
         said = {name: value for name, value in asdict(self).items() if value is not None}
+        if not self.by_peer:
+            del said["by_peer"]
         return {"type": "end", **said, "certificate_der_b64": self.certificate_der_b64}
 
 
@@ -135,6 +141,14 @@ def peers_of(ends: Iterable[InjectorEnd]) -> dict[str, int]:
     for peer, number in (pair for end in ends for pair in end.peers.items()):
         counts[peer] = counts.get(peer, 0) + number
     return counts
+
+
+def totals_by_peer(ends: Iterable[InjectorEnd]) -> dict[str, Total]:
+    """What went to each address, over all injectors; {} unless load went over several."""
+    totals: dict[str, Total] = {}
+    for peer, total in (pair for end in ends for pair in end.by_peer.items()):
+        totals.setdefault(peer, Total()).add(Total.from_json(total))
+    return {peer: totals[peer] for peer in sorted(totals)}
 
 
 def sending_s_of(ends: Sequence[InjectorEnd]) -> float | None:

@@ -42,6 +42,7 @@ class KeptRequest:
     status: int
     kind: str
     lateness_us: int | None = None
+    redirects_us: int | None = None
     dns_us: int | None = None
     connect_us: int | None = None
     tls_us: int | None = None

@@ -19,7 +19,8 @@ from campaigns.domain.metrics.injector_end import NO_END, InjectorEnd, most_of, 
 from campaigns.domain.metrics.quieter import QUIETER, QuieterSeconds
 from campaigns.domain.metrics.reply_sizes import BodyWatch
 from campaigns.domain.metrics.series import Point, most_in_flight, point_of
-from campaigns.domain.metrics.snapshot import Second, Total, late
+from campaigns.domain.metrics.snapshot import Second, Total, joined, late
+from campaigns.domain.plan.flows import steps_of
 from campaigns.domain.plan.load import Model, planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind
@@ -230,6 +231,11 @@ class Measurement:
             return passed_s
         last = next(point["second"] for point in reversed(self.series) if point["started"])
         return min(passed_s, last + 1.0)
+
+    @property
+    def flows(self) -> list[Total]:
+        """What was measured of each flow of the plan: of all its steps."""
+        return [joined(self.steps[part.start : part.stop]) for part in steps_of(self.plan.flows)]
 
     @property
     def figures(self) -> Figures:

@@ -43,6 +43,7 @@ class Kind(StrEnum):
     HEADER_CAP = "header_cap", "the reply's header is too large"
     BODY_CAP = "body_cap", "the reply's body is too large"
     STATUS_UNEXPECTED = "status_unexpected", "unexpected status"
+    REDIRECT_FAILED = "redirect_failed", "a redirect that cannot be followed"
     CHECK_FAILED = "check_failed", "check failed"
     VALUE_MISSING = "value_missing", "no value for later requests"
     BODY_MISMATCH = "body_mismatch", "the reply is not the expected one"

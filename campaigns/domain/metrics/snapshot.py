@@ -5,19 +5,21 @@ percentiles are read from the merged histogram and never averaged.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from typing import Any, Self
 
 import numpy as np
 
 from campaigns.domain.metrics.histogram import Histogram, SummedHistogram
+from campaigns.domain.plan.redirects import MOST_REDIRECTS
 
 # The measured time of a run, over which all its rates are, and the tail that comes after it.
 #
 # It ends at the planned end of the load. Where the plan has a fixed number of requests instead, it
-# ends once nothing is left to send and nine of ten requests have ended. It is never longer than
-# until the last request has ended.
+# ends once nothing is left to send and nine of ten requests have ended; of fewer than ten, all,
+# for a rate without one of them would be off by more than a tenth. It is never longer than until
+# the last request has ended.
 #
 # A rate is what ended in this time, divided by it. What ends later is the tail: it counts as ok or
 # failed, and has its response time, but is in no rate. Counters of `LATE` have a twin `late_…` that
@@ -59,6 +61,7 @@ def is_tail(n_left: int, n_all: int) -> bool:
 # it, or had not taken them over HTTP/2; each is one attempt.
 # `socket_timeouts` are failures of kind connect_timeout that TCP ended, not a limit of the plan.
 # `calls_retried` were made again after a failure; they are in other counts as well.
+# `redirects` were followed; each is a part of the attempt that it belongs to, and none by itself.
 # `late_…`: the part of a counter that came after the measured time, see above.
 COUNTERS = (
     "started", "ok", "failed", "dropped", "queued", "carried", "bytes_sent", "bytes_received",
@@ -69,11 +72,15 @@ COUNTERS = (
     "cookies_too_large", "calls_skipped", "calls_retried", "sessions_started", "sessions_ok",
     "sessions_failed", "sessions_dropped", "sessions_carried", "unsent", "failed_head_received",
     "failed_body_received", "failed_framing_received", "messages_other",
-    *map(late, LATE), "late_us",
+    "redirects", *map(late, LATE), "late_us",
 )  # fmt: skip
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.
 # An HTTP attempt has send, wait and receive; a WebSocket one handshake, exchange and close.
-PARTS = ("dns", "connect", "tls", "send", "wait", "receive", "handshake", "exchange", "close")
+# `redirects`: all before the last request, whose are the other parts.
+PARTS = (
+    "redirects", "dns", "connect", "tls", "send", "wait", "receive", "handshake", "exchange",
+    "close",
+)  # fmt: skip
 # lateness = own_delay + slot_wait: the injector's own fault, and waiting for a free connection
 # (only of those that waited). hub_lag is of the injector's event loop, not of attempts.
 # `sampled` are the response times of some ok attempts, `undelayed` the same attempts' without what
@@ -87,9 +94,18 @@ COMBINED = ("processing", "connect_tls")
 # `failed` is of every failed attempt, `failed_reply` of those whose reply came whole.
 # `session` and `session_failed`: from when a session was due to its end, pauses included.
 SESSIONS = ("session", "session_failed")
+
+
+def hop(nth: int) -> str:
+    """The timing of one request of each attempt that was redirected: 0 is the plan's own, n the
+    one that the n-th redirect asked for."""
+    return f"hop_{nth}"
+
+
+HOPS = tuple(map(hop, range(MOST_REDIRECTS + 1)))
 TIMINGS = (
     "response", "service", *LATENESS, *PARTS, *COMBINED, "message", "failed", "failed_reply",
-    "hub_lag", *SAMPLE, *SESSIONS,
+    "hub_lag", *SAMPLE, *SESSIONS, *HOPS,
 )  # fmt: skip
 
 
@@ -309,6 +325,15 @@ class Total:
     def from_json(cls, data: dict[str, Any]) -> Self:
         counts = (dict(data[name]) for name in ("counters", "errors", "statuses"))
         return cls(*counts, _timings_of(data))
+
+
+def joined(totals: Iterable[Total]) -> Total:
+    """All totals merged into one; histograms are added up when somebody asks for a percentile."""
+    parts = list(totals)
+    total = total_of(replace(part, timings={}) for part in parts)
+    for name in dict.fromkeys(name for part in parts for name in part.timings):
+        total.timings[name] = Timing.together(part.timing(name) for part in parts)
+    return total
 
 
 def total_of(parts: Iterable[Second | Total]) -> Total:

@@ -23,6 +23,7 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
 )
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import PLAIN_SESSION, AuthKind, ThinkKind
 from campaigns.domain.plan.step import Step
 
@@ -66,6 +67,8 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
     try:
         if plan.load.model == Model.WINDOW:
             raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
+        if plan.flows:
+            raise _NoneExists("A single command has no flows with shares. This needs a script.")
         if plan.connection_mode == ConnectionMode.RESUMED:
             raise _NoneExists("It cannot resume the TLS session on every new connection.")
         if any(
@@ -74,6 +77,8 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
             for text in (step.path, step.body, *(value for _, value in step.headers))
         ):
             raise _NoneExists("A single command cannot fill in variables. This needs a script.")
+        if plan.redirects != Redirects.OFF:
+            raise _NoneExists("It does not follow redirects, or not as this plan does.")
         if any(step.checks for step in plan.steps):
             raise _NoneExists("It does not check replies as this plan does. This needs a script.")
         if any(step.has_more_body for step in plan.steps):

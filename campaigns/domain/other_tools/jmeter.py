@@ -1,10 +1,12 @@
-"""The columns of JMeter's Aggregate Report and Summary Report, a row for each step and a total.
+"""The columns of JMeter's Aggregate Report and Summary Report, a row for each step, below its flow
+where there are flows, and a total.
 
 JMeter counts failed samples in every time and takes the deviation of the whole population; here
 times are of ok requests, percentiles nearest rank, the deviation that of a sample (n - 1).
 """
 
 from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.parts import parts_of
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.other_tools.report_words import (
     DASH,
@@ -25,19 +27,15 @@ _LABEL_WIDTH, _WIDTH = 24, 11
 
 
 def jmeter(result: Measurement, head: ReportHead) -> str:
-    labels = result.plan.labels
-    steps = [
-        _row(label, step, result.duration_s)
-        for label, step in zip(labels, result.steps, strict=False)
-        if len(labels) > 1
-    ]
+    below = "  " if result.plan.flows else ""
+    rows = [(below * (each.kind == "step") + each.label, each.total) for each in parts_of(result)]
     lines = [
         *load_lines(result),
         *clock_lines(result),
         "",
         "Times below in ms, from the actual start to the last byte, of ok requests.",
         f"{'Label':<{_LABEL_WIDTH}}" + "".join(f"{head:>{_WIDTH}}" for head in _HEADS),
-        *steps,
+        *(_row(label, total, result.duration_s) for label, total in rows),
         _row("TOTAL", result.total, result.duration_s),
     ]
     return "\n".join([*lines, *closing_lines(result, head)])

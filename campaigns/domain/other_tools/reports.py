@@ -9,9 +9,12 @@ from collections.abc import Callable
 from campaigns.domain.analysis.failures import cause_words, causes_of, failure_words
 from campaigns.domain.analysis.thresholds import weigh
 from campaigns.domain.metrics.failures import DROPPED
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.parts import parts_of
 from campaigns.domain.metrics.sessions import length_words, session_figures
-from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.metrics.snapshot import HOPS, LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.other_tools.ab import ab
 from campaigns.domain.other_tools.httperf import httperf
 from campaigns.domain.other_tools.jmeter import jmeter
@@ -26,17 +29,19 @@ from campaigns.domain.other_tools.report_words import (
     ms,
     per_s,
     quantile,
+    tenths,
 )
 from campaigns.domain.other_tools.wsperf import wsperf
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.plan_words import replay_words
+from campaigns.domain.presentation.redirect_words import hop_words, redirects_words
 from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.domain.presentation.tls_facts import handshake_lines
-from campaigns.domain.units import counted, said_of
+from campaigns.domain.units import counted, rate, said_of
 
-_NAME_WIDTH = 15
+_NAME_WIDTH, _LABEL_WIDTH = 15, 24
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
 
 
@@ -63,6 +68,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(result, 'ok')} ok/s",
         *([messages] if sent + received else []),
+        *filter(None, [redirects_words(total)]),
         *_session_lines(result),
         *load_lines(result),
         *handshake_lines(result.ends),
@@ -73,6 +79,8 @@ def plain(result: Measurement, head: ReportHead) -> str:
         f"{'ms':<{_NAME_WIDTH}}{'n':>10}" + "".join(f"{name:>10}" for name in _COLUMNS),
         *(_row(name, timing) for name, timing in _timings(total) if timing.n),
         "",
+        *_address_lines(result),
+        *_flow_lines(result),
         *error_lines,
     ]
     return "\n".join([*lines, *closing_lines(result, head)[0 if total.errors else 1 :]])
@@ -105,22 +113,59 @@ def _session_lines(result: Measurement) -> list[str]:
     ]
 
 
+def _address_lines(result: Measurement) -> list[str]:
+    """A line for each address that load went to; none where it did not go over several."""
+    totals = totals_by_peer(result.ends)
+    if not totals:
+        return []
+    width = max(map(len, totals))
+    columns = ("ok", "failed", "ok/s", "p50", "p95", "p99")
+    lines = [f"{'by address':<{width}}" + "".join(f"{name:>10}" for name in columns)]
+    for peer, total in totals.items():
+        figures = figures_of(total, result.duration_s)
+        cells = [f"{figures.n:,}", f"{figures.failed:,}", rate(figures.rate_per_s)]
+        cells += [quantile(total.timing("response"), q) for q in (P50, P95, P99)]
+        lines.append(f"{peer:<{width}}" + "".join(f"{cell:>10}" for cell in cells))
+    return [*lines, ""]
+
+
 def _timings(total: Total) -> list[tuple[str, Timing]]:
     names = (
         *("response", "service", "undelayed", *LATENESS, *PARTS),
         *("message", "failed", "failed_reply", *SESSIONS),
     )
     rows = [(name, total.timing(name)) for name in names]
+    rows += [(hop_words(nth), total.timing(name)) for nth, name in enumerate(HOPS)]
     if total.timing("failed").n:
         rows.append(("attempts", merged(total.timing("response"), total.timing("failed"))))
     return rows
 
 
-def _row(name: str, timing: Timing) -> str:
+def _row(name: str, timing: Timing, width: int = _NAME_WIDTH) -> str:
     cells = [ms(timing.mean_us), ms(timing.min_us)]
     cells += [quantile(timing, q) for q in (P50, P90, P95, P99)]
     text = "".join(f"{cell:>10}" for cell in [*cells, ms(timing.max_us)])
-    return f"{name:<{_NAME_WIDTH}}{timing.n:>10,d}{text}"
+    return f"{name[: width - 1]:<{width}}{timing.n:>10,d}{text}"
+
+
+def _flow_lines(result: Measurement) -> list[str]:
+    """Of each flow its requests, its sessions and its steps, with what failed and the ok ones a
+    second."""
+    if not result.plan.flows:
+        return []
+    lines = [
+        f"{'ms, by flow':<{_LABEL_WIDTH}}{'n':>10}"
+        + "".join(f"{name:>10}" for name in (*_COLUMNS, "failed", "ok/s"))
+    ]
+    for part in parts_of(result):
+        is_flow = part.kind == "flow"
+        rows = [(part.label if is_flow else f"  {part.label}", "response", "ok", "failed")]
+        rows += [("  sessions", "session", "sessions_ok", "sessions_failed")] if is_flow else []
+        for label, timing, ok, failed in rows:
+            per_second = tenths(part.total.per_s(ok, result.duration_s))
+            times = _row(label, part.total.timing(timing), _LABEL_WIDTH)
+            lines.append(f"{times}{part.total.count(failed):>10,d}{per_second:>10}")
+    return [*lines, ""]
 
 
 __all__ = ["REPORTS", "STYLE_WORDS", "ReportHead", "styles_for"]

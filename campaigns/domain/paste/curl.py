@@ -42,7 +42,7 @@ _SILENT = {
 }  # fmt: skip
 # or with one, as people may wait for what they do.
 _TOLD = {
-    "location", "location-trusted", "remote-name", "remote-name-all", "remote-header-name", "ipv4",
+    "remote-name", "remote-name-all", "remote-header-name", "ipv4",
     "ipv6", "junk-session-cookies", "remote-time", "parallel", "create-dirs", "styled-output",
     "tcp-nodelay", "http3", "post301", "post302", "post303", "ssl-no-revoke", "ssl-reqd", "tlsv1",
     "tlsv1.0", "tlsv1.1", "tlsv1.2", "tlsv1.3", "digest", "ntlm", "negotiate", "anyauth",
@@ -141,6 +141,7 @@ def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
         bearer=draft.bearer,
         is_insecure="insecure" in options.switches,
         http_version=draft.http_version,
+        redirects=draft.redirects,
     )
     request = made.request(omissions)
     for host, port, address in options.pins:
@@ -232,6 +233,10 @@ def _take(options: _Options, name: str, value: str, omissions: Omissions) -> Non
             draft.multipart.append(_field(value, is_text=name == "form-string"))
         case "resolve":
             options.pins.append(_pin(value))
+        case "location" | "location-trusted":
+            draft.redirects = "all"
+            if name == "location-trusted":
+                omissions.other("credentials for other hosts (--location-trusted)")
         case "compressed":
             if not draft.value_of("accept-encoding"):
                 draft.headers.insert(0, ("Accept-Encoding", "gzip, deflate"))

@@ -58,7 +58,8 @@ def _named(noun: str, names: list[str]) -> str:
 
 @dataclass
 class RequestDraft:
-    """`form` and `multipart` as a step has them. `pinned`: what the host is pinned to."""
+    """`form` and `multipart` as a step has them. `pinned`: what the host is pinned to. `redirects`:
+    "all" where they are followed."""
 
     url: str = ""
     method: str = ""
@@ -72,6 +73,7 @@ class RequestDraft:
     is_insecure: bool = False
     http_version: str = ""
     pinned: str = ""
+    redirects: str = ""
 
     @property
     def has_body(self) -> bool:
@@ -99,6 +101,8 @@ class RequestDraft:
             is_insecure=self.is_insecure,
             http_version=self.http_version,
             pinned=self.pinned,
+            # A plan of HTTP/2 leaves its origin to nobody.
+            redirects=self.redirects and ("same_origin" if self.http_version == "2" else "all"),
         )
         return self._signed(request)
 

@@ -49,7 +49,9 @@ def read_httpie(text: str, omissions: Omissions) -> list[TypedRequest]:
                 options[name] = value
             else:
                 omissions.option(name)
-        elif word in {"--follow", "-F", "--check-status", "--stream", "-S", "--offline", "--all"}:
+        elif word in {"--follow", "-F"}:
+            options["redirects"] = "all"
+        elif word in {"--check-status", "--stream", "-S", "--offline", "--all"}:
             omissions.option(word)
         elif word.startswith("--") or _PRINTED.fullmatch(word):
             continue  # what it prints
@@ -69,7 +71,8 @@ def _request(
     if not words:
         raise NotUnderstood("The command has no address. Add it, as in http shop.example.")
     scheme = options.get("--default-scheme", options["scheme"])
-    draft = RequestDraft(_url(words[0], scheme), method=method)
+    redirects = options.get("redirects", "")
+    draft = RequestDraft(_url(words[0], scheme), method=method, redirects=redirects)
     data: dict[str, Any] = {}
     query = [_take(draft, item, data) for item in words[1:]]
     for each in filter(None, query):

@@ -5,13 +5,15 @@ Pure arithmetic on domain plans. What only the target decides (how long 1,000 re
 loop take) is excluded from the sums and counted separately, never guessed.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
 from campaigns.domain.percentiles import HighestPercentile, highest_percentile
 from campaigns.domain.plan.exchange import longest_attempt_s
+from campaigns.domain.plan.flows import mean_steps, sessions_of
 from campaigns.domain.plan.injectors import largest_share, plan_for
 from campaigns.domain.plan.load import (
     MAX_DURATION_S,
@@ -59,11 +61,12 @@ class TestEstimate:
 
     __test__ = False  # pytest: not a test case
 
-    requests: int | None
+    requests: int | None  # about, of flows with different numbers of steps
     duration_s: float | None  # warm-up included
     ports: int | None
     descriptors: int | None
     rows: int  # stored rows, one per second, injector and step
+    sessions: Mapping[str, int] = field(default_factory=dict)  # about, of each flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ class Estimate:
     has_reference: bool = False  # it counts in sums, not in what a run has
     settled_s: float | None = None  # side by side: what `duration_s` may be where nothing disturbs
     n_alone: int = 0  # runs of single arms after the turns, for what their machine does
+    sessions: Mapping[str, int] = field(default_factory=dict)  # about, of each flow
 
     @property
     def n_runs(self) -> int:
@@ -137,6 +141,7 @@ def estimate_campaign(
         ports=_most(test.ports for test in each),
         descriptors=_most(test.descriptors for test in each),
         rows=sum(test.rows for test in each) * repeats,
+        sessions=sum((Counter(test.sessions) for test in each * repeats), Counter()),
     )
 
 
@@ -200,13 +205,28 @@ def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: i
     duration_s = None if measured_s is None else measured_s + plan.warm_up_s
     arrivals = planned_arrivals(plan.load)
     in_flight = _most_in_flight(plan, arrivals, injectors)
+    sessions = sessions_by_flow(plan, arrivals)
+    requests = plan.planned_requests
+    if requests is None and sessions:
+        requests = round(arrivals * plan.calls_per_arrival)
     return TestEstimate(
-        requests=plan.planned_requests,
+        requests=requests,
         duration_s=duration_s,
         ports=_ports(plan, mode, arrivals, duration_s, pause_s, injectors, in_flight),
         descriptors=in_flight + OWN_DESCRIPTORS,
         rows=ceil(duration_s or 0) * len(plan.labels) * injectors,
+        sessions=sessions,
     )
+
+
+def sessions_by_flow(plan: Plan, arrivals: int | None) -> dict[str, int]:
+    """About how many; {} without flows, and where only the target decides."""
+    if not plan.flows or arrivals is None:
+        return {}
+    is_arriving = plan.load.arrival_unit == ArrivalUnit.SESSION
+    n_sessions = arrivals if is_arriving else arrivals / mean_steps(plan.flows)
+    each = sessions_of(plan.flows, n_sessions)
+    return {flow.name: round(n) for flow, n in zip(plan.flows, each, strict=True)}
 
 
 def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
@@ -220,7 +240,7 @@ def _most_in_flight(plan: Plan, arrivals: int | None, injectors: int) -> int:
         held = (arrivals or 0) * share if load.hold == Hold.KEEP_UNTIL_ALL else 0
         return max(load.high, ceil(held))
     # Sessions stay in flight during their think time, even if every call is answered.
-    stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.session, 0))
+    stays_s = max(plan.timeouts.total_s, longest_visit_s(load, plan.longest_session, 0))
     waiting = ceil((peak_rate_per_s(load) or 0) * stays_s)
     most = min(load.max_in_flight, waiting, arrivals or waiting)
     return max(1, ceil(most * share)) * (plan.session.connections_per_session or 1)
@@ -249,7 +269,7 @@ def _ports(
         in_a_minute = arrivals
     else:
         return None
-    in_a_minute *= connections_per_arrival(load, plan.session, is_kept=is_kept)
+    in_a_minute *= connections_per_arrival(load, plan.longest_session, is_kept=is_kept)
     # Short runs follow one another within the minute.
     cycle_s = (duration_s or TIME_WAIT_S) + pause_s + SET_UP_S
     in_all = in_a_minute * max(1, int(TIME_WAIT_S // cycle_s))

@@ -8,6 +8,7 @@ from campaigns.domain.plan.exchange import OPENING, Exchange
 from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.variables import filled_in, needed_values
 
@@ -66,15 +67,19 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
             "message": None,
             "exchange": _said_once(plan, plan.exchange, epoch_ns),
         }
-    needed = needed_values(plan.variables, plan.steps)
+    of_its_flow = plan.steps[: plan.flows[0].steps] if plan.flows else plan.steps
+    needed = needed_values(plan.variables, of_its_flow)
     first = plan.steps[0]
     extracts = tuple(replace(each, may_miss=each.name not in needed) for each in first.extract)
     step = _with_values(plan, replace(first, extract=extracts), epoch_ns).to_json()
     names = ("label", "method", "path", "headers", *BODIES, "checks")
     names += ("extract",) if extracts else ()
     sent = {name: step[name] for name in names if name in step}
-    is_usual = plan.http_version == HttpVersion.HTTP_1_1
-    return sent if is_usual else {**sent, "http_version": str(plan.http_version)}
+    if plan.http_version != HttpVersion.HTTP_1_1:
+        sent["http_version"] = str(plan.http_version)
+    if plan.redirects != Redirects.OFF:
+        sent |= {"redirects": str(plan.redirects), "cookies": plan.session.cookies}
+    return sent
 
 
 def _said_once(plan: Plan, exchange: Exchange, epoch_ns: int) -> dict[str, Any]:

@@ -20,9 +20,18 @@ from campaigns.domain.plan.fields import (
     read_scalars,
     whole,
 )
+from campaigns.domain.plan.flows import (
+    Flow,
+    flow_faults,
+    mean_steps,
+    read_flows,
+    requests_of,
+    steps_of,
+)
 from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
 from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
 from campaigns.domain.plan.load_rules import read_load
+from campaigns.domain.plan.redirects import MOST_REDIRECTS, Redirects, redirect_faults
 from campaigns.domain.plan.reply_rules import STATUS_RULE
 from campaigns.domain.plan.session import (
     NO_AUTH,
@@ -31,6 +40,7 @@ from campaigns.domain.plan.session import (
     Session,
     calls_per_arrival,
     counts_sessions,
+    makes_visits,
     read_auth,
     read_session,
 )
@@ -54,6 +64,7 @@ class Resolve(StrEnum):
 
     ONCE = "once"
     PER_CONNECTION = "per_connection"
+    ALL_ADDRESSES = "all_addresses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,18 +107,29 @@ class Plan:
         option="--warm-up S")
     order: StepOrder = part(IN_TURNS, group="steps",
         help="Which step a request sends, described below.")
+    flows: tuple[Flow, ...] = listed("Several flows", "list, described below; []", later=True,
+        http_only=True, group="flows",
+        help="Ways of users through the steps, each with its share of the sessions, such as 90 % "
+        "browse and 10 % buy.",
+        detail="Where users are simulated: in closed and sequential loads, and where sessions "
+        "arrive.",
+        option="--flow NAME=SHARE:STEPS",
+        option_help="a flow of users, such as 'browse=90:3': its share of the sessions, and how "
+        "many of the requests, in their order, belong to it; repeat it for the others")
     thresholds: tuple[Threshold, ...] = listed("Thresholds", "list, described below; []",
         group="thresholds",
         help="Rules that a run must keep, one per line: a percentile from p50 to p99.99, mean or "
         "max (p99.9 < 2s), errors in % (errors of check < 0.1 %), rate (rate > 100 /s); of one "
-        "step p95 of step 2 < 300 ms; first_byte_p95 of the wait for the first byte; for sessions "
+        "step p95 of step 2 < 300 ms, of one flow p95 of browse < 300 ms; first_byte_p95 of the "
+        "wait for the first byte; for sessions "
         "session_p95 and so on, sessions_failed in %, session_rate; for the target's machine, if "
         "an agent watches it, target_cpu, target_memory and target_resent in %. They are checked "
         "every second and at the end.",
         detail="The site judges them; injectors ignore them.",
         option="--threshold RULE",
         option_help="a rule that the run must keep, such as 'p95<300ms', 'errors<1%', "
-        "'rate>100', 'errors of check<0.1%' or 'p99.9 of step 2<2s'; for sessions "
+        "'rate>100', 'errors of check<0.1%', 'p99.9 of step 2<2s' or 'p95 of browse<300ms' of a "
+        "flow; for sessions "
         "'session_p95<10s', 'sessions_failed<1%' or 'session_rate>5'; "
         "may be repeated")
     exchange: Exchange | None = part(None, Exchange, typed="object or null",
@@ -141,21 +163,48 @@ class Plan:
         option="--streams M",
         option_help="up to M requests at a time on each connection of HTTP/2")
     resolve: Resolve = choice("Resolve host name", Resolve.ONCE,
-        {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection"},
+        {Resolve.ONCE: "Once, before the run", Resolve.PER_CONNECTION: "For each connection",
+        Resolve.ALL_ADDRESSES: "All addresses, in turns"},
         group="http",
         help="For each connection, it is the part dns of the response time. An endpoint with an "
-        "address needs none.",
+        "address needs none. All addresses in turns: connections go round them, so have at least "
+        "as many, and the report has figures for each address.",
+        detail="With `all_addresses` an address that does not answer is not replaced by another: "
+        "[addresses](injector.md#connections).",
         option="--resolve",
         option_help="resolve the host name once before the first request, or for each connection "
-        "as the part dns of its response time")
+        "as the part dns of its response time; or once, and send to all of its addresses in turns")
+    redirects: Redirects = choice("Redirects", Redirects.OFF,
+        {Redirects.OFF: "Not followed", Redirects.SAME_ORIGIN: "Followed at the same origin",
+        Redirects.ALL: "Followed everywhere"},
+        http_only=True, later=True, group="http",
+        help=f"Followed as a browser does, up to {MOST_REDIRECTS}. The response time is that of "
+        "the whole request, and the report has the time of each redirect. Everywhere means where "
+        "load may go.",
+        detail="A request is counted once, however many redirects it has: "
+        "[redirects](injector.md#redirects). Refused with pipelining, where connections are "
+        "counted, and `all` over HTTP/2.",
+        option="--redirects",
+        option_help="follow redirects at the same origin, or at all that load may go to")
     # fmt: on
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What the rows of its steps are called; an exchange has one."""
+        """What the rows of its steps are called, below the flow's where there are flows; an
+        exchange has one."""
         if self.exchange is not None:
             return (default_label("WebSocket", self.exchange.path),)
-        return told_apart(step.label for step in self.steps)
+        parts = steps_of(self.flows) or [range(len(self.steps))]
+        each = (told_apart(self.steps[number].label for number in part) for part in parts)
+        return tuple(label for labels in each for label in labels)
+
+    @property
+    def full_labels(self) -> tuple[str, ...]:
+        """The same with their flows, for rows that stand alone."""
+        if not self.flows:
+            return self.labels
+        flows = (flow.name for flow in self.flows for _ in range(flow.steps))
+        return tuple(f"{flow}: {label}" for flow, label in zip(flows, self.labels, strict=True))
 
     def to_json(self) -> dict[str, Any]:
         """The stored and exported form; `from_json(plan.to_json()) == plan`."""
@@ -169,7 +218,11 @@ class Plan:
         steps = read_steps(reader) if exchange is None else ()
         requests = steps if exchange is None else (exchange.spoken,)
         load = read_load(reader.child("load"))
-        session = read_session(reader.child("session"), load, steps)
+        flows = read_flows(reader, len(steps))
+        most_calls = len(steps) if reader.data.get("flows") else None
+        if flows:
+            most_calls = max(flow.steps for flow in flows)
+        session = read_session(reader.child("session"), load, steps, most_calls)
         raw = reader.data.get("expected_status", ["2xx", "3xx"])
         if isinstance(raw, str):
             raw = raw.replace(",", " ").split()
@@ -183,10 +236,12 @@ class Plan:
             timeouts=_read_timeouts(reader.child("timeouts")),
             expected_status=rules,
             order=read_order(reader.child("order"), len(steps)),
+            flows=flows,
             thresholds=read_thresholds(
                 reader,
-                has_sessions=counts_sessions(load, session),
+                has_sessions=bool(flows) or counts_sessions(load, session),
                 n_steps=len(requests),
+                flows=[flow.name for flow in flows],
                 is_http=exchange is None,
             ),
             exchange=exchange,
@@ -194,8 +249,15 @@ class Plan:
             auth=read_auth(reader.child("auth"), requests),
             variables=read_variables(reader.child("variables"), requests),
         )
-        for field, sentence in version_faults(plan.http_version, plan.streams, load, session):
+        of_all = load, plan.longest_session
+        for field, sentence in (
+            *version_faults(plan.http_version, plan.streams, *of_all),
+            *redirect_faults(plan.redirects, plan.http_version, load, session),
+        ):
             reader.fail(field, sentence)
+        if flows and steps:
+            for field, sentence in flow_faults(flows, load, plan.order, steps, plan.variables):
+                reader.fail(field, sentence)
         if exchange is not None:
             unused = "This is for HTTP steps; a WebSocket plan does not use it."
             for owner, where in ((plan, reader), (load, reader.child("load"))):
@@ -212,14 +274,25 @@ class Plan:
         return (
             self.session.cookies
             or self.session.calls_per_session is not None
+            or bool(self.flows)
             or any(step.extract for step in self.steps)
         )
 
     @property
-    def calls_per_arrival(self) -> int:
+    def longest_session(self) -> Session:
+        """With the calls of the longest flow, where there are flows."""
+        if not self.flows:
+            return self.session
+        return replace(self.session, calls_per_session=max(flow.steps for flow in self.flows))
+
+    @property
+    def calls_per_arrival(self) -> float:
         """How many requests come with each arrival of an open load or with each connection of a
-        window; 1 elsewhere.
+        window; 1 elsewhere. Of flows with different numbers of steps it is the mean.
         """
+        if self.flows and makes_visits(self.load, self.session):
+            mean = mean_steps(self.flows)
+            return int(mean) if mean.denominator == 1 else float(mean)
         return calls_per_arrival(self.load, self.session)
 
     @property
@@ -229,9 +302,14 @@ class Plan:
 
     @property
     def planned_requests(self) -> int | None:
-        """Measured requests that the plan asks for; None where only the target decides."""
+        """Measured requests that the plan asks for; None where only the target decides, or where
+        it depends on the seed: of flows with different numbers of steps."""
         arrivals = planned_arrivals(self.load)
-        return None if arrivals is None else arrivals * self.calls_per_arrival
+        if arrivals is None:
+            return None
+        if self.flows and makes_visits(self.load, self.session):
+            return requests_of(self.flows, arrivals)
+        return arrivals * self.calls_per_arrival
 
     @property
     def planned_rate_per_s(self) -> float | None:
@@ -245,7 +323,9 @@ class Plan:
 
     @property
     def is_plain(self) -> bool:
-        """No session options, and nothing kept from replies."""
+        """No session options, nothing kept from replies, no flows, and no redirect followed."""
+        if self.flows or self.redirects != Redirects.OFF:
+            return False
         return self.session == PLAIN_SESSION and not self.variable_names
 
     def status_is_expected(self, status: int) -> bool:

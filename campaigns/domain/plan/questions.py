@@ -36,10 +36,15 @@ class Question:
         return self.is_search or self.is_ladder
 
     def spec(
-        self, step: Mapping[str, Any], auth: Mapping[str, str], http_version: str = ""
+        self,
+        step: Mapping[str, Any],
+        auth: Mapping[str, str],
+        http_version: str = "",
+        redirects: str = "",
     ) -> dict[str, Any]:
         """The plan that sends this request. `http_version`: "" for the usual one, which is
-        compared over both schemes, too. Raises InvalidPlan."""
+        compared over both schemes, too; `redirects`: "" where none is followed. Raises
+        InvalidPlan."""
         plan = {
             "steps": [dict(step)],
             "load": dict(self.load),
@@ -49,6 +54,7 @@ class Question:
             **(
                 {"http_version": http_version} if http_version and not self.compares_schemes else {}
             ),
+            **({"redirects": redirects} if redirects else {}),
         }
         return Plan.from_json(plan).to_json()
 

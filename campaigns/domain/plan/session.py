@@ -4,8 +4,8 @@ the rules between these and the load, in words.
 
 import math
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -188,12 +188,14 @@ def connections_per_arrival(load: Load, session: Session, *, is_kept: bool) -> i
     return min(calls, max(session.connections_per_session or 1, one_after_another))
 
 
-def stored_session(data: Mapping[str, Any]) -> Session:
-    """The session of a plan that was checked when it was stored; fields may lack."""
+def stored_session(data: Mapping[str, Any], flows: Sequence[Mapping[str, Any]]) -> Session:
+    """The session of a plan that was checked when it was stored, of its longest flow if it has
+    flows; fields may lack."""
     think = dict(data.get("think_time") or {})
     if think:
         think["kind"] = ThinkKind(think["kind"])
-    return Session(**{**data, "think_time": ThinkTime(**think)})
+    calls = {"calls_per_session": max(flow["steps"] for flow in flows)} if flows else {}
+    return Session(**{**data, "think_time": ThinkTime(**think), **calls})
 
 
 def longest_visit_s(load: Load, session: Session, total_s: float) -> float:
@@ -222,10 +224,19 @@ def read_auth(reader: JsonReader, steps: tuple[Step, ...]) -> Auth:
 Fault = tuple[str, str]  # (field, sentence)
 
 
-def read_session(reader: JsonReader, load: Load, steps: tuple[Step, ...]) -> Session:
+def read_session(
+    reader: JsonReader, load: Load, steps: tuple[Step, ...], most_calls: int | None = None
+) -> Session:
+    """`most_calls`: those of the longest flow, where flows say how many a session has."""
     think_time = _read_think_time(reader.child("think_time"))
     session = Session(**read_scalars(reader, Session), think_time=think_time)
-    for field, sentence in _faults(session, load, steps):
+    longest = session
+    if most_calls is not None:
+        if session.calls_per_session is not None:
+            reader.fail("calls_per_session", "A session ends with its flow; leave this empty.")
+        if _is_closed(load) or load.arrival_unit == ArrivalUnit.SESSION:
+            longest = replace(session, calls_per_session=most_calls)
+    for field, sentence in _faults(longest, load, steps):
         reader.fail(field, sentence)
     return session
 

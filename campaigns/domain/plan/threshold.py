@@ -1,14 +1,16 @@
 """Rules that a run has to keep, such as p95 < 300 ms, as a plan states them.
 
-Typed: METRIC, "of" a kind of error, "of step" its number, < or >, a limit with its unit.
+Typed: METRIC, "of" a kind of error, "of step" its number or "of" a flow, < or >, a limit with its
+unit.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.typed_text import PER_SECOND, SECONDS
+from campaigns.domain.typed_text import PER_SECOND, SECONDS, clean_name
 
 MAX_THRESHOLDS = 20
 SESSION_PREFIX, FIRST_BYTE_PREFIX = "session_", "first_byte_"
@@ -18,6 +20,18 @@ _LOWEST, _HIGHEST = 50_000, 99_990  # of percentiles, in 1/100,000
 ERROR_GROUPS = (
     "check", "value", "status", "timeout", "connect", "tls", "reset", "protocol", "dropped",
 )  # fmt: skip
+# Single ones beside them, as injectors tell them. A reset is the group.
+ERROR_KINDS = (
+    *("dns_failed", "connect_refused", "connect_timeout", "connect_unreachable"),
+    *("tls_handshake", "tls_verify", "tls_name", "tls_expired", "tls_not_yet_valid"),
+    *("tls_self_signed", "tls_unknown_issuer", "tls_fingerprint", "tls_timeout"),
+    *("write_error", "write_timeout", "eof_before_reply", "first_byte_timeout", "body_timeout"),
+    *("eof_mid_body", "http_parse", "header_cap", "body_cap", "status_unexpected", "check_failed"),
+    *("value_missing", "body_mismatch", "redirect_failed", "ws_upgrade_rejected"),
+    *("ws_protocol", "ws_close_timeout"),
+    *("h2_not_spoken", "h2_protocol", "h2_stream_reset", "h2_goaway"),
+)
+KINDS_IN_RULES = (*ERROR_GROUPS, *ERROR_KINDS)
 # Of the target's machine, as its agent tells them.
 TARGET_METRICS = ("target_cpu", "target_memory", "target_resent")
 _UNITS: dict[str, tuple[str, ...]] = {
@@ -32,9 +46,10 @@ SHARES = ("errors", "sessions_failed")
 _PREFIX = re.compile(f"^(?:{SESSION_PREFIX}|{FIRST_BYTE_PREFIX})")
 _PERCENTILE = re.compile(r"p(\d{1,3}(?:\.\d{1,3})?)")
 _RULE = re.compile(
-    r"\s*([a-z0-9_.]+(?: byte [a-z0-9.]+)?)(?:\s+of\s+([a-z_]+))?(?:\s+of\s+step\s+(\d{1,3}))?"
-    r"\s*([<>])\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*"
+    r"\s*([a-z0-9_.]+(?: byte [a-z0-9.]+)?)((?:\s+of\s[^<>]*)?)\s*([<>])"
+    r"\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*"
 )
+_OF, _STEP = re.compile(r"\s+of\s+"), re.compile(r"step\s+(\d{1,3})")
 _SPELLINGS = {"µs": "us", "μs": "us", "requests/s": "/s", "req/s": "/s"}
 # Units that are read but not stored: (the stored one, how many of it).
 _OTHER_UNITS = {
@@ -62,7 +77,8 @@ def units_of(metric: str) -> tuple[str, ...]:
 @dataclass(frozen=True, slots=True)
 class Threshold:
     """`metric` stays below `limit`, or above it for a rate. `errors` without a unit are counted.
-    `kind`: errors of a group alone. `step`: of one step alone, from 1; 0: of all.
+    `kind`: errors of a group or a kind alone. `step`: of one step alone, from 1; 0: of all.
+    `flow`: of one flow alone.
 
     Times are of ok requests, the rate is of ok requests a second, errors include dropped requests;
     and so for sessions. The first byte is waited for from the request's last byte on. Of the
@@ -74,6 +90,7 @@ class Threshold:
     unit: str
     kind: str = ""
     step: int = 0
+    flow: str = ""
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -82,6 +99,7 @@ class Threshold:
             "unit": self.unit,
             **({"kind": self.kind} if self.kind else {}),
             **({"step": self.step} if self.step else {}),
+            **({"flow": self.flow} if self.flow else {}),
         }
 
     @property
@@ -91,6 +109,11 @@ class Threshold:
     @property
     def is_of_sessions(self) -> bool:
         return self.metric.startswith("session")
+
+    @property
+    def is_of_all(self) -> bool:
+        """Of all steps together."""
+        return not (self.step or self.flow)
 
     @property
     def is_of_machine(self) -> bool:
@@ -105,8 +128,8 @@ class Threshold:
     @property
     def part(self) -> str:
         """ " of check of step 2"; "" of all."""
-        kind = f" of {self.kind}" if self.kind else ""
-        return f"{kind} of step {self.step}" if self.step else kind
+        place = f"step {self.step}" if self.step else self.flow
+        return "".join(f" of {each}" for each in (self.kind, place) if each)
 
     def is_kept(self, value: float | None) -> bool:
         """Without a value (no request or session succeeded, no agent told it), it is not kept."""
@@ -120,7 +143,7 @@ def parse_rule(text: str) -> dict[str, Any]:
     match = _RULE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text.strip()!r} is not a rule; write one such as {EXAMPLES}.")
-    metric, kind, step, sign, limit, unit = match.groups()
+    metric, parts, sign, limit, unit = match.groups()
     metric = metric.replace(" ", "_")
     unit = _SPELLINGS.get(unit, unit)
     if units_of(metric):
@@ -136,8 +159,23 @@ def parse_rule(text: str) -> dict[str, Any]:
         raise ValueError(f"{limit!r} is not a number; write one such as {EXAMPLES}.") from None
     if why := never_kept(metric, value):
         raise ValueError(f"{text.strip()} is {why}")
-    part = {**({"kind": kind} if kind else {}), **({"step": int(step)} if step else {})}
-    return {"metric": metric, "limit": value, "unit": unit, **part}
+    return {
+        "metric": metric,
+        "limit": value,
+        "unit": unit,
+        **_read_parts(_OF.split(parts.rstrip())[1:]),
+    }
+
+
+def _read_parts(parts: list[str]) -> dict[str, Any]:
+    """A kind of error comes first; what is neither that nor a step is a flow. Raises ValueError."""
+    told: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in KINDS_IN_RULES else {}
+    if len(parts) > 1:
+        raise ValueError(f"{' of '.join(parts)!r} is not one part; write one such as {EXAMPLES}.")
+    for part in parts:
+        step = _STEP.fullmatch(part)
+        told |= {"step": int(step[1])} if step else {"flow": clean_name(part)}
+    return told
 
 
 def never_kept(metric: str, limit: float) -> str:
@@ -157,9 +195,10 @@ _WHY = {"<": "it must stay below a limit.", ">": "it must stay above a limit."}
 
 
 def read_thresholds(
-    reader: JsonReader, *, has_sessions: bool, n_steps: int, is_http: bool
+    reader: JsonReader, *, has_sessions: bool, n_steps: int, is_http: bool, flows: Sequence[str]
 ) -> tuple[Threshold, ...]:
-    """The field `thresholds` of a plan; what is wrong goes to the reader's errors.
+    """The field `thresholds` of a plan; what is wrong goes to the reader's errors. `flows`: their
+    names.
 
     `has_sessions`: the plan's sessions are counted, so that there can be rules about them.
     `is_http`: there is a first byte to wait for.
@@ -171,7 +210,7 @@ def read_thresholds(
     rules = []
     for index, item in enumerate(raw):
         own = JsonReader(item, f"thresholds.{index}", reader.errors)
-        rule = _read_one(own, n_steps)
+        rule = _read_one(own, n_steps, flows)
         if units_of(rule.metric) and rule.is_of_sessions and not has_sessions:
             own.fail("metric", f"{rule.metric} {_NO_SESSIONS}")
         if rule.metric.startswith(FIRST_BYTE_PREFIX) and not is_http:
@@ -180,7 +219,7 @@ def read_thresholds(
     return tuple(rules)
 
 
-def _read_one(reader: JsonReader, n_steps: int) -> Threshold:
+def _read_one(reader: JsonReader, n_steps: int, flows: Sequence[str]) -> Threshold:
     metric = _plain_name(reader.text("metric"))
     limit = reader.number("limit", low=0, high=MAX_LIMIT)
     if limit is None and "limit" not in reader.errors:
@@ -192,21 +231,33 @@ def _read_one(reader: JsonReader, n_steps: int) -> Threshold:
     elif unit not in units:
         known = " or ".join(each or "no unit" for each in units)
         reader.fail("unit", f"{metric} is given in {known}, not in {unit or 'no unit'}.")
-    reader.refuse_unknown("metric", "limit", "unit", "kind", "step")
+    reader.refuse_unknown("metric", "limit", "unit", "kind", "step", "flow")
     step = reader.number("step", 0, low=0, high=max(1, n_steps), whole=True)
-    threshold = Threshold(metric, limit or 0.0, unit, reader.text("kind"), step)
+    part = reader.text("kind"), step, reader.text("flow")
+    threshold = Threshold(metric, limit or 0.0, unit, *part)
     if units:
-        _check_part(reader, threshold)
+        _check_part(reader, threshold, flows)
     return threshold
 
 
-def _check_part(reader: JsonReader, rule: Threshold) -> None:
+def _check_part(reader: JsonReader, rule: Threshold, flows: Sequence[str]) -> None:
     if rule.kind and rule.metric != "errors":
         reader.fail("kind", f"Only errors have kinds, and {rule.metric} has none.")
-    elif rule.kind and rule.kind not in ERROR_GROUPS:
-        reader.fail("kind", f"{rule.kind!r} is no kind of error; {', '.join(ERROR_GROUPS)} are.")
+    elif rule.kind and rule.kind not in KINDS_IN_RULES:
+        reader.fail("kind", f"{rule.kind!r} is no kind of error. {_KINDS}")
     if rule.step and (rule.is_of_sessions or rule.is_of_machine):
         reader.fail("step", f"{rule.metric} is of all steps together.")
+    if rule.flow and rule.is_of_machine:
+        reader.fail("flow", f"{rule.metric} is of all flows together.")
+    elif rule.flow and rule.step:
+        reader.fail("flow", "Name a flow or a step, not both.")
+    elif rule.flow and rule.flow not in flows:
+        known = f"there are {', '.join(flows)}" if flows else "the plan has none"
+        kinds = f" {_KINDS}" if rule.metric == "errors" else ""
+        reader.fail("flow", f"{rule.flow!r} is no flow; {known}.{kinds}")
+
+
+_KINDS = f"Errors are of {', '.join(ERROR_GROUPS)}, or of one kind such as check_failed."
 
 
 def _plain_name(metric: str) -> str:

@@ -14,7 +14,7 @@ from campaigns.domain.plan.load import (
     planned_duration_s,
 )
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.session import ThinkKind, makes_visits
+from campaigns.domain.plan.session import ThinkKind, calls_per_arrival, makes_visits
 from campaigns.domain.plan.stages import Stage
 from campaigns.domain.units import duration
 
@@ -89,12 +89,12 @@ def why_not_in_turns(plan: Plan) -> str:
         return "A load that only rises looks for the limit. It needs whole runs of one arm."
     if load.ramp_up_s or load.start_offset_s:
         return "A ramp-up or start offset cannot be cut into turns."
-    session = plan.session
+    session = plan.longest_session
     if session.think_time.kind != ThinkKind.NONE or session.pipeline_depth > 1:
         return "Pauses and pipelining cannot be cut into turns."
     if session.calls_per_session is not None and not makes_visits(load, session):
         return "Sessions on open connections cannot be cut into turns. Let sessions arrive."
-    if plan.calls_per_arrival > MOST_CALLS:
+    if calls_per_arrival(load, session) > MOST_CALLS:
         return f"More than {MOST_CALLS} requests of an arrival cannot be cut into turns."
     if makes_visits(load, session) and _retries_or_shares(plan):
         return "Sessions that retry, or send several requests at once, cannot be cut into turns."

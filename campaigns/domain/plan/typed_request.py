@@ -35,7 +35,8 @@ class NotUnderstood(BenchsiteError):
 class TypedRequest:
     """`secret`: the password of `user`, or a bearer token; None if none was typed. `is_insecure`:
     any certificate is accepted. `http_version`: "" where none was named. `pinned`: the address that
-    its host is pinned to. `form`, `multipart` and `body_file` are as a step has them.
+    its host is pinned to. `redirects`: as a plan has them, "" where none was asked for. `form`,
+    `multipart` and `body_file` are as a step has them.
     """
 
     scheme: str
@@ -51,6 +52,7 @@ class TypedRequest:
     is_insecure: bool = False
     http_version: str = ""
     pinned: str = ""
+    redirects: str = ""
     form: tuple[tuple[str, str], ...] = ()
     multipart: tuple[dict[str, Any], ...] = ()
     body_file: Any = ""
@@ -97,6 +99,8 @@ class TypedRequest:
             words += ["--form-string", f"{field_['name']}={field_.get('value', '')}"]
         if self.http_version and self.http_version != "1.1":
             words.append(f"--http{self.http_version}")
+        if self.redirects:
+            words.append("-L")
         if self.pinned:
             words += ["--resolve", f"{self.host}:{self.port}:{self.pinned}"]
         if self.auth_kind == AuthKind.BASIC:
@@ -117,6 +121,7 @@ class TypedRequest:
         is_insecure: bool,
         http_version: str = "",
         pinned: str = "",
+        redirects: str = "",
     ) -> Self:
         """From what a probe keeps of a request."""
         scheme, host, port = origin
@@ -133,6 +138,7 @@ class TypedRequest:
             is_insecure=is_insecure,
             http_version=http_version,
             pinned=pinned,
+            redirects=redirects,
             form=tuple((name, value) for name, value in step.get("form", ())),
             multipart=tuple(step.get("multipart", ())),
             body_file=step.get("body_file", ""),

@@ -1,5 +1,7 @@
 """What a campaign will cost, in words: its estimate's facts and what the sums leave out."""
 
+from collections.abc import Mapping
+
 from campaigns.domain.percentiles import HighestPercentile
 from campaigns.domain.plan.estimates import Estimate
 from campaigns.domain.units import DASH, count, counted, duration
@@ -49,12 +51,19 @@ def cost_notes(estimate: Estimate) -> list[str]:
             f"Plus the {estimate.nouns} of {counted(n_runs, 'runs')} that {_end(n_runs)} after "
             "a time."
         )
+    if estimate.sessions:
+        notes.append(f"Sessions by flow: about {sessions_words(estimate.sessions)}.")
     if n_runs := estimate.n_alone:
         notes.append(
             f"Includes {counted(n_runs, 'runs')} of single arms. They tell what each arm costs the "
             "watched machine."
         )
     return notes
+
+
+def sessions_words(sessions: Mapping[str, int]) -> str:
+    """900 browse, 100 buy"""
+    return ", ".join(f"{count(n)} {flow}" for flow, n in sessions.items())
 
 
 def _end(n_runs: int) -> str:

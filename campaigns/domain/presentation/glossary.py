@@ -87,6 +87,12 @@ TERMS = (
         ("exporters", "Prometheus exporter", "Prometheus exporters"),
     ),
     Term(
+        "flow",
+        "One of several ways of users through the steps of a plan, with its share of the sessions, "
+        "such as 90 % browse and 10 % buy.",
+        ("flows",),
+    ),
+    Term(
         "Holm's correction",
         "The more comparisons a campaign makes, the likelier one of them "
         "shows a difference by chance. Holm's correction demands stronger evidence in return, "

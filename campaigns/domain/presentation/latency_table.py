@@ -3,7 +3,7 @@
 Minimum and maximum are single requests: they are in the pooled row and never averaged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
@@ -11,6 +11,8 @@ from typing import Any
 from campaigns.domain import units
 from campaigns.domain.analysis.repeats import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.parts import parts_of
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import NO_TIMES, Shown, name, shown, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
@@ -70,8 +72,10 @@ def latency_table(
     *,
     is_sound: bool = True,
     noun: str = "requests",
+    flows: Sequence[tuple[str, Figures]] = (),
 ) -> Table:
-    """Run rows, then the mean row over the counted ones, then the pooled row.
+    """Run rows, then the mean row over the counted ones, then the pooled row, then those of flows
+    by name.
 
     Not sound: all that counts are runs of an overloaded target. `noun`: what is counted.
     """
@@ -82,18 +86,24 @@ def latency_table(
     whole = [
         _mean_figures(counted) if counted else nothing,
         figures_by_key(pooled) if pooled else nothing,
+        *(figures_by_key(figures) for _, figures in flows),
     ]
     if any(line.is_counted and line.why_weak for line in lines):
         whole = [_with_weak(each, _SOME_WEAK) for each in whole]
-    columns = _rounded_columns([*run_rows, *whole])
+    all_cells = _rounded_columns([*run_rows, *whole])
+    of_mean, of_pooled, *of_flows = all_cells[len(lines) :]
     rows = [
         Row(line.label, cells, "run", _both(line.note, note), line.link)
-        for line, note, cells in zip(lines, notes, columns[:-2], strict=True)
+        for line, note, cells in zip(lines, notes, all_cells, strict=False)
     ]
     mean = f"Mean of {units.counted(len(counted), 'runs')}" if counted else "Mean"
-    rows.append(Row(mean, columns[-2], "mean", mean_note(counted)))
+    rows.append(Row(mean, of_mean, "mean", mean_note(counted)))
     label = f"Pooled, {units.counted(pooled.n, noun)}" if pooled else "Pooled"
-    rows.append(Row(label, columns[-1], "pooled"))
+    rows.append(Row(label, of_pooled, "pooled"))
+    rows += [
+        Row(f"{name}, pooled", cells, "flow", link={"flow": name})
+        for (name, _), cells in zip(flows, of_flows, strict=True)
+    ]
     n_left_out = sum(1 for line in lines if line.figures and not line.is_counted)
     runs = "1 run is" if n_left_out == 1 else f"{n_left_out} runs are"
     left_out = f"{runs} shown but not part of mean and pooled; the row says why."
@@ -127,32 +137,35 @@ def line_cells(lines: Sequence[Line], keys: Sequence[str]) -> list[tuple[Cell, .
     return _rounded_columns([_figures_of_line(line) for line in lines], keys)
 
 
-def steps_table(
-    whole: Figures,
-    labels: Sequence[str],
-    steps: Sequence[Total],
-    duration_s: float,
-    noun: str = "requests",
-    why_weak: str = "",
-) -> Table:
-    """All steps first, then each step of a plan that has several. `why_weak`: as in `Line`."""
-    lines = [Line("All steps", whole, kind="total", why_weak=why_weak)]
-    if len(labels) > 1:
-        lines += [
-            Line(
-                label,
-                figures_of(step, duration_s),
-                kind="step",
-                link={"step": index},
-                why_weak=why_weak,
-            )
-            for index, (label, step) in enumerate(zip(labels, steps, strict=True))
-        ]
+def steps_table(seen: Measurement, why_weak: str = "") -> Table:
+    """All steps first, then the parts of the run. `why_weak`: as in `Line`."""
+    lines = [Line("All steps", seen.figures, kind="total", why_weak=why_weak)]
+    for part in parts_of(seen):
+        figures = figures_of(part.total, seen.duration_s)
+        lines.append(Line(part.label, figures, part.kind, link=part.link, why_weak=why_weak))
     rows = tuple(
         Row(line.label, cells, line.kind, line.note, line.link)
         for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
     )
-    return Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(noun)
+    return (
+        Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(seen.plan.nouns)
+    )
+
+
+def addresses_table(
+    by_address: Mapping[str, Total], duration_s: float, noun: str = "requests", why_weak: str = ""
+) -> Table:
+    """A row for each address that load went to; no rows where it did not go over several."""
+    lines = [
+        Line(address, figures_of(total, duration_s), kind="address", why_weak=why_weak)
+        for address, total in by_address.items()
+    ]
+    rows = tuple(
+        Row(line.label, cells, line.kind)
+        for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
+    )
+    table = Table("addresses", "By address", _columns(), rows, "address")
+    return table.with_ends_told().said_of(noun)
 
 
 def _columns() -> tuple[Column, ...]:

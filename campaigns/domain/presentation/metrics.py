@@ -85,7 +85,8 @@ _ALL = (
         "duration",
         "time",
         "s",
-        "The measured time: to the planned end, or to the last request's end if that is earlier.",
+        "The measured time: to the planned end, or to the last request's end if that is earlier. "
+        "A number of requests ends when nine of ten have ended, so one below ten with the last.",
         {"ab": "Time taken for tests", "httperf": "test-duration"},
     ),
     Metric(
@@ -160,6 +161,13 @@ _ALL = (
     ),
     Metric("runs_baseline", "runs", "baseline", "Runs of the baseline that count."),
     Metric("runs_candidate", "runs", "candidate", "Runs of the candidate that count."),
+    Metric(
+        "redirects",
+        "redirects",
+        "ms",
+        "All requests before the last one, where redirects are followed. The other parts are those "
+        "of the last one.",
+    ),
     Metric("dns", "dns", "ms", "Resolving the host name."),
     Metric("connect", "connect", "ms", "The TCP handshake.", {"ab": "Connect (with TLS)"}),
     Metric("tls", "tls", "ms", "The TLS handshake.", {"k6": "http_req_tls_handshaking"}),

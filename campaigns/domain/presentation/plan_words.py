@@ -3,11 +3,13 @@ in one sentence beside its curve; and what differs between two plans or the sett
 field by field.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from campaigns.domain.plan.arrivals import NS, period_ns
 from campaigns.domain.plan.exchange import Deflate, Exchange
 from campaigns.domain.plan.fields import all_fields, fields_of
+from campaigns.domain.plan.flows import Flow
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     ArrivalUnit,
@@ -20,7 +22,8 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import Plan, Resolve
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind, ThinkKind, ThinkTime
 from campaigns.domain.plan.stages import text_of_stages
 from campaigns.domain.plan.step_order import OrderKind
@@ -168,6 +171,8 @@ def exchange_facts(exchange: Exchange | None) -> list[tuple[str, str]]:
 def order_words(plan: Plan) -> str:
     """The order of the steps in words; "" where there is only one."""
     order = plan.order
+    if plan.flows:
+        return "in flows"
     if len(plan.steps) <= 1:
         return ""
     match order.kind:
@@ -179,6 +184,27 @@ def order_words(plan: Plan) -> str:
             weights = " : ".join(f"{weight:g}" for weight in order.weights)
             return f"at random by weights {weights}, by the recorded seed"
     return "in turns"
+
+
+_RESOLVED = {
+    Resolve.ONCE: "",
+    Resolve.PER_CONNECTION: "resolved for each connection",
+    Resolve.ALL_ADDRESSES: "resolved once, connections go to all addresses in turns",
+}
+_FOLLOWED = {
+    Redirects.OFF: "",
+    Redirects.SAME_ORIGIN: "followed at the same origin",
+    Redirects.ALL: "followed wherever load may go",
+}
+
+
+def flow_words(flows: Sequence[Flow]) -> str:
+    """browse 90 %: 3 steps; buy 10 %: 1 step"""
+    whole = sum(flow.share for flow in flows)
+    return "; ".join(
+        f"{flow.name} {100 * flow.share / whole:.3g} %: {counted(flow.steps, 'steps')}"
+        for flow in flows
+    )
 
 
 def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
@@ -194,6 +220,9 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
     facts = [
+        ("Host name", _RESOLVED[plan.resolve]),
+        ("Redirects", _FOLLOWED[plan.redirects]),
+        ("Flows", flow_words(plan.flows)),
         *field_facts(session),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", burst if session.burst_length > 1 else ""),
@@ -360,6 +389,9 @@ def changed_fields(before: dict[str, Any], after: dict[str, Any]) -> dict[str, t
     return {field: values for field, values in both.items() if values[0] != values[1]}
 
 
+_NUMBERED = {"thresholds": "threshold", "flows": "flow"}
+
+
 def field_name(path: str) -> str:
     """load.rate_per_s → Rate, requests/s; steps.0.path → Path; steps.1.path → Step 2 path.
 
@@ -377,9 +409,9 @@ def field_name(path: str) -> str:
     if head == "steps":
         index, _, rest = rest.partition(".")
         rest = rest if index == "0" else f"step {int(index) + 1} {rest}"
-    if head == "thresholds":
+    if head in _NUMBERED:
         index, _, rest = rest.partition(".")
-        rest = f"threshold {int(index or 0) + 1} {rest}"
+        rest = f"{_NUMBERED[head]} {int(index or 0) + 1} {rest}"
     name = (rest or head).replace(".", " ")
     unit = next((unit for unit in _UNITS if name.endswith(unit)), "")
     words = name.removesuffix(unit).replace("_", " ") + _UNITS.get(unit, "")

@@ -56,6 +56,8 @@ REMEDIES: dict[Kind, str] = {
     "before it.",
     Kind.HEADER_CAP: "The response header is larger than any server should send.",
     Kind.BODY_CAP: "Measure a path with a smaller response.",
+    Kind.REDIRECT_FAILED: "The detail says why. Try one request: it shows where each redirect "
+    "leads. A server may redirect in a circle.",
     Kind.CHECK_FAILED: "The server answered with another content. The detail says what was "
     "expected and what came; correct the step's check if the reply is right.",
     Kind.VALUE_MISSING: "The reply has no value for a variable of later requests. Compare the "
@@ -102,7 +104,7 @@ DETAIL_REMEDIES: dict[Detail, str] = {
 }
 # Statuses that the plan does not expect; by the first digit where the status itself has no row.
 STATUS_REMEDIES: dict[int, str] = {
-    3: "The server redirects. Measure the address in its Location header, or expect this status.",
+    3: "The server redirects. Let the plan follow redirects, or expect this status.",
     4: "The server refuses the request. Compare it with one that works.",
     5: "The server failed. Its log of these seconds says why.",
     400: "The server did not understand the request. Compare its headers and body with one that "

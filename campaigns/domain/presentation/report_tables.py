@@ -5,12 +5,14 @@ whole sessions came, how long they took and how far they got.
 from collections.abc import Sequence
 from typing import Any
 
+from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.phases import Phase
 from campaigns.domain.metrics.sessions import SessionFigures, length_name, session_figures
-from campaigns.domain.metrics.snapshot import PARTS, SESSIONS, Total
+from campaigns.domain.metrics.snapshot import HOPS, PARTS, SESSIONS, Total, hop
 from campaigns.domain.percentiles import P50, P90, P95, P99, name
 from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns
 from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.redirect_words import hop_words, redirects_words
 from campaigns.domain.presentation.tables import (
     Cell,
     Column,
@@ -57,7 +59,8 @@ def parts_table(total: Total) -> Table:
     columns = [column_cells(column, decimals=decimals) for column in figures]
     columns.append([count_cell(timing.n) for _, timing in present])
     is_exchange = total.timing("handshake").n > 0
-    parts = ("dns", "connect", "tls")
+    parts = ("redirects",) if total.timing("redirects").n else ()
+    parts += ("dns", "connect", "tls")
     parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
     whole = f"response = lateness + {' + '.join(parts)}"
     is_of_all = {total.timing(part).n for part in parts} <= {0, total.timing("response").n}
@@ -176,14 +179,44 @@ def _figures_of_phase(phase: Phase) -> dict[str, Figure]:
     }
 
 
+_HOP_PERCENTILES = (P50, P90, P95, P99)
+
+
+def redirects_table(total: Total) -> Table:
+    """A row for each request of those that were redirected; no rows where none was."""
+    hops = [(nth, total.timing(hop(nth))) for nth in range(len(HOPS))]
+    timings = [timing for _, timing in hops if timing.n]
+    figures = [
+        [Figure(timing.mean_us / 1000) for timing in timings],
+        *([percentile_figure(timing, q) for timing in timings] for q in _HOP_PERCENTILES),
+        [Figure(timing.max_us / 1000) for timing in timings],
+    ]
+    columns = [*map(column_cells, figures), [count_cell(timing.n) for timing in timings]]
+    keys = ("mean", *(name(q) for q in _HOP_PERCENTILES), "max", "n")
+    return Table(
+        "redirects",
+        "Redirects",
+        tuple(METRICS[key].column() for key in keys),
+        tuple(
+            Row(hop_words(nth), cells, hop(nth))
+            for nth, cells in enumerate(zip(*columns, strict=True))
+        ),
+        label_title="request",
+        note=f"{redirects_words(total)} A request is counted once, and its response time has all "
+        "of its redirects."
+        if timings
+        else "",
+    )
+
+
 _SESSION_PERCENTILES = (P50, P90, P95, P99)
 # The most frequent lengths; the others have a row together.
 _MOST_LENGTHS = 20
 
 
-def session_tables(total: Total, duration_s: float) -> tuple[Table, ...]:
+def session_tables(measured: Measurement) -> tuple[Table, ...]:
     """Durations and lengths; none where no session arrived."""
-    seen = session_figures(total, duration_s)
+    seen = session_figures(measured.total, measured.duration_s)
     if seen is None:
         return ()
     frequent = sorted(seen.lengths, key=lambda length: -seen.lengths[length])[:_MOST_LENGTHS]
@@ -203,13 +236,21 @@ def session_tables(total: Total, duration_s: float) -> tuple[Table, ...]:
         label_title="ok requests",
         note="For sessions that ended, ok or failed: how many of their requests were ok.",
     )
-    tables = _durations(total, duration_s, seen), lengths
+    tables = _durations(measured, seen), lengths
     return tuple(table for table in tables if table.rows)
 
 
-def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
-    parts = [part for part in SESSIONS if total.timing(part).n]
-    timed = [(total, part, duration_s) for part in parts]
+def _durations(measured: Measurement, seen: SessionFigures) -> Table:
+    """Of all sessions, then of each flow's."""
+    flows = measured.plan.flows
+    totals = [
+        ("", measured.total),
+        *((f"{each.name}: ", own) for each, own in zip(flows, measured.flows, strict=True)),
+    ]
+    parts = [
+        (title, total, part) for title, total in totals for part in SESSIONS if total.timing(part).n
+    ]
+    timed = [(total, part, measured.duration_s) for _, total, part in parts]
     columns = timed_columns(timed, _SESSION_PERCENTILES)
     keys = ("per_second", "mean", *(name(q) for q in _SESSION_PERCENTILES), "max", "n")
     return Table(
@@ -217,8 +258,8 @@ def _durations(total: Total, duration_s: float, seen: SessionFigures) -> Table:
         "Sessions",
         tuple(METRICS[key].column() for key in keys),
         tuple(
-            Row(METRICS[part].title, cells, part)
-            for part, cells in zip(parts, zip(*columns, strict=True), strict=True)
+            Row(f"{flow}{METRICS[part].title}", cells, part)
+            for (flow, _, part), cells in zip(parts, zip(*columns, strict=True), strict=True)
         ),
         label_title="session",
         note=_sessions_text(seen),

@@ -27,7 +27,7 @@ from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import Load, planned_duration_s
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.metrics import WHERE
@@ -267,7 +267,9 @@ def run_grounds(run: RunStatus) -> list[str]:
     alone = "one run describes only itself; faster or slower needs three repeats"
     if run.took_turns:
         alone = "this arm took turns with others; its seconds count only its own turns"
-    return [*partial, alone]
+    is_spread = run.plan.resolve == Resolve.ALL_ADDRESSES and not run.is_done
+    later = ["the figures of each address come at the end"] if is_spread else []
+    return [*partial, alone, *later]
 
 
 def run_checks(run: RunStatus, answers: Sequence[ShownAnswer]) -> list[tuple[str, str]]:

@@ -124,7 +124,7 @@ def _number(row: KeptRequest, kept: KeptRequests) -> str:
 
 
 def _label_of(plan: Plan, row: KeptRequest) -> str:
-    labels: Sequence[str] = plan.labels
+    labels: Sequence[str] = plan.full_labels
     return labels[row.step] if 0 <= row.step < len(labels) else ""
 
 

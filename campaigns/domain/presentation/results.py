@@ -287,6 +287,7 @@ class RunReport:
     `facts`: [(group, [[name, value], …]), …] of TLS, handshakes and environment. `judged` is None
     until the run has ended; `checks`: [(glyph, text)] of what the sentence does not say.
     `has_no_answer`: nobody may believe its response times. `trend`: whether they rose or fell.
+    `more`: tables of addresses, redirects and sessions, where there are any.
     `answers` and `remedies`: as of a campaign. `requests`: the columns of the drawing of all of
     them, {} where these are too many.
     """
@@ -311,7 +312,7 @@ class RunReport:
     has_no_answer: bool = False
     verdicts: tuple[Verdict, ...] = ()
     trend: str = ""
-    sessions: tuple[Table, ...] = ()
+    more: tuple[Table, ...] = ()
     answers: tuple[ShownAnswer, ...] = ()
     remedies: tuple[Remedy, ...] = ()
     requests: dict[str, list[Any]] = field(default_factory=dict)
@@ -322,5 +323,5 @@ class RunReport:
         exchange = [table for table in (self.exchange, self.closes) if table.rows]
         phases = [self.phases] if self.phases.rows else []
         slowest = [self.slowest] if self.slowest.rows else []
-        beside = [*slowest, *phases, *self.sessions, *thresholds, *exchange]
+        beside = [*slowest, *phases, *self.more, *thresholds, *exchange]
         return [self.table, *beside, self.parts, self.errors.table, self.vitals]

@@ -196,16 +196,16 @@ def threshold_lines(
     ]
 
 
-def _key(rule: Threshold | Verdict) -> tuple[str, float, str, str, int]:
+def _key(rule: Threshold | Verdict) -> tuple[str | float, ...]:
     """Not its words, which earlier releases wrote with six digits."""
-    return rule.metric, rule.limit, rule.unit, rule.kind, rule.step
+    return rule.metric, rule.limit, rule.unit, rule.kind, rule.step, rule.flow
 
 
 def _places(rule: Threshold) -> list[tuple[str, float]]:
     """Where the rule is drawn and at which height; sums, parts, sessions and machines have no
     line."""
     apart = (SESSION_PREFIX, FIRST_BYTE_PREFIX, "sessions_")
-    if rule.is_of_machine or rule.kind or rule.step or rule.metric.startswith(apart):
+    if rule.is_of_machine or rule.kind or not rule.is_of_all or rule.metric.startswith(apart):
         return []
     if rule.metric == "rate":
         return [("requests", rule.limit)]

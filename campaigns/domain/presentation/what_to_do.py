@@ -46,7 +46,8 @@ _MEASURE_TAIL = Remedy(
 )
 _NOT_THE_PAGE = Remedy(
     "Do you want the page behind the redirect?",
-    "Then measure the address in its Location header.",
+    "Then follow redirects: choose it under HTTP in the plan. Follow them everywhere where they "
+    "lead to another origin.",
     Place.PLAN,
 )
 _FIND_LIMIT = Remedy(

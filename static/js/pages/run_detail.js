@@ -9,6 +9,7 @@ import { drawInTurn } from "../charts/turns.js";
 import { block } from "../lib/block.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
+import { showTabs } from "../lib/tabs.js";
 import "../lib/tool_reports.js";
 import { livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
@@ -68,7 +69,10 @@ livePage({
     show();
     if (news.progress) showProgress(news.progress);
   },
-  replaced,
+  replaced(names) {
+    if (names.includes("tabs")) showTabs();
+    replaced();
+  },
 });
 show();
 showCurve();

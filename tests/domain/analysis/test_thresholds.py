@@ -11,7 +11,13 @@ from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
 from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.threshold import ERROR_GROUPS, Threshold, parse_rule, units_of
+from campaigns.domain.plan.threshold import (
+    ERROR_GROUPS,
+    ERROR_KINDS,
+    Threshold,
+    parse_rule,
+    units_of,
+)
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
 from tests.values import make_second, plan_spec
 
@@ -170,10 +176,14 @@ def test_errors_of_a_kind_are_a_share_of_all_requests():
     assert judged("errors of check < 1 %", second).measured == 2
     assert judged("errors of timeout < 4 %", second).passed
     assert judged("errors of value < 1", second).measured == 0
+    assert judged("errors of check_failed < 1 %", second).measured == 2
+    assert judged("errors of connect_refused < 1", second).measured == 0
 
 
 def test_each_kind_of_failure_at_the_target_is_in_one_group():
     assert tuple(GROUPS) == ERROR_GROUPS
+    kinds = {kind for group in GROUPS.values() for kind in group}
+    assert sorted(ERROR_KINDS) == sorted(kinds - {*ERROR_GROUPS})
     others = {*CLIENT_KINDS, Kind.ABORTED_BY_STOP, Kind.ADDRESS_REFUSED}
     assert sorted(kind for group in GROUPS.values() for kind in group) == sorted({*Kind} - others)
 

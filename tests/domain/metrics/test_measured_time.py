@@ -5,6 +5,7 @@ import pytest
 from campaigns.domain.analysis.thresholds import ThresholdJudge
 from campaigns.domain.metrics.injector_end import COMPLETE, InjectorEnd
 from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import is_tail
 from campaigns.domain.plan.plan import Plan
 from tests.values import make_second, plan_spec
 
@@ -29,6 +30,11 @@ def test_a_run_that_waits_for_its_tail_keeps_its_rate(spec):
     seen = straggling(spec).settle()
     assert (seen.duration_s, seen.figures.rate_per_s) == (3, 100)
     assert seen.judge.broken_since == [None]
+
+
+@pytest.mark.parametrize(("n_all", "n_left"), [(9, 0), (10, 1), (19, 1), (20, 2)])
+def test_no_rate_leaves_out_more_than_a_tenth_of_a_number_of_requests(n_all, n_left):
+    assert [is_tail(n_left, n_all), is_tail(n_left + 1, n_all)] == [True, False]
 
 
 @pytest.mark.parametrize("spec", [BY_TIME, BY_NUMBER], ids=["by time", "by number"])

@@ -120,6 +120,7 @@ def test_a_ramp_up_is_no_tool_s():
         {"session": {"cookies": True}},
         {"load": {"model": "window", "low": 2, "high": 4, "requests": 9}},
         {"steps": [{"path": "/", "checks": [{"kind": "text", "value": "ok"}]}]},
+        {"flows": [{"name": "browse", "share": 1, "steps": 1}]},
     ],
 )
 def test_what_no_tool_can_has_a_command_of_none(tool, changes):

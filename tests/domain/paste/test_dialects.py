@@ -146,10 +146,10 @@ ROWS = [
     (FIREFOX_POST, "POST https://shop.example/form", [FORM_TYPE, "Origin: https://shop.example"],
      "user=ann&words=a+b", ""),
     (POSTMAN, "PUT https://shop.example/items/7", [JSON_TYPE], '{\n    "price": 7\n}',
-     "Left out: the option --location."),
+     ""),
     (POSTMAN_FORM, "POST https://shop.example/upload", [],
      [{"name": "title", "value": "a b"}, {"name": "kind", "value": "x"}],
-     "Left out: the option --location."),
+     ""),
     (INSOMNIA, "POST https://shop.example/orders", [JSON_TYPE, "User-Agent: insomnia/10.1.0"],
      '{"id": 1}', ""),
     (INSOMNIA_BASIC, "GET https://shop.example/orders?page=1",
@@ -162,7 +162,7 @@ ROWS = [
      "Left out: what follows the command (> out.html)."),
     ("curl http://a/?x=1&y=2", "GET http://a/?x=1&y=2", [], "", ""),
     ("curl -fsSL --retry 3 --max-time 5 http://a/", "GET http://a/", [], "",
-     "Left out: the options --location, --retry and --max-time."),
+     "Left out: the options --retry and --max-time."),
     ("curl --http2 https://127.0.0.1:8444/", "GET https://127.0.0.1:8444/", [], "", ""),
     ("curl -X PURGE http://a/x", "PURGE http://a/x", [], "", ""),
     ("curl -X GET http://a/ -d '{\"q\":1}' -H 'content-type: application/json'", "GET http://a/",
@@ -222,7 +222,7 @@ ROWS = [
      [{"name": "a", "value": "1"}], ""),
     ("http -v --follow shop.example q==a\\ b page==2 --timeout 5",
      "GET http://shop.example/?q=a+b&page=2", [], "",
-     "Left out: the options --follow and --timeout."),
+     "Left out: the option --timeout."),
     ("http --verify=no DELETE https://shop.example/x | jq", "DELETE https://shop.example/x", [], "",
      "Left out: what follows the command (| jq)."),
     ("http POST a/x --raw '{\"a\": 1}'", "POST http://a/x", [JSON_TYPE], '{"a": 1}', ""),
@@ -437,3 +437,20 @@ def test_a_pipe_ends_its_own_line_only():
     paste = read_paste("curl shop.example/a -d x=1 | jq .\ncurl shop.example/b\necho done")
     assert [(each.method, each.path) for each in paste.requests] == [("POST", "/a"), ("GET", "/b")]
     assert paste.note == f"Left out: {PIPE} (| jq .), what follows the command (echo done)."
+
+
+@pytest.mark.parametrize(
+    ("text", "redirects"),
+    [
+        ("curl http://a/", ""),
+        ("curl -L http://a/", "all"),
+        ("curl -sSL --max-redirs 3 http://a/", "all"),
+        ("curl --location-trusted -u ann:x http://a/", "all"),
+        ("curl -L --http2 https://a/", "same_origin"),
+        ("http --follow a", "all"),
+    ],
+)
+def test_redirects_are_followed_where_the_command_does(text, redirects):
+    request = read_paste(text).requests[0]
+    assert request.redirects == redirects
+    assert (" -L" in request.text) == bool(redirects)

@@ -4,6 +4,7 @@ import pytest
 
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_test
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.presentation.cost_words import cost_notes
 
 NEW, KEEP_ALIVE = ConnectionMode.NEW, ConnectionMode.KEEP_ALIVE
 
@@ -42,6 +43,27 @@ def test_what_only_the_target_decides_is_counted_not_guessed():
     assert found.runs_of_unknown_duration == 2
     assert found.runs_of_unknown_requests == 2
     assert found.requests == 2000
+
+
+@pytest.mark.parametrize(
+    ("load", "sessions", "requests"),
+    [
+        ({"arrival_unit": "session", "model": "over", "requests": 50, "over_s": 5}, (45, 5), 95),
+        ({"model": "closed", "connections": 2, "requests": 190}, (90, 10), 190),
+        ({"model": "closed", "connections": 2, "duration_s": 9}, (), None),
+    ],
+)
+def test_sessions_are_told_by_flow_where_their_number_is_known(load, sessions, requests):
+    flows = [
+        {"name": "browse", "share": 9, "steps": 2},
+        {"name": "buy", "share": 1, "steps": 1},
+    ]
+    steps = [{"path": "/"}, {"path": "/list"}, {"path": "/pay"}]
+    shop = Plan.from_json({"steps": steps, "load": load, "flows": flows})
+    found = estimate((shop, KEEP_ALIVE), repeats=2)
+    assert tuple(found.sessions.values()) == tuple(2 * n for n in sessions)
+    assert found.most_in_a_run == requests
+    assert any("by flow" in note for note in cost_notes(found)) is bool(sessions)
 
 
 def test_pooling_the_repeats_allows_a_higher_percentile():

@@ -4,6 +4,7 @@ import pytest
 
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
+from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.sessions import length_counter
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
@@ -83,13 +84,17 @@ def measured(**counters) -> Total:
     return total
 
 
+def sessions_in(**counters):
+    return session_tables(Measurement(SIX, total=measured(**counters), duration_s=4.0))
+
+
 def texts(row):
     return [cell.text for cell in row.cells]
 
 
 def test_ok_and_failed_sessions_have_a_row_each():
-    table, *_ = session_tables(
-        measured(connections_opened=58, sessions_dropped=1, calls_skipped=12, calls_retried=1), 4.0
+    table, *_ = sessions_in(
+        connections_opened=58, sessions_dropped=1, calls_skipped=12, calls_retried=1
     )
     assert [row.label for row in table.rows] == ["ok sessions", "failed sessions"]
     assert texts(table.rows[0])[:2] == ["5.00", "2,000"]
@@ -102,7 +107,7 @@ def test_ok_and_failed_sessions_have_a_row_each():
 
 
 def test_each_length_has_its_share_of_the_sessions_that_ended():
-    *_, table = session_tables(measured(session_length_5=20, session_length_1=5), 4.0)
+    *_, table = sessions_in(session_length_5=20, session_length_1=5)
     assert [(row.label, *texts(row)) for row in table.rows] == [
         ("1 call", "5", "20.00"),
         ("5 calls", "20", "80.00"),
@@ -111,7 +116,7 @@ def test_each_length_has_its_share_of_the_sessions_that_ended():
 
 def test_rare_lengths_share_a_row():
     many = {length_counter(n): 1 + (n < 20) for n in range(60)}
-    *_, table = session_tables(measured(**many), 4.0)
+    *_, table = sessions_in(**many)
     assert len(table.rows) == 21
     assert (table.rows[-1].label, texts(table.rows[-1])[0]) == ("other lengths", "40")
 

@@ -42,7 +42,11 @@ def ok(headers: dict[str, str], body: bytes) -> tuple[int, list[tuple[str, str]]
 
 @contextlib.contextmanager
 def h2_server(
-    answer: Any = ok, tls: ssl.SSLContext | None = None, **given: Any
+    answer: Any = ok,
+    tls: ssl.SSLContext | None = None,
+    address: str = "127.0.0.1",
+    port: int = 0,
+    **given: Any,
 ) -> Iterator[tuple[Scripted, Answers]]:
     """(the listener, its ledger) for a `with` block."""
     answers = Answers(answer, **given)
@@ -52,7 +56,7 @@ def h2_server(
     def script(sock: socket.socket, _: Scripted) -> None:
         _serve(sock, answers)
 
-    with scripted(script, tls) as server:
+    with scripted(script, tls, address, port) as server:
         yield server, answers
 
 

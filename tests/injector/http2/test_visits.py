@@ -193,3 +193,23 @@ def test_the_handshake_says_that_the_server_has_no_http_2(server_tls):
     assert answer["error"] == "h2_not_spoken"
     assert answer["detail"] == "in the TLS handshake the server chose no protocol"
     assert answer["certificates_der_b64"]
+
+
+def test_redirects_are_followed_on_the_streams_of_the_connection():
+    def answer(headers, body):
+        if headers[":path"] == "/b":
+            return ok(headers, body)
+        return 302, [("location", "/b"), ("content-length", "0")], b""
+
+    load = {"model": "closed", "connections": 2, "requests": 40}
+    plan = {"http_version": "2", "streams": 3, "redirects": "same_origin"}
+    with h2_server(answer) as (server, answers):
+        result = measure(server.port, load=load, plan=plan, path="/a")
+    total = result.total
+    assert (total.count("ok"), total.errors, total.statuses) == (40, {}, {"200": 40})
+    assert answers.by_path == {"/a": 40, "/b": 40}
+    assert (total.count("redirects"), server.n_connections) == (40, 2)
+    response = total.timing("response").sum_us
+    assert response == total.timing("hop_0").sum_us + total.timing("hop_1").sum_us
+    parts = ("redirects", "connect", "send", "wait", "receive")
+    assert response == sum(total.timing(part).sum_us for part in parts)

@@ -13,10 +13,16 @@ from workers.injector.http2.request import (
     request_data,
     request_text,
 )
-from workers.injector.http2.worker import OnStreams, StreamSessionWorker, StreamWorker
+from workers.injector.http2.worker import (
+    OnStreams,
+    RedirectStreamWorker,
+    StreamSessionWorker,
+    StreamWorker,
+)
 from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
 from workers.injector.recorder import StepRecorder
+from workers.injector.spread import SpreadDialler, over_addresses
 from workers.injector.users import SessionContext
 
 
@@ -28,6 +34,7 @@ class StreamCrew:
     def __init__(self, order: Order, dialler: Dialler):
         self._plan = order.plan
         self._dialler = dialler
+        self._is_spread = isinstance(dialler, SpreadDialler)
         self._scheme = order.endpoint.scheme
         endpoint = order.endpoint
         self._authority = http1.authority(endpoint.scheme, endpoint.host, endpoint.port)
@@ -52,8 +59,11 @@ class StreamCrew:
         pool = self._pools[-1]
         pool.n_workers += 1
         if sessions is not None:
-            return StreamSessionWorker(sessions, self._dialler, pool)
-        return StreamWorker(self._dialler, pool)
+            make = StreamSessionWorker if sessions.origins is None else RedirectStreamWorker
+            make = over_addresses(make) if self._is_spread else make
+            return make(sessions, self._dialler, pool)
+        make = over_addresses(StreamWorker) if self._is_spread else StreamWorker
+        return make(self._dialler, pool)
 
     def _make_pool(self) -> Pool:
         session, is_connection = self._plan.session, self._plan.load.counts_connections

@@ -36,12 +36,13 @@ class Link:
     the connection. `connection` is None before `open` and after the end.
 
     `note` is called with the link when it can be used, when the server's settings change, and when
-    it can no longer be used.
+    it can no longer be used. `peer`: as of its connection; "" where nobody asks.
     """
 
     __slots__ = (
         "_client", "_dialler", "_has_served", "_is_reading", "_loop", "_note", "_streams",
         "_uses_left", "_writer", "connection", "is_listed", "is_over", "is_ready", "n_places",
+        "peer",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +58,7 @@ class Link:
         self._writer: Any = None
         self._is_reading = self._has_served = False
         self.connection: Connection | None = None
+        self.peer = ""
         self.n_places = 0
         self.is_ready = self.is_over = self.is_listed = False
 

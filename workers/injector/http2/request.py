@@ -3,6 +3,7 @@
 from typing import Any
 
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.step import Step, own_host
 from workers.injector.http2 import frames
 from workers.injector.http2.header_block import Field, encode
@@ -23,7 +24,8 @@ class StreamRequest(Request):
 
     def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder, text: bytes):
         super().__init__(plan, step, data, recorder)
-        self.memo = BlockMemo(plan, step.method, has_rules=bool(step.checks or step.extract))
+        has_rules = bool(step.checks or step.extract or plan.redirects != Redirects.OFF)
+        self.memo = BlockMemo(plan, step.method, has_rules=has_rules)
         self._text = text
 
     @property

@@ -17,8 +17,9 @@ from workers.injector.http2.pool import Pool
 from workers.injector.http2.stream import Stream
 from workers.injector.loads import ClosedLoad
 from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.redirects import FollowsRedirects
 from workers.injector.request import Request
-from workers.injector.session import SessionWorker
+from workers.injector.session import Call, SessionWorker
 from workers.injector.turn_loads import ClosedTurns
 from workers.injector.users import SessionContext
 
@@ -249,11 +250,19 @@ class StreamSessionWorker(SessionWorker, OnStreams):
             self.release()
         return super().attempt(request, intended, start)
 
-    def make_call(self, call, is_last: bool, intended: int, start: int) -> float | None:
-        call.send_next(self._bytes_of(call, is_last=False))
+    def make_call(self, call: Call, is_last: bool, intended: int, start: int) -> float | None:
+        return super().make_call(call, False, intended, start)
+
+    def exchange(self, call: Call, intended: int, start: int) -> float | None:
         pause_s = OnStreams.attempt(self, call, intended, start)
         call.reader = self.stream
         return pause_s
+
+
+class RedirectStreamWorker(FollowsRedirects, StreamSessionWorker):
+    """Follows redirects of its own origin, on the streams of its connections."""
+
+    __slots__ = ()
 
 
 def _cut_short(signal: str, link: Link, stream: Stream) -> AttemptFailed:

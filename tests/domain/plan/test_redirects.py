@@ -1,0 +1,87 @@
+"""Where a redirect leads, and which plans can follow one."""
+
+import pytest
+
+from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.first_request import first_request
+from campaigns.domain.plan.frozen_run import ordered_plan
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.redirects import Redirects, Url
+from tests.values import plan_spec
+
+pytestmark = pytest.mark.pure
+
+FROM = Url("https", "shop.example", 8443, "/a/b?x=1")
+CLOSED = {"model": "closed", "connections": 4, "requests": 100}
+ARRIVING = {"model": "open", "rate_per_s": 1, "requests": 2}
+
+
+def plan_of(**spec):
+    return Plan.from_json(plan_spec() | {"load": CLOSED} | spec)
+
+
+@pytest.mark.parametrize(
+    ("location", "origin", "path"),
+    [
+        ("/c", FROM.origin, "/c"),
+        ("d?y=2", FROM.origin, "/a/d?y=2"),
+        ("?y", FROM.origin, "/a/b?y"),
+        ("", FROM.origin, "/a/b?x=1"),
+        ("../../q#top", FROM.origin, "/q"),
+        ("//o.example/z", ("https", "o.example", 443), "/z"),
+        ("http://O.example", ("http", "o.example", 80), "/"),
+        ("http://user:word@o.example:81/", ("http", "o.example", 81), "/"),
+        ("https://[fc00::5]/x", ("https", "fc00::5", 443), "/x"),
+        ("/caf\xe9 1", FROM.origin, "/caf%E9%201"),
+        ("/\\evil.example/", FROM.origin, "/\\evil.example/"),
+    ],
+)
+def test_a_location_is_read_as_a_browser_does(location, origin, path):
+    to = FROM.led_to(location)
+    assert (to.origin, to.path) == (origin, path)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "ftp://a/", "javascript:alert(1)", "http://", "http://127.1/", "http://0x7f000001/",
+        "http://2130706433/", "http://a:0/", "http://a:99999/", "http://a:x/", "//[::/",
+        "http://169.254.169.254/", "http://[::]/", "http://[fe80::1%25eth0]/", "/" + "x" * 9000,
+    ],
+)  # fmt: skip
+def test_a_location_that_leads_nowhere_is_told(location):
+    with pytest.raises(ValueError, match=r"\w"):
+        FROM.led_to(location)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"redirects": "all", "http_version": "2"},
+        {"redirects": "same_origin", "session": {"pipeline_depth": 2}},
+        {
+            "redirects": "same_origin",
+            "load": {"model": "window", "low": 1, "high": 2, "requests": 5},
+        },
+        {"redirects": "all", "load": ARRIVING | {"arrival_unit": "connection"}},
+        {"redirects": "some"},
+    ],
+)
+def test_what_cannot_follow_is_said_at_its_field(spec):
+    steps = [{"method": "GET", "path": "/"}]
+    with pytest.raises(InvalidPlan) as invalid:
+        plan_of(steps=steps, **spec)
+    assert list(invalid.value.errors) == ["redirects"]
+
+
+def test_an_older_plan_follows_none_and_an_older_injector_gets_it():
+    assert plan_of().redirects == Redirects.OFF
+    assert "redirects" not in ordered_plan(plan_of().to_json())
+    assert ordered_plan(plan_of(redirects="all").to_json())["redirects"] == "all"
+
+
+def test_the_first_request_follows_as_the_plan_does():
+    plan = plan_of(redirects="same_origin", session={"cookies": True})
+    asked = first_request(plan)
+    assert (asked["redirects"], asked["cookies"]) == ("same_origin", True)
+    assert "redirects" not in first_request(plan_of())

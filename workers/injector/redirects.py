@@ -1,0 +1,356 @@
+"""Workers that follow redirects: a call goes on where its reply sends it, and is one attempt.
+
+Its first request goes as any other; each reply that redirects is kept back, and the last one ends
+the attempt. Other origins have connections of their own, which a user keeps as it keeps its first.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.plan.addresses import host_key, is_address
+from campaigns.domain.plan.plan import Resolve
+from campaigns.domain.plan.redirects import (
+    MOST_REDIRECTS,
+    STATUSES,
+    Redirects,
+    Url,
+    step_after,
+    without_credentials,
+)
+from campaigns.domain.plan.step import Step, own_host
+from campaigns.domain.plan.target import Origin
+from workers.injector import http1
+from workers.injector.connection import Connection, Dialler
+from workers.injector.guard import Guard
+from workers.injector.hops import Hops
+from workers.injector.http1 import Head
+from workers.injector.lookup import Lookups
+from workers.injector.modes import wire_mode
+from workers.injector.order import Order
+from workers.injector.recorder import Failure
+from workers.injector.request import ReplyFault
+from workers.injector.session import (
+    Call,
+    CheckedCall,
+    FailureTap,
+    SessionWorker,
+    TakingCall,
+    with_cookies,
+)
+
+MOST_ORIGINS = 50
+# Of one user, beside that to its own origin.
+_MOST_CONNECTIONS = 4
+
+
+class OtherDialler(Dialler):
+    """Opens connections to another origin, which count as the first one's, too."""
+
+    def __init__(self, home: Dialler, order: Order, endpoint: Origin):
+        allowed = order.allowed_under(endpoint.host)
+        guard = Guard(endpoint, allowed, order.never)
+        lookups = None
+        if is_address(endpoint.dialled):
+            guard.addresses = [endpoint.dialled]
+        else:
+            lookups = Lookups(endpoint.dialled, endpoint.port)
+        super().__init__(
+            endpoint, guard, order.mode, order.plan.timeouts, lookups, home.reads, home.key_log
+        )
+        self._home = home
+        self.wire = home.wire
+        self._asks_once = order.plan.resolve == Resolve.ONCE
+        self._asked: Lookups | None = None
+
+    def note_open(self) -> None:
+        super().note_open()
+        self._home.note_open()
+
+    def hang_up(self, connection: Connection) -> None:
+        super().hang_up(connection)
+        self._home.n_open -= 1
+
+    def _look_up(self, worker: Any) -> list[str]:
+        addresses = super()._look_up(worker)
+        if self._asks_once and self._lookups is not None:
+            self._guard.addresses = addresses
+            # Others may still wait for its answer.
+            self._asked, self._lookups = self._lookups, None
+        return addresses
+
+    def close(self) -> None:
+        self._lookups = self._lookups or self._asked
+        super().close()
+
+
+class Origins:
+    """Where the redirects of a plan may lead, and what opens connections there."""
+
+    def __init__(self, order: Order, home: Dialler | None = None):
+        """`home` opens connections to the first one; None for who dials by itself."""
+        self._order = order
+        self._home = home
+        self.redirects = order.plan.redirects
+        self._mode = wire_mode(order.plan, order.mode)
+        self._diallers: dict[tuple[str, str, int], Dialler] = {}
+
+    def first_place(self, step: Step) -> Url:
+        endpoint = self._order.endpoint
+        return Url(endpoint.scheme, endpoint.host.lower(), endpoint.port, step.path)
+
+    def is_home(self, place: Url, step: Step) -> bool:
+        """Whether it is the endpoint, by its own name or by the one that the step says in Host."""
+        first = self.first_place(step)
+        if place.origin == first.origin:
+            return True
+        named = own_host(step.headers)
+        return bool(named) and place.origin == _named_origin(first.scheme, named)
+
+    def has_room(self, place: Url) -> bool:
+        return place.origin in self._diallers or len(self._diallers) < MOST_ORIGINS
+
+    def dialler_to(self, place: Url) -> Dialler:
+        dialler = self._diallers.get(place.origin)
+        if dialler is None:
+            endpoint = endpoint_at(self._order.endpoint, place)
+            dialler = OtherDialler(self._home, self._order, endpoint)
+            self._diallers[place.origin] = dialler
+            self._home.others.append(dialler)
+        return dialler
+
+    def request_bytes(self, place: Url, step: Step) -> bytes:
+        return http1.request_bytes(step, place.authority, self._mode, self._order.plan.http_version)
+
+
+def endpoint_at(endpoint: Origin, place: Url) -> Origin:
+    """The origin that a redirect leads to, with what of the endpoint goes for it as well: a name
+    stays pinned to its address, authorities stay trusted. What proves who we are does not."""
+    tls = replace(endpoint.tls, sni="", client_certificate_pem="", fingerprint="")
+    is_same_host = host_key(place.host) == host_key(endpoint.host)
+    return replace(
+        endpoint,
+        scheme=place.scheme,
+        host=place.host,
+        port=place.port,
+        tls=tls,
+        client_key_pem="",
+        address=endpoint.address if is_same_host else "",
+    )
+
+
+@lru_cache(maxsize=64)
+def _named_origin(scheme: str, authority: str) -> tuple[str, str, int] | None:
+    """What a Host header names; None for what is no host."""
+    try:
+        return Url.parse(f"{scheme}://{authority.strip()}").origin
+    except ValueError:
+        return None
+
+
+class Redirected:
+    """What a call does besides: it keeps replies back that redirect it.
+
+    `place` is where the request under way goes, `following` where its reply sends it, None at the
+    end; `row` is that of the reply that was kept back. `n_hops`: redirects followed so far.
+    """
+
+    __slots__ = ()
+    origins: Origins
+    place: Url | None
+    following: Url | None
+
+    def begin(self, origins: Origins, step: Step) -> None:
+        self.origins, self.first_step = origins, step
+        self.place, self.following = origins.first_place(step), None
+        self.n_hops = 0
+
+    def go_on(self, data: bytes) -> Url:
+        """To where the latest reply sends it, with these bytes."""
+        self.send_next(data)
+        self.place, self.following = self.following, None
+        self.n_hops += 1
+
+    def fault_in(self, reader: Any) -> ReplyFault | None:
+        location = _location(reader.head)
+        if location is None:
+            return super().fault_in(reader)
+        try:
+            place = self.place.led_to(location)
+        except ValueError as error:
+            return ReplyFault(Kind.REDIRECT_FAILED, "a Location to follow", str(error))
+        if not self.origins.is_home(place, self.first_step):
+            if self.origins.redirects == Redirects.SAME_ORIGIN:
+                return super().fault_in(reader)
+            if not self.origins.has_room(place):
+                rule = f"at most {MOST_ORIGINS} other origins"
+                return ReplyFault(Kind.REDIRECT_FAILED, rule, f"another one: {place}")
+        if self.n_hops == MOST_REDIRECTS:
+            rule = f"at most {MOST_REDIRECTS} redirects"
+            return ReplyFault(Kind.REDIRECT_FAILED, rule, f"another one, to {place}")
+        self.following = place
+        return None
+
+    def remember(self, first: bytes, head: Head) -> None:
+        """A reply that redirects must be read each time."""
+        if self.following is None:
+            super().remember(first, head)
+
+    def _record(self, marks: tuple[int, ...]) -> None:
+        if self.following is None:
+            super()._record(marks)
+        else:
+            self.row = marks
+
+
+def _location(head: Head) -> str | None:
+    if head.status not in STATUSES:
+        return None
+    return next((value for name, value in head.headers if name.lower() == "location"), None)
+
+
+_SLOTS = ("first_step", "following", "n_hops", "origins", "place", "row")
+
+
+class RedirectedCall(Redirected, Call):
+    __slots__ = _SLOTS
+
+
+class CheckedRedirectedCall(Redirected, CheckedCall):
+    __slots__ = _SLOTS
+
+
+class TakingRedirectedCall(Redirected, TakingCall):
+    __slots__ = _SLOTS
+
+
+class FailureAfterRedirects:
+    """Takes the failures of a call, and says where redirects had led it."""
+
+    __slots__ = ("_call", "_failures")
+
+    def __init__(self, call: Redirected, failures: Any):
+        self._call, self._failures = call, failures
+
+    def append(self, failure: Failure) -> None:
+        if self._call.n_hops:
+            where = f"after a redirect to {self._call.place}"
+            failure = replace(failure, detail=", ".join(filter(None, (failure.detail, where))))
+        self._failures.append(failure)
+
+
+class FollowsRedirects:
+    """What a worker does besides. `origins` is shared by all workers of an order."""
+
+    __slots__ = ()
+    origins: Origins
+    call_types = RedirectedCall, CheckedRedirectedCall, TakingRedirectedCall
+
+    def make_call(self, call: Any, is_last: bool, intended: int, start: int) -> float | None:
+        pause_s = super().make_call(call, is_last, intended, start)
+        if call.following is not None:
+            hops = call.recorder.hops[start] = Hops()
+            while call.following is not None:
+                self.settle()
+                pause_s = self._follow(call, hops, intended, start)
+        return pause_s
+
+    def _make_call(self, index: int) -> Any:
+        call = super()._make_call(index)
+        failures = FailureAfterRedirects(call, call.recorder.failures)
+        if isinstance(call.failures, FailureTap):
+            call.failures.failures = failures
+        else:
+            call.failures = failures
+        return call
+
+    def _bytes_of(self, call: Any, is_last: bool) -> bytes:
+        data = super()._bytes_of(call, is_last)
+        call.begin(self._context.origins, self._sent)
+        return data
+
+    def _follow(self, call: Any, hops: Hops, intended: int, start: int) -> float | None:
+        """Send what the call's reply asks for, in the same attempt."""
+        origins, place = self._context.origins, call.following
+        self.keep_cookies(
+            call, None if origins.is_home(call.place, call.first_step) else call.place.host
+        )
+        hops.add(call.row, call.size_bytes)
+        call.recorder.lookups_us.pop(start, None)
+        step = self._sent = step_after(self._sent, call.reader.head.status, place.path)
+        if origins.is_home(place, call.first_step):
+            call.go_on(self._context.make_bytes(self._with_cookies(step), False))
+            return self.exchange(call, intended, start)
+        step = self._with_cookies(without_credentials(step), (place.host, place.scheme == "https"))
+        call.go_on(origins.request_bytes(place, step))
+        return self.exchange_elsewhere(call, intended, start)
+
+    def _with_cookies(self, step: Step, origin: tuple[str, bool] | None = None) -> Step:
+        jar = self.user.jar
+        cookies = "" if jar is None else jar.header(step.path, origin)
+        return with_cookies(step, cookies) if cookies else step
+
+    def _note(self, call: Any, is_last: bool) -> None:
+        """The cookies of the last reply are its own host's."""
+        if call.n_hops and not self._context.origins.is_home(call.place, call.first_step):
+            self.keep_cookies(call, call.place.host)
+            call.reader = None
+        super()._note(call, is_last)
+
+
+class RedirectWorker(FollowsRedirects, SessionWorker):
+    """`_others`: its connections to other origins, by dialler, the one used last at the end."""
+
+    __slots__ = ("_others",)
+
+    def __init__(self, *given: Any):
+        super().__init__(*given)
+        self._others: dict[Dialler, Connection] = {}
+
+    def exchange_elsewhere(self, call: Any, intended: int, start: int) -> float | None:
+        """On a connection to another origin, while its own waits."""
+        own = self.dialler, self.connection
+        self.dialler = self._context.origins.dialler_to(call.place)
+        self._lay_aside(self.connection)
+        self.connection = self._others.pop(self.dialler, None)
+        try:
+            if self.connection is not None:
+                self.connection.watcher.start(self.switch)
+                self.check_for_strays()
+            pause_s = self.exchange(call, intended, start)
+            # What comes on the own connection says nothing of this reply.
+            self.settle()
+        finally:
+            self._keep_other()
+            self.dialler, self.connection = own
+            if self.connection is not None:
+                self.connection.watcher.start(self.switch)
+        return pause_s
+
+    def _lay_aside(self, connection: Connection | None) -> None:
+        """Nobody waits for it: if the server closes it, that is seen when it is used again."""
+        if connection is not None:
+            connection.watcher.stop()
+
+    def _keep_other(self) -> None:
+        if self.connection is None:
+            return
+        self._lay_aside(self.connection)
+        self._others[self.dialler] = self.connection
+        if len(self._others) > _MOST_CONNECTIONS:
+            dialler = next(iter(self._others))
+            dialler.hang_up(self._others.pop(dialler))
+
+    def leave(self) -> None:
+        super().leave()
+        self._leave_others()
+
+    def wind_down(self) -> None:
+        super().wind_down()
+        self._leave_others()
+
+    def _leave_others(self) -> None:
+        while self._others:
+            dialler, connection = self._others.popitem()
+            dialler.hang_up(connection)
