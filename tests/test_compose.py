@@ -121,20 +121,20 @@ def test_the_injector_s_spool_is_a_volume_of_the_account_that_writes_it():
 
 
 def commands_of_workers() -> list[list[str]]:
-    """As compose, `make run` and the README start them."""
+    """As compose, `make run` and operating.md start them."""
     started = [service["command"] for service in OURS.values()]
     started += [each.command for each in programs({"BENCHSITE_VAR": "var"}, gives_way=False)]
-    readme = (ROOT / "README.md").read_text()
-    found = re.findall(r"celery -A benchsite worker(?:\\\n|.)*", readme)
+    documented = (ROOT / "docs" / "operating.md").read_text()
+    found = re.findall(r"celery -A benchsite worker(?:\\\n|.)*", documented)
     written = [command.replace("\\\n", " ").split() for command in found]
     assert written
     return [*(command for command in started if "worker" in command), *written]
 
 
-def test_the_readme_gives_another_injector_host_what_its_launcher_cannot_do_without():
+def test_the_documents_give_another_injector_host_what_its_launcher_cannot_do_without():
     """Without the vault's keys it could not read the credentials that a run sends."""
-    readme = (ROOT / "README.md").read_text()
-    (lines,) = re.findall(r"((?: {4}export .*\n)+) {4}make setup", readme)
+    documented = (ROOT / "docs" / "operating.md").read_text()
+    (lines,) = re.findall(r"((?: {4}export .*\n)+) {4}make setup", documented)
     needed = {"DATABASE_URL", "REDIS_URL", "BENCHSITE_SECRET_KEY", "BENCHSITE_VAULT_KEYS"}
     assert needed <= set(re.findall(r"([A-Z_]+)=", lines))
 

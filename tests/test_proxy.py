@@ -1,4 +1,4 @@
-"""The README's nginx in front of a server: what the site and its readers get to see."""
+"""The documented nginx in front of a server: what the site and its readers get to see."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from tests.waiting import eventually
 from workers.echo.tls import ensure_certificate
 
 pytestmark = pytest.mark.sockets
-README = Path(__file__).resolve().parent.parent / "README.md"
+OPERATING = Path(__file__).resolve().parent.parent / "docs" / "operating.md"
 SHELL = """
 %(user)s pid %(folder)s/pid; error_log %(folder)s/error.log; daemon off; events {}
 http { access_log off; %(paths)s %(block)s }
@@ -90,8 +90,8 @@ def ask(site, tmp_path_factory):
 
 
 def configuration(folder: Path, given: dict[str, object]) -> str:
-    """The README's server, with values of this test in place of its own."""
-    (block,) = re.findall(r"^ {4}server \{\n(?:^ {8}.*\n)*^ {4}}\n", README.read_text(), re.M)
+    """The documented server, with values of this test in place of its own."""
+    (block,) = re.findall(r"^ {4}server \{\n(?:^ {8}.*\n)*^ {4}}\n", OPERATING.read_text(), re.M)
     for word, ours in given.items():
         assert word in block
         block = block.replace(word, str(ours))

@@ -5,6 +5,8 @@ import contextlib
 import pytest
 
 from campaigns.domain.metrics.injector_end import totals_by_peer
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.turns import why_not_in_turns
 from tests.injector.http2.h2_server import h2_server
 from tests.injector.servers import OK_REPLY, after, always, closed, make_order, measure, scripted
 from tests.injector.websocket.peers import echo
@@ -151,3 +153,10 @@ def test_websockets_go_round_the_addresses(name_server):
     assert {peer: each.count("ok") for peer, each in totals.items()} == {
         f"127.0.0.{n}:{first.port}": 3 for n in (1, 2)
     }
+
+
+def test_arms_over_all_addresses_take_no_turns():
+    """With kept connections one arm could go to another address than the other."""
+    load = {"model": "open", "rate_per_s": 9, "requests": 9}
+    order = make_order(80, host=NAME, plan=ALL, load=load)
+    assert "addresses" in why_not_in_turns(Plan.from_json(order["plan"]))

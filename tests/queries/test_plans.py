@@ -42,6 +42,13 @@ def test_a_number_that_changed_only_far_behind_is_a_change_and_is_told_to_its_la
     assert changes_between(before, after) == [("Rate, requests/s", "12345.67", "12345.68")]
 
 
+def test_flows_are_compared_one_by_one():
+    browse = {"name": "browse", "share": 90.0, "steps": 2}
+    before, after = {"flows": [browse]}, {"flows": [browse | {"share": 80.0}]}
+    assert changes_between(before, after) == [("Flow 1 share", "90", "80")]
+    assert changes_between({}, {"flows": []}) == []
+
+
 def test_headers_and_statuses_are_compared_as_a_whole():
     before = {"expected_status": ["2xx"], "headers": [["A", "1"]]}
     after = {"expected_status": ["2xx", "304"], "headers": []}

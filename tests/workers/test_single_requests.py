@@ -148,7 +148,7 @@ def test_a_server_that_hangs_leaves_none_of_a_campaign_s_requests_unanswered(
         each.save()
     requests.work_until(lambda: not campaign.first_requests.filter(finished_at=None).exists())
     problems = {each.problem for each in first_requests_of(campaign).wrong}
-    assert problems == {"No reply: no first byte within the limit of 0.5 s"}
+    assert problems == {"No reply: no first byte within 0.5 s"}
 
 
 def tried(project, port: int) -> Probe:

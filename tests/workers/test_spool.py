@@ -204,6 +204,10 @@ def test_an_end_may_lack_anything_and_say_more():
         ({"cpu_us": 1.5}, "cpu_us is not a whole number"),
         ({"totals": {"ok": "3"}}, "totals is not an object of counts"),
         ({"peers": ["10.0.0.5:443"]}, "peers is not an object of counts"),
+        (
+            {"by_peer": {"10.0.0.5:443": {"counters": {"ok": 1}}}},
+            "by_peer is not an object of totals",
+        ),
         ({"warnings": "few ports"}, "warnings is not a list of texts"),
         ({"tls": [{"version": "TLSv1.3", "count": 1}]}, "tls is not a list of handshakes"),
         (

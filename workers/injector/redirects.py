@@ -179,7 +179,7 @@ class Redirected:
         try:
             place = self.place.led_to(location)
         except ValueError as error:
-            return ReplyFault(Kind.REDIRECT_FAILED, "a Location to follow", str(error))
+            return ReplyFault(Kind.REDIRECT_FAILED, f"a Location to follow; {error}")
         if not self.origins.is_home(place, self.first_step):
             if self.origins.redirects == Redirects.SAME_ORIGIN:
                 return super().fault_in(reader)

@@ -11,7 +11,7 @@ from campaigns.domain.plan.flows import steps_of
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RunPart:
     """`kind`: flow or step. `link`: which, {"flow": its name} or {"step": its number from 0}."""
 
     kind: str
@@ -20,20 +20,20 @@ class Part:
     link: dict[str, Any]
 
 
-def parts_of(seen: Measurement) -> list[Part]:
+def parts_of(run: Measurement) -> list[RunPart]:
     """[] for the only step of a plan without flows."""
-    plan = seen.plan
+    plan = run.plan
     steps = [
-        Part("step", label, total, {"step": number})
-        for number, (label, total) in enumerate(zip(plan.labels, seen.steps, strict=False))
+        RunPart("step", label, total, {"step": number})
+        for number, (label, total) in enumerate(zip(plan.labels, run.steps, strict=False))
     ]
     if plan.flows:
-        return list(_with_flows(seen, steps))
+        return list(_with_flows(run, steps))
     return steps if len(plan.labels) > 1 else []
 
 
-def _with_flows(seen: Measurement, steps: list[Part]) -> Iterator[Part]:
-    flows = seen.plan.flows
-    for flow, total, numbers in zip(flows, seen.flows, steps_of(flows), strict=True):
-        yield Part("flow", flow.name, total, {"flow": flow.name})
+def _with_flows(run: Measurement, steps: list[RunPart]) -> Iterator[RunPart]:
+    flows = run.plan.flows
+    for flow, total, numbers in zip(flows, run.flows, steps_of(flows), strict=True):
+        yield RunPart("flow", flow.name, total, {"flow": flow.name})
         yield from steps[numbers.start : numbers.stop]

@@ -49,8 +49,8 @@ class Flow:
 
 def parse_flow(text: str) -> dict[str, Any]:
     """browse=90:3 as JSON. Raises ValueError."""
-    name, _, told = text.rpartition("=")
-    share, colon, steps = told.partition(":")
+    name, _, numbers = text.rpartition("=")
+    share, colon, steps = numbers.partition(":")
     try:
         if not colon:
             raise ValueError
@@ -98,8 +98,9 @@ def requests_of(flows: Sequence[Flow], n_sessions: int) -> int | None:
 def flow_order(weights: tuple[int, ...], seed: int) -> tuple[int, ...]:
     """Session k has the flow at place k modulo the length.
 
-    Of w in W, count c by place k: a flow may come if it is not ahead, c·W < (k + 1)·w. It must be
-    owed by place h if by h places as many are owed as there are left: Σ ⌊h·w/W⌋ − c = h − k.
+    Of weight w in their sum W, a flow has had count c by place k. It may come if it is not ahead,
+    c·W < (k + 1)·w. Its next place is due by ⌈(c + 1)·W / w⌉. Where the places up to h are as many
+    as are due by then, Σ max(0, ⌊h·w / W⌋ − c) = h − k, no flow may come that is due later.
     """
     whole = sum(weights)
     places = np.arange(1, whole + 1)
@@ -108,18 +109,18 @@ def flow_order(weights: tuple[int, ...], seed: int) -> tuple[int, ...]:
     for number in range(ceil(_LEAST_PERIOD / whole) * whole):
         place = number % whole
         if not place:
-            left, counts = spare.copy(), [0] * len(weights)
-        full = place + 1 + int(np.argmin(left[place:]))
-        so_far = list(zip(counts, weights, strict=True))
-        owed_by = [-(-(count + 1) * whole // weight) for count, weight in so_far]
-        may_come = [
-            (weight - count) * (count * whole < (place + 1) * weight and owed <= full)
-            for (count, weight), owed in zip(so_far, owed_by, strict=True)
+            slack, counts = spare.copy(), [0] * len(weights)
+        limit = place + 1 + int(np.argmin(slack[place:]))
+        pairs = list(zip(counts, weights, strict=True))
+        dues = [-(-(count + 1) * whole // weight) for count, weight in pairs]
+        chances = [
+            (weight - count) * (count * whole < (place + 1) * weight and due <= limit)
+            for (count, weight), due in zip(pairs, dues, strict=True)
         ]
-        ends = list(accumulate(may_come))
-        drawn = draw(seed ^ _STREAM, number) * ends[-1] >> 64
-        flow = next(index for index, end in enumerate(ends) if drawn < end)
-        left[place : owed_by[flow] - 1] -= 1
+        ends = list(accumulate(chances))
+        point = draw(seed ^ _STREAM, number) * ends[-1] >> 64
+        flow = next(index for index, end in enumerate(ends) if point < end)
+        slack[place : dues[flow] - 1] -= 1
         counts[flow] += 1
         order.append(flow)
     return tuple(order)
@@ -137,10 +138,10 @@ def read_flows(reader: JsonReader, n_steps: int) -> tuple[Flow, ...]:
     )
     if not flows or any(name.startswith("flows.") for name in reader.errors):
         return ()
-    n_owned = sum(flow.steps for flow in flows)
-    if n_steps and n_owned != n_steps:
+    n_in_all = sum(flow.steps for flow in flows)
+    if n_steps and n_in_all != n_steps:
         reader.fail(
-            "flows", f"Each step belongs to one flow; these have {n_owned}, the plan {n_steps}."
+            "flows", f"Each step belongs to one flow; these have {n_in_all}, the plan {n_steps}."
         )
     names = [flow.name.casefold() for flow in flows]
     if len(set(names)) < len(names):
@@ -180,12 +181,11 @@ def flow_faults(
         yield "load.arrival_unit", "Flows are what users do; let sessions arrive."
     if order != IN_TURNS:
         yield "order.kind", "A user sends the steps of a flow one after another; choose in turns."
-    given = declared_names(variables, ())
-    known = declared_names(variables, steps)
+    of_table, of_plan = declared_names(variables, ()), declared_names(variables, steps)
     for index, (flow, numbers) in enumerate(zip(flows, steps_of(flows), strict=True)):
         own = [steps[number] for number in numbers]
-        used = {name for step in own for name in names_used(step)} & known
-        if foreign := sorted(used - given - declared_names(variables, own)):
+        uses = {name for step in own for name in names_used(step)} & of_plan
+        if foreign := sorted(uses - of_table - declared_names(variables, own)):
             yield (
                 f"flows.{index}",
                 f"{flow.name} uses ${{{foreign[0]}}}, which only a step of another flow gives.",

@@ -49,6 +49,8 @@ _RULE = re.compile(
     r"\s*([a-z0-9_.]+(?: byte [a-z0-9.]+)?)((?:\s+of\s[^<>]*)?)\s*([<>])"
     r"\s*([0-9.eE+-]+)\s*([a-zµμ/%]*)\s*"
 )
+# Of longer ones the pattern may look at all pairs of blanks.
+_LONGEST_RULE = 200
 _OF, _STEP = re.compile(r"\s+of\s+"), re.compile(r"step\s+(\d{1,3})")
 _SPELLINGS = {"µs": "us", "μs": "us", "requests/s": "/s", "req/s": "/s"}
 # Units that are read but not stored: (the stored one, how many of it).
@@ -140,9 +142,9 @@ class Threshold:
 
 def parse_rule(text: str) -> dict[str, Any]:
     """A rule as people write it, as JSON. Raises ValueError with a sentence."""
-    match = _RULE.fullmatch(text)
+    match = _RULE.fullmatch(text) if len(text) <= _LONGEST_RULE else None
     if match is None:
-        raise ValueError(f"{text.strip()!r} is not a rule; write one such as {EXAMPLES}.")
+        raise ValueError(f"{text.strip()[:100]!r} is not a rule; write one such as {EXAMPLES}.")
     metric, parts, sign, limit, unit = match.groups()
     metric = metric.replace(" ", "_")
     unit = _SPELLINGS.get(unit, unit)
@@ -169,13 +171,13 @@ def parse_rule(text: str) -> dict[str, Any]:
 
 def _read_parts(parts: list[str]) -> dict[str, Any]:
     """A kind of error comes first; what is neither that nor a step is a flow. Raises ValueError."""
-    told: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in KINDS_IN_RULES else {}
+    fields: dict[str, Any] = {"kind": parts.pop(0)} if parts and parts[0] in KINDS_IN_RULES else {}
     if len(parts) > 1:
         raise ValueError(f"{' of '.join(parts)!r} is not one part; write one such as {EXAMPLES}.")
     for part in parts:
         step = _STEP.fullmatch(part)
-        told |= {"step": int(step[1])} if step else {"flow": clean_name(part)}
-    return told
+        fields |= {"step": int(step[1])} if step else {"flow": clean_name(part)}
+    return fields
 
 
 def never_kept(metric: str, limit: float) -> str:

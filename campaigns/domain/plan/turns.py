@@ -13,7 +13,7 @@ from campaigns.domain.plan.load import (
     peak_rate_per_s,
     planned_duration_s,
 )
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.session import ThinkKind, calls_per_arrival, makes_visits
 from campaigns.domain.plan.stages import Stage
 from campaigns.domain.units import duration
@@ -89,6 +89,8 @@ def why_not_in_turns(plan: Plan) -> str:
         return "A load that only rises looks for the limit. It needs whole runs of one arm."
     if load.ramp_up_s or load.start_offset_s:
         return "A ramp-up or start offset cannot be cut into turns."
+    if plan.resolve == Resolve.ALL_ADDRESSES:
+        return "Over all addresses of a name, arms with few connections may go to different ones."
     session = plan.longest_session
     if session.think_time.kind != ThinkKind.NONE or session.pipeline_depth > 1:
         return "Pauses and pipelining cannot be cut into turns."

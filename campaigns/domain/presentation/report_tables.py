@@ -214,9 +214,9 @@ _SESSION_PERCENTILES = (P50, P90, P95, P99)
 _MOST_LENGTHS = 20
 
 
-def session_tables(measured: Measurement) -> tuple[Table, ...]:
+def session_tables(run: Measurement) -> tuple[Table, ...]:
     """Durations and lengths; none where no session arrived."""
-    seen = session_figures(measured.total, measured.duration_s)
+    seen = session_figures(run.total, run.duration_s)
     if seen is None:
         return ()
     frequent = sorted(seen.lengths, key=lambda length: -seen.lengths[length])[:_MOST_LENGTHS]
@@ -236,21 +236,21 @@ def session_tables(measured: Measurement) -> tuple[Table, ...]:
         label_title="ok requests",
         note="For sessions that ended, ok or failed: how many of their requests were ok.",
     )
-    tables = _durations(measured, seen), lengths
+    tables = _durations(run, seen), lengths
     return tuple(table for table in tables if table.rows)
 
 
-def _durations(measured: Measurement, seen: SessionFigures) -> Table:
+def _durations(run: Measurement, seen: SessionFigures) -> Table:
     """Of all sessions, then of each flow's."""
-    flows = measured.plan.flows
+    flows = run.plan.flows
     totals = [
-        ("", measured.total),
-        *((f"{each.name}: ", own) for each, own in zip(flows, measured.flows, strict=True)),
+        ("", run.total),
+        *((f"{each.name}: ", own) for each, own in zip(flows, run.flows, strict=True)),
     ]
     parts = [
         (title, total, part) for title, total in totals for part in SESSIONS if total.timing(part).n
     ]
-    timed = [(total, part, measured.duration_s) for _, total, part in parts]
+    timed = [(total, part, run.duration_s) for _, total, part in parts]
     columns = timed_columns(timed, _SESSION_PERCENTILES)
     keys = ("per_second", "mean", *(name(q) for q in _SESSION_PERCENTILES), "max", "n")
     return Table(

@@ -85,6 +85,12 @@ def test_what_is_no_rule_is_answered_in_words(text, words):
         parse_rule(text)
 
 
+@pytest.mark.parametrize("begins", ["p95 of browse", "p95 < 300"])
+def test_a_rule_of_very_many_blanks_is_refused_at_once(begins):
+    with pytest.raises(ValueError, match="is not a rule"):
+        parse_rule(f"{begins}{' ' * 200_000}!")
+
+
 @pytest.mark.parametrize(
     ("given", "path", "words"),
     [

@@ -9,8 +9,10 @@ from campaigns.domain.metrics.injector_end import (
     sending_s_of,
     servers_of,
     sum_of,
+    totals_by_peer,
     warnings_of,
 )
+from campaigns.domain.metrics.snapshot import Timing, Total
 
 WHOLE = InjectorEnd(
     outcome="complete",
@@ -71,3 +73,12 @@ def test_sending_lasts_as_long_as_that_of_the_last_injector():
     assert sending_s_of([WHOLE, InjectorEnd(sending_us=0)]) == 1.9
     assert sending_s_of([WHOLE, NO_END]) is None
     assert sending_s_of([]) == 0
+
+
+def test_what_went_to_an_address_adds_up_over_injectors():
+    total = Total({"ok": 2, "failed": 1}, {"reset": 1}, {}, {"response": Timing.of([10, 30])})
+    end = InjectorEnd.from_json({"by_peer": {"10.0.0.6:80": total.to_json()}})
+    (peer, whole), *others = totals_by_peer([end, NO_END, end]).items()
+    assert (peer, whole.counters, others) == ("10.0.0.6:80", {"ok": 4, "failed": 2}, [])
+    assert (whole.errors, whole.timing("response").sum_us) == ({"reset": 2}, 80)
+    assert "by_peer" not in NO_END.to_json()
