@@ -337,7 +337,8 @@ class CampaignTables(APIView):
 class RunTables(APIView):
     @extend_schema(responses=RunTablesSerializer, operation_id="runs_tables")
     def get(self, request, pk):
-        """All steps together and each one, response time parts, errors by kind, injector vitals."""
+        """All steps together and each one, the slowest requests, response time parts, errors by
+        kind, injector vitals."""
         run = find(Run, request, pk=pk)
         return Response(_run_json(run, report_of(run)))
 

@@ -13,8 +13,7 @@ from tests.process_tree import is_alive
 from tests.waiting import eventually
 from workers.agent import perf as perf_module
 from workers.agent.perf import ORDER_S
-from workers.agent.profile import PerfRecord
-from workers.agent.profile_lines import functions_of
+from workers.agent.profile import PerfRecord, functions_of
 from workers.agent.site import Outbox, SiteClock, boot_ns
 
 S = 1_000_000_000

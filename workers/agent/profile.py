@@ -6,10 +6,11 @@ load is over, in a thread of its own.
 """
 
 import os
+import re
 import signal
 import subprocess
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,7 +27,6 @@ from workers.agent.perf import (
     dying_with,
     why_not,
 )
-from workers.agent.profile_lines import functions_of
 from workers.agent.site import boot_ns
 
 PER_S = 199  # no divisor of what a server does in a regular beat
@@ -159,3 +159,31 @@ class _Recording:
             return self._about | {"samples": n_samples, "functions": functions}
         lines = [line.strip() for line in (said or shown.stderr).splitlines() if line.strip()]
         return self._about | {"fault": why_not(lines, self._about["of"], "record")}
+
+
+MOST_FUNCTIONS = 30
+_MOST_CHARACTERS = 200
+# [.] user space, [k] the kernel, and others of guests and hypervisors.
+_LEVEL = re.compile(r"^\[[.kguH]\]\s+")
+
+
+def functions_of(text: str) -> tuple[int, list[list[int | str]]]:
+    """(all samples, [[samples, command, object, symbol], …]), those with most first.
+
+    From `perf report --stdio -F sample,comm,dso,sym -t TAB`. Where perf knows no name, the symbol
+    is an address: all addresses of an object are one line, [unknown].
+    """
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.split("\t")]
+        if len(cells) != 4 or not cells[0].isdecimal():
+            continue
+        command, place, symbol = (cell[:_MOST_CHARACTERS] for cell in cells[1:])
+        symbol = _LEVEL.sub("", symbol)
+        if symbol.startswith("0x"):
+            symbol = "[unknown]"
+        counts[command, place, symbol] += int(cells[0])
+    functions: list[list[int | str]] = [
+        [count, *names] for names, count in counts.most_common(MOST_FUNCTIONS)
+    ]
+    return counts.total(), functions

@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Self
 
 from campaigns.domain.metrics.outcomes import Kind
@@ -21,12 +22,11 @@ MOST, MOST_IN_PHASES = 2_000, 20_000
 
 
 def most_kept(plan: Plan, n_injectors: int) -> int:
-    """How many requests an injector keeps; 0 where the plan says that there will be more."""
+    """How many requests an injector keeps, until there are more: its part of the limit, or all of
+    it where the plan says that the whole run has no more."""
     in_phases = plan.load.start_offset_s > 0 and n_injectors > 1
-    most = MOST_IN_PHASES if in_phases else MOST
-    if (planned := plan.planned_requests) is not None:
-        return most if planned <= most else 0
-    return most // n_injectors
+    most, planned = MOST_IN_PHASES if in_phases else MOST, plan.planned_requests
+    return most if planned is not None and planned <= most else most // n_injectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ COLUMNS = (*_ALWAYS, *PART_COLUMNS)
 _FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeptRequests:
     """`is_all`: every measured request is there, and the warm-up's if these were as few."""
 
@@ -99,6 +99,10 @@ class KeptRequests:
     def slowest(self, most: int = N_SLOWEST) -> list[KeptRequest]:
         return sorted(self.measured, key=lambda row: -row.response_us)[:most]
 
+    @cached_property
+    def has_several_injectors(self) -> bool:
+        return len({row.injector for row in self.rows}) > 1
+
     @property
     def is_drawn(self) -> bool:
         return self.is_all and 0 < len(self.measured) <= MOST
@@ -122,8 +126,8 @@ class KeptRequests:
 
 def pack(line: Mapping[str, Any]) -> bytes:
     """A line of requests, as it is stored."""
-    known = {name: line["columns"][name] for name in COLUMNS if name in line["columns"]}
-    text = json.dumps({"is_all": line["is_all"], "columns": known}, separators=(",", ":"))
+    columns = {name: line["columns"][name] for name in COLUMNS if name in line["columns"]}
+    text = json.dumps({"is_all": line["is_all"], "columns": columns}, separators=(",", ":"))
     return bytes([_FORMAT]) + zlib.compress(text.encode(), 9)
 
 
@@ -132,14 +136,14 @@ def requests_fault(line: Mapping[str, Any]) -> str | None:
     columns = line.get("columns")
     if not isinstance(line.get("is_all"), bool) or not isinstance(columns, dict):
         return "is_all is not true or false, or columns is not an object"
-    known = {name: columns.get(name, []) for name in COLUMNS if name in columns}
-    if missing := [name for name in _ALWAYS if name not in known]:
+    if missing := [name for name in _ALWAYS if name not in columns]:
         return f"the column {missing[0]} is missing"
-    if not all(isinstance(values, list) for values in known.values()):
+    columns = {name: columns[name] for name in COLUMNS if name in columns}
+    if not all(isinstance(values, list) for values in columns.values()):
         return "a column is not a list"
-    if len({len(values) for values in known.values()}) > 1:
+    if len({len(values) for values in columns.values()}) > 1:
         return "the columns are not of one length"
-    for name, values in known.items():
+    for name, values in columns.items():
         if not all(_fits(name, value) for value in values):
             return f"the column {name} has a value that it cannot have"
     return None

@@ -67,17 +67,17 @@ def read_profile(reader: JsonReader) -> Profile:
         reader.number(name, 0.0, low=0, high=1e11) or 0.0 for name in ("began_s", "ended_s")
     )
     samples = round(reader.number("samples", 0, low=0, high=_MOST_SAMPLES) or 0)
-    told = reader.data.get("functions", [])
-    is_right = isinstance(told, list) and len(told) <= MOST_FUNCTIONS and all(map(_is_row, told))
-    if not is_right or sum(row[0] for row in told) > samples:
+    rows = reader.data.get("functions", [])
+    is_right = isinstance(rows, list) and len(rows) <= MOST_FUNCTIONS and all(map(_is_row, rows))
+    if not is_right or sum(row[0] for row in rows) > samples:
         reader.fail(
             "functions",
             f"Write at most {MOST_FUNCTIONS} lists of samples, command, object and symbol, and "
             "no more samples than all.",
         )
-        told = []
+        rows = []
     fault = reader.text("fault", limit=_LONGEST_FAULT).strip()
-    functions = tuple(ProfiledFunction(round(row[0]), *row[1:]) for row in told)
+    functions = tuple(ProfiledFunction(round(row[0]), *row[1:]) for row in rows)
     return Profile(of, began_s, ended_s, samples, functions, fault)
 
 
@@ -93,16 +93,16 @@ def together(profiles: Sequence[Profile]) -> Profile | None:
     """Those of several runs as one; None where none recorded anything. A function that is among
     those with most samples in some runs alone counts with 0 in the others, so its share is at
     least this."""
-    told = [profile for profile in profiles if profile.samples]
-    if not told:
+    recorded = [profile for profile in profiles if profile.samples]
+    if not recorded:
         return None
     counts: Counter[tuple[str, str, str]] = Counter()
-    for profile in told:
+    for profile in recorded:
         for function in profile.functions:
             counts[function.names] += function.samples
     functions = tuple(ProfiledFunction(n, *names) for names, n in counts.most_common())
-    ends = (min(each.began_s for each in told), max(each.ended_s for each in told))
-    return Profile(told[-1].of, *ends, sum(each.samples for each in told), functions)
+    ends = (min(each.began_s for each in recorded), max(each.ended_s for each in recorded))
+    return Profile(recorded[-1].of, *ends, sum(each.samples for each in recorded), functions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +133,10 @@ def share_changes(before: Profile, after: Profile, most: int = 10) -> list[Share
 
 
 def _shares(profile: Profile) -> dict[tuple[str, str], float]:
-    found: dict[tuple[str, str], float] = defaultdict(float)
+    shares: dict[tuple[str, str], float] = defaultdict(float)
     for function in profile.functions:
-        found[function.object, function.symbol] += profile.share(function)
-    return found
+        shares[function.object, function.symbol] += profile.share(function)
+    return shares
 
 
 def faults_of(profiles: Iterable[Profile]) -> list[str]:

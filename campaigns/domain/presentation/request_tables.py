@@ -44,13 +44,12 @@ def slowest_table(kept: KeptRequests, plan: Plan) -> Table:
     ]
     keys = [*(["step"] if has_steps else []), "begins", "response"]
     keys += [*(name.removesuffix("_us") for name in parts), "status"]
-    several = len({row.injector for row in kept.rows}) > 1
     return Table(
         "slowest",
         f"Slowest {plan.nouns}",
         tuple(METRICS[key].column() for key in keys),
         tuple(
-            Row(_number(row, several=several), cells, "request")
+            Row(_number(row, kept), cells, "request")
             for row, cells in zip(slowest, zip(*columns, strict=True), strict=True)
         ),
         label_title="request",
@@ -67,8 +66,7 @@ def outlier_words(kept: KeptRequests, response: Timing, plan: Plan) -> str:
     slow = [row for row in kept.slowest() if row.response_us > limit_us]
     if not 0 < len(slow) < N_SLOWEST:
         return ""
-    several = len({row.injector for row in kept.rows}) > 1
-    named = [_words(row, plan, several=several) for row in slow[:_MOST_NAMED]]
+    named = [_words(row, plan, kept) for row in slow[:_MOST_NAMED]]
     if n_more := len(slow) - len(named):
         named.append(f"and {n_more} more")
     limit = duration(limit_us / 1e6) if limit_us >= 1e6 else f"{figure(limit_us / 1000)} ms"
@@ -77,11 +75,9 @@ def outlier_words(kept: KeptRequests, response: Timing, plan: Plan) -> str:
 
 def slowest_lines(kept: KeptRequests, plan: Plan) -> list[str]:
     """The first few, for a terminal; [] where nothing was kept."""
-    several = len({row.injector for row in kept.rows}) > 1
     slowest = kept.slowest(_MOST_LINES)
     lines = [
-        f"{figure(row.response_us / 1000):>10} ms  {_words(row, plan, several=several)}"
-        for row in slowest
+        f"{figure(row.response_us / 1000):>10} ms  {_words(row, plan, kept)}" for row in slowest
     ]
     return [f"Slowest {plan.nouns}:", *lines] if lines else []
 
@@ -91,19 +87,17 @@ _MARKS = {True: "ok", False: "failed"}
 
 def drawn_columns(kept: KeptRequests, plan: Plan) -> dict[str, list[Any]]:
     """What a chart of all requests draws and says, {} where they are too many: numbers by `s` and
-    `ms`, the `mark` of each, a sentence, and the texts of its row under `head`."""
+    `ms`, the `mark` of each, and the texts of its row under `head`."""
     if not kept.is_drawn:
         return {}
-    several = len({row.injector for row in kept.rows}) > 1
-    columns: dict[str, list[Any]] = {name: [] for name in ("s", "ms", "mark", "sentences", "texts")}
+    columns: dict[str, list[Any]] = {name: [] for name in ("s", "ms", "mark", "texts")}
     for row in kept.rows:
         is_warm_up = row.number is None
-        name = "warm-up" if is_warm_up else _number(row, several=several)
+        name = "warm-up" if is_warm_up else _number(row, kept)
         response, end = figure(row.response_us / 1000), row.kind or str(row.status or "ok")
         columns["s"].append(row.start_us / 1e6)
         columns["ms"].append(row.response_us / 1000)
         columns["mark"].append("warm-up" if is_warm_up else _MARKS[not row.kind])
-        columns["sentences"].append(f"{name} {response} ms, {end}")
         at = f"{row.start_us / 1e6:.3f}".replace("-", "\u2212")
         columns["texts"].append([name, at, _label_of(plan, row), response, end])
     return columns | {"head": ["", "begins, s", "step", "response, ms", "status"]}
@@ -117,15 +111,15 @@ def csv_rows(kept: KeptRequests) -> Iterator[list[Any]]:
         yield [row.injector + 1, *values.values()]
 
 
-def _words(row: KeptRequest, plan: Plan, *, several: bool) -> str:
+def _words(row: KeptRequest, plan: Plan, kept: KeptRequests) -> str:
     step = f"step {row.step + 1}" if len(plan.labels) > 1 else ""
     start_s = row.start_us / 1e6
     at = f"at {start_s:,.1f} s" if start_s >= 1 else f"at {figure(start_s)} s"
-    return ", ".join(filter(None, (_number(row, several=several), step, at, row.kind)))
+    return ", ".join(filter(None, (_number(row, kept), step, at, row.kind)))
 
 
-def _number(row: KeptRequest, *, several: bool) -> str:
-    whose = f" of process {row.injector + 1}" if several else ""
+def _number(row: KeptRequest, kept: KeptRequests) -> str:
+    whose = f" of process {row.injector + 1}" if kept.has_several_injectors else ""
     return f"no. {row.number:,}{whose}"
 
 

@@ -93,9 +93,10 @@ export function nearest(values, x) {
 }
 
 // Those that began at this place, the first few of them.
-function said({ s, sentences }, place) {
+function said({ s, texts }, place) {
   const first = s.indexOf(place);
   const last = s.lastIndexOf(place);
-  const texts = sentences.slice(first, Math.min(last + 1, first + MOST_SAID));
-  return texts.join("; ") + (last - first >= MOST_SAID ? " …" : "");
+  const shown = texts.slice(first, Math.min(last + 1, first + MOST_SAID));
+  const sentences = shown.map(([name, , , response, end]) => `${name} ${response} ms, ${end}`);
+  return sentences.join("; ") + (last - first >= MOST_SAID ? " …" : "");
 }
