@@ -42,7 +42,7 @@ from campaigns.views.campaign_runs import (
     run_rows,
     runs_page,
 )
-from campaigns.views.campaign_tiles import cards_of, tiles_of
+from campaigns.views.campaign_tiles import cards_of, ratios_of, tiles_of
 from campaigns.views.drawings import drawn_funnel, forest_groups, split_bars
 from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
 from campaigns.views.run_page import (
@@ -55,9 +55,6 @@ from campaigns.views.run_page import (
 from campaigns.views.sweep_curve import drawn_sweeps
 from campaigns.views.sweep_table import sweep_questions
 from campaigns.views.targets import drawn_matrix
-
-# Percent between two ticks of the ratios, which have half of the page's width.
-_RATIOS_GAP = 16.0
 
 
 def campaign_context(
@@ -84,6 +81,7 @@ def campaign_context(
     tests, references = without_references(every)
     under_way = _under_way(campaign, actor, current)
     turns = under_way["turns"]
+    cards = cards_of(answer, campaign.practical_threshold, turns and turns.limit_s)
     context = {
         **under_way,
         **_compared(campaign, answer),
@@ -98,7 +96,8 @@ def campaign_context(
         "against": campaign_against(campaign),
         "may_be_baseline": campaign.state == "done" and may_be_baseline(campaign),
         "tiles": tiles_of(answer),
-        "cards": cards_of(answer, campaign.practical_threshold, turns and turns.limit_s),
+        "cards": cards,
+        "ratios": ratios_of(answer.overheads, campaign.practical_threshold, has_cards=bool(cards)),
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
         **_of_tests(campaign, answer),
         "tests": tests,
@@ -192,6 +191,7 @@ def _of_runs(
         "plot_data": plot_data(answer, campaign.repeats, curves, first),
         "runs": runs,
         "run_rows": run_rows(runs, answer),
+        "is_one_block": campaign.repeats == 1 and not any(run.is_alone for run in runs),
         "repeats": repeats,
     }
 
@@ -222,7 +222,6 @@ def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
         "forest": forest_groups(overheads, campaign.practical_threshold),
-        "ratios": forest_groups(overheads, campaign.practical_threshold, _RATIOS_GAP),
         "funnel": drawn_funnel(overheads, campaign.practical_threshold),
         "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,
         "confidence": max((each.confidence for each in overheads), default=0.95),

@@ -16,23 +16,24 @@ from campaigns.domain.presentation.intervals import (
 from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, THIN, counted, number
-from campaigns.views.drawings import Mark, RatioAxis
+from campaigns.views.drawings import Mark, RatioAxis, forest_groups
 
 # More comparisons are in the table of ratios alone.
 MOST_CARDS = 6
 _MOST_TILES = 5
 _TICK_GAP = 13.0  # percent; a card is some 420 px wide
 _FUNNEL_GAP = 22.0  # of some 120 px
-_ARROWS = {Word.SLOWER: "→", Word.FASTER: "←", Word.SAME: "=", Word.OPEN: "?"} | dict.fromkeys(
-    BOUNDED, "≤"
-)
+_RATIOS_GAP = 16.0  # of half of the page
+_ARROWS = dict.fromkeys(BOUNDED, "≤") | {
+    Word.SLOWER: "→", Word.FASTER: "←", Word.SAME: "=", Word.OPEN: "?",
+}  # fmt: skip
 _RATIO = 3  # its cell in a row of overheads
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
     """One comparison. `value` is a figure only where it is settled, else `ends` stands in its
-    place. `mark` and `axis` draw its interval, None without one. `or_more`: a part is hidden."""
+    place. `mark` and `axis` draw its interval, None without one; `at_least`: a part is hidden."""
 
     title: str
     plan: str
@@ -178,6 +179,22 @@ def _card(
         mark=axis.mark(interval) if axis else None,
         axis=axis,
     )
+
+
+def ratios_of(
+    overheads: Sequence[OverheadAnswer], threshold: float, *, has_cards: bool
+) -> dict[str, Any]:
+    """As `forest_groups`, of the rows that have an interval and stand in no card."""
+    drawn = forest_groups(overheads, threshold, _RATIOS_GAP)
+    groups = []
+    for group in drawn["groups"]:
+        rows = [
+            (row, cells, mark)
+            for row, cells, mark in group["rows"]
+            if mark and not (has_cards and mark.is_primary)
+        ]
+        groups += [group | {"rows": rows}] if rows else []
+    return {"axis": drawn["axis"], "groups": groups}
 
 
 # --- tiles ---------------------------------------------------------------------------------------

@@ -90,7 +90,7 @@ def test_a_click_or_enter_on_an_error_row_opens_its_examples(page, project):
         reply="",
         detail="Connection refused",
     )
-    page.goto(f"/runs/{run.pk}/")
+    page.goto(f"/runs/{run.pk}/#errors")
     row = page.locator(".error-row")
     assert "Check the port" in page.locator("[data-live=what-to-do]").inner_text()
     example = page.locator("#example-0 .example").first

@@ -76,8 +76,8 @@ def test_a_newcomer_learns_what_https_costs(newcomer, site, server):
     page.get_by_text("200 OK over HTTPS").wait_for()
     page.get_by_role("button", name="Start: What does HTTPS cost?").click()
     page.wait_for_url(re.compile(r"/campaigns/\d+/"))
-    row = page.locator("[data-live=funnel] .forest-row.is-primary").first
-    row.filter(has_text=re.compile(r"\d")).wait_for(timeout=ANSWER_MS)
+    card = page.locator(".card").first
+    card.filter(has_text=re.compile(r"\d")).wait_for(timeout=ANSWER_MS)
     page.get_by_role("button", name="Run again").wait_for(timeout=ANSWER_MS)
     sentence = page.locator(".verdict").inner_text()
     assert any(str(word) in sentence for word in Word), sentence

@@ -203,6 +203,7 @@ def number(text: str) -> float:
 
 def read_overhead(page) -> dict[str, str]:
     """The overhead of the mean as the page shows it, both forms."""
+    page.locator("#all-metrics > summary").click()
     row = page.locator("[data-live=overhead] .forest-row.is-primary").first
     cells = [cell.strip().replace("−", "-") for cell in row.locator("td").all_inner_texts()]
     return dict(zip(OVERHEAD_COLUMNS, cells, strict=True))

@@ -8,7 +8,7 @@ from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.presentation.overhead_table import forest, overhead_table
 from campaigns.domain.presentation.results import OverheadAnswer
-from campaigns.views.campaign_tiles import MOST_CARDS, cards_of, funnel_of
+from campaigns.views.campaign_tiles import MOST_CARDS, cards_of, funnel_of, ratios_of
 
 REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True}
 
@@ -92,6 +92,13 @@ def test_factors_share_an_axis_and_percentages_another():
 
 def test_many_comparisons_are_in_the_table_alone():
     assert cards(*[overhead(Word.SAME, 1.0, 0.98, 1.02)] * (MOST_CARDS + 1)) == []
+
+
+def test_a_ratio_stands_in_its_card_or_in_the_table_of_ratios():
+    one = overhead(Word.SAME, 1.0, 0.98, 1.02)
+    assert ratios_of([one], 0.05, has_cards=True)["groups"] == []
+    (group,) = ratios_of([one], 0.05, has_cards=False)["groups"]
+    assert [row.kind for row, *_ in group["rows"]] == ["typical"]
 
 
 def test_a_funnel_narrows_from_left_to_right_up_to_now():
