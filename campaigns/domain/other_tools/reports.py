@@ -35,8 +35,8 @@ from campaigns.domain.other_tools.wsperf import wsperf
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.plan_words import replay_words
-from campaigns.domain.presentation.redirect_words import hop_words, redirects_words
 from campaigns.domain.presentation.remedies import no_answer_words
+from campaigns.domain.presentation.report_tables import hop_words, redirects_words
 from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.domain.presentation.tls_facts import handshake_lines
 from campaigns.domain.units import counted, rate, said_of

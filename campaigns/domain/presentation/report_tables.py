@@ -12,7 +12,6 @@ from campaigns.domain.metrics.snapshot import HOPS, PARTS, SESSIONS, Total, hop
 from campaigns.domain.percentiles import P50, P90, P95, P99, name
 from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.redirect_words import hop_words, redirects_words
 from campaigns.domain.presentation.tables import (
     Cell,
     Column,
@@ -180,6 +179,21 @@ def _figures_of_phase(phase: Phase) -> dict[str, Figure]:
 
 
 _HOP_PERCENTILES = (P50, P90, P95, P99)
+
+
+def hop_words(nth: int) -> str:
+    """What the row of one request of those that were redirected is called."""
+    return f"redirect {nth}" if nth else "as planned"
+
+
+def redirects_words(total: Total) -> str:
+    """How many there were, of all ok requests; "" for none."""
+    followed = sum(total.timing(name).n for name in HOPS[1:])
+    if not followed:
+        return ""
+    n_ok = total.timing("response").n
+    redirected = total.timing(HOPS[0]).n
+    return f"{followed / n_ok:.2f} redirects on average; {redirected:,} of {n_ok:,} ok had any."
 
 
 def redirects_table(total: Total) -> Table:
