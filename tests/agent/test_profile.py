@@ -205,7 +205,8 @@ def test_the_real_perf_finds_where_a_program_spends_its_time(recording):
         finally:
             busy.kill()
     [profile] = told
-    if "fault" in profile:
+    if "may not count" in profile.get("fault", ""):
         pytest.skip(profile["fault"])
+    assert "fault" not in profile
     assert profile["samples"] > 20
     assert any("python" in row[1] for row in profile["functions"])
