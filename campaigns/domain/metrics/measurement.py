@@ -8,7 +8,7 @@ depends on the target. A closed load controls the number in flight; a slower tar
 which is a result, not a fault.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -360,6 +360,37 @@ MAX_DIFFERENCE = 0.05
 _SCHEDULED = {Model.OPEN, Model.OVER}
 # A closed load runs dry at its end, which matters if there are few rounds.
 _MIN_ROUNDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RunPart:
+    """A part of a run that tables have a row of: a flow, with its steps below it, or a step.
+
+    `kind`: flow or step. `link`: which, {"flow": its name} or {"step": its number from 0}."""
+
+    kind: str
+    label: str
+    total: Total
+    link: dict[str, Any]
+
+
+def parts_of(run: Measurement) -> list[RunPart]:
+    """[] for the only step of a plan without flows."""
+    plan = run.plan
+    steps = [
+        RunPart("step", label, total, {"step": number})
+        for number, (label, total) in enumerate(zip(plan.labels, run.steps, strict=False))
+    ]
+    if plan.flows:
+        return list(_with_flows(run, steps))
+    return steps if len(plan.labels) > 1 else []
+
+
+def _with_flows(run: Measurement, steps: list[RunPart]) -> Iterator[RunPart]:
+    flows = run.plan.flows
+    for flow, total, numbers in zip(flows, run.flows, steps_of(flows), strict=True):
+        yield RunPart("flow", flow.name, total, {"flow": flow.name})
+        yield from steps[numbers.start : numbers.stop]
 
 
 def sent_per_s(

@@ -5,8 +5,7 @@ JMeter counts failed samples in every time and takes the deviation of the whole 
 times are of ok requests, percentiles nearest rank, the deviation that of a sample (n - 1).
 """
 
-from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.parts import parts_of
+from campaigns.domain.metrics.measurement import Measurement, parts_of
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.other_tools.report_words import (
     DASH,

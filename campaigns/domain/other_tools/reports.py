@@ -11,8 +11,7 @@ from campaigns.domain.analysis.thresholds import weigh
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.injector_end import totals_by_peer
-from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.parts import parts_of
+from campaigns.domain.metrics.measurement import Measurement, parts_of
 from campaigns.domain.metrics.sessions import length_words, session_figures
 from campaigns.domain.metrics.snapshot import HOPS, LATENESS, PARTS, SESSIONS, Timing, Total
 from campaigns.domain.other_tools.ab import ab

@@ -11,8 +11,7 @@ from typing import Any
 from campaigns.domain import units
 from campaigns.domain.analysis.repeats import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
-from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.parts import parts_of
+from campaigns.domain.metrics.measurement import Measurement, parts_of
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import NO_TIMES, Shown, name, shown, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
