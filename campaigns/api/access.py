@@ -3,14 +3,13 @@ campaigns, plans, targets and projects share: rename, tag, archive, delete, find
 
 from typing import Any
 
-import django_filters
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.cache import set_response_etag
 from django.utils.http import parse_etags
 from django_filters import BooleanFilter, CharFilter
-from django_filters.rest_framework import DjangoFilterBackend, FilterSet
+from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException, ValidationError
@@ -22,7 +21,7 @@ from campaigns.api import fields
 from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.models import ApiToken
 from campaigns.permissions import Actor, require
-from campaigns.queries.items import SORTS, matching, ordered, with_tag
+from campaigns.queries.filters import ListFilterSet
 from campaigns.services.items import archive_items, delete_items, describe_item, restore_items
 
 
@@ -64,12 +63,17 @@ _CHANGES = {"PUT", "PATCH", "DELETE"}
 _SWITCHED = {"true", "false", "True", "False"}
 
 
+class ListFilterBackend(DjangoFilterBackend):
+    def get_filterset_kwargs(self, request: Request, queryset: QuerySet, view: Any) -> dict:
+        return {**super().get_filterset_kwargs(request, queryset, view), "actor": actor_of(request)}
+
+
 class VisibleViewSet(GenericViewSet):
     """Views of one model whose every read starts from what the actor may see."""
 
     model: type[Model]
-    filter_backends = (DjangoFilterBackend,)
-    filterset_class: type[FilterSet] | None = None
+    filter_backends = (ListFilterBackend,)
+    filterset_class: type[ListFilterSet] | None = None
     paging = ("page", "page_size", "format")
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -163,33 +167,6 @@ class ItemChange(Tagged):
     archived = serializers.BooleanField(
         required=False, help_text="Archived items leave lists and forms; their results stay."
     )
-
-
-class ItemFilterSet(django_filters.FilterSet):
-    archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
-    tag = django_filters.CharFilter(method="with_tag", help_text="Only those with this tag.")
-    search = django_filters.CharFilter(
-        method="that_match", help_text="Part of a name, a tag, or of what belongs to the item."
-    )
-
-    def with_tag(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return with_tag(rows, value)
-
-    def that_match(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(matching(rows.model, value))
-
-    def sorted_by(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return ordered(rows, value)
-
-
-class OfProject(ItemFilterSet):
-    project = fields.IdFilter()
-
-
-def ordering_of(model: type) -> django_filters.ChoiceFilter:
-    """The `ordering` filter of a list: a column of its page, "-" before it turns it round."""
-    keys = [sign + key for key in SORTS[model] for sign in ("", "-")]
-    return django_filters.ChoiceFilter(choices=[(key, key) for key in keys], method="sorted_by")
 
 
 class ItemViewSet(VisibleViewSet):

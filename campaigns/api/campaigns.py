@@ -2,7 +2,6 @@
 they measured is in the campaign's tables. What a campaign would cost, before it exists: the figures
 beside the form of a new campaign."""
 
-import django_filters
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -13,11 +12,9 @@ from campaigns.api import fields
 from campaigns.api.access import (
     ITEM_FIELDS,
     ItemViewSet,
-    OfProject,
     Tagged,
     actor_of,
     find,
-    ordering_of,
 )
 from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.domain.errors import Refused
@@ -29,15 +26,11 @@ from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, require
 from campaigns.queries.campaign_list import (
-    STATE_IS,
-    needs_a_look,
-    precision_is,
-    target_state_is,
-    trust_is,
     with_counts,
     with_tests,
 )
 from campaigns.queries.campaigns import checks_of_campaign
+from campaigns.queries.filters import CampaignFilterSet
 from campaigns.queries.references import why_no_reference
 from campaigns.services.blocks import (
     MAX_REPEATS,
@@ -192,37 +185,6 @@ class Start(fields.StrictSerializer):
         default=False,
         help_text="The first run waits until the injector hosts are quiet, 30 minutes at most.",
     )
-
-
-class CampaignFilterSet(OfProject):
-    state = django_filters.ChoiceFilter(choices=fields.CAMPAIGN_STATES, method="in_state")
-    measurement = django_filters.ChoiceFilter(choices=fields.TRUSTS, method="with_trust")
-    target_state = django_filters.ChoiceFilter(
-        choices=fields.TARGET_STATES, method="with_target_state"
-    )
-    precision = django_filters.ChoiceFilter(choices=fields.PRECISIONS, method="with_precision")
-    needs_a_look = django_filters.BooleanFilter(
-        method="that_need_a_look",
-        help_text="Finished, not healthy, and nobody has looked at it since.",
-    )
-    by = django_filters.CharFilter("created_by__username", help_text="Who created it, a username.")
-    ordering = ordering_of(Campaign)
-
-    def in_state(self, queryset, name, value):
-        return queryset.filter(STATE_IS[value])
-
-    def with_trust(self, queryset, name, value):
-        return queryset.filter(trust_is(value))
-
-    def with_target_state(self, queryset, name, value):
-        return queryset.filter(target_state_is(value))
-
-    def with_precision(self, queryset, name, value):
-        return queryset.filter(precision_is(value))
-
-    def that_need_a_look(self, queryset, name, value):
-        wanted = needs_a_look(actor_of(self.request))
-        return queryset.filter(wanted if value else ~wanted)
 
 
 class CampaignViewSet(ItemViewSet):

@@ -12,14 +12,11 @@ from rest_framework.views import APIView
 from campaigns.api import fields
 from campaigns.api.access import (
     ITEM_FIELDS,
-    ItemFilterSet,
     ItemViewSet,
-    OfProject,
     Tagged,
     VisibleViewSet,
     actor_of,
     find,
-    ordering_of,
     refuse_unknown,
 )
 from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
@@ -30,6 +27,7 @@ from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
+from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.plans import with_latest
 from campaigns.queries.projects import with_counts
@@ -44,10 +42,6 @@ class ProjectSerializer(serializers.ModelSerializer):
         model = Project
         fields = ("id", "name", "role", "created_at", *ITEM_FIELDS)
         read_only_fields = fields
-
-
-class ProjectFilterSet(ItemFilterSet):
-    ordering = ordering_of(Project)
 
 
 class ProjectViewSet(ItemViewSet):
@@ -267,10 +261,6 @@ class PlanInput(fields.StrictSerializer):
 
 class NewPlan(PlanInput, Tagged):
     project = fields.IdField()
-
-
-class PlanFilterSet(OfProject):
-    ordering = ordering_of(SavedPlan)
 
 
 class PlanViewSet(ItemViewSet):

@@ -5,7 +5,6 @@ back. TLS profiles that a project named: list, create, change, delete."""
 from dataclasses import replace
 from typing import Any
 
-import django_filters
 from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -17,12 +16,10 @@ from campaigns.api import fields
 from campaigns.api.access import (
     ITEM_FIELDS,
     ItemViewSet,
-    OfProject,
     Tagged,
     VisibleViewSet,
     actor_of,
     find,
-    ordering_of,
 )
 from campaigns.api.specs import FileField, PairField, PartSerializer
 from campaigns.domain.errors import InvalidFields, InvalidPlan
@@ -39,6 +36,7 @@ from campaigns.domain.plan.tls_options import (
 )
 from campaigns.models import Endpoint, HostPermit, OwnTlsProfile, Probe, Project, Target
 from campaigns.permissions import Action, may, require
+from campaigns.queries.filters import IdFilter, ListFilterSet, TargetFilterSet
 from campaigns.queries.first_requests import FirstRequest
 from campaigns.queries.ownership import hosts_of
 from campaigns.queries.probes import report_of, with_counts
@@ -241,10 +239,6 @@ class NewTarget(TargetInput, Tagged):
     project = fields.IdField()
 
 
-class TargetFilterSet(OfProject):
-    ordering = ordering_of(Target)
-
-
 class TargetViewSet(ItemViewSet):
     model = Target
     serializer_class = TargetSerializer
@@ -436,10 +430,10 @@ class NewProbe(fields.StrictSerializer):
     )
 
 
-class ProbeFilterSet(django_filters.FilterSet):
-    endpoint = fields.IdFilter()
-    target = fields.IdFilter("endpoint__target")
-    campaign = fields.IdFilter()
+class ProbeFilterSet(ListFilterSet):
+    endpoint = IdFilter()
+    target = IdFilter("endpoint__target")
+    campaign = IdFilter()
 
 
 class ProbeViewSet(VisibleViewSet):

@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
@@ -65,6 +65,12 @@ class Campaign(Item):
     )
     stop_reason = models.TextField(blank=True, default="")  # a sentence, if it stopped by itself
     finished_at = models.DateTimeField(null=True, blank=True)
+    # Lists begin with what ended, started or was created last.
+    active_at = models.GeneratedField(
+        expression=Coalesce("finished_at", "started_at", "created_at"),
+        output_field=models.DateTimeField(),
+        db_persist=True,
+    )
     # Who has looked at what went wrong, and when; runs that end later need a look of their own.
     looked_at = models.DateTimeField(null=True, blank=True)
     looked_by = models.ForeignKey(
@@ -80,6 +86,9 @@ class Campaign(Item):
         ordering = ["-pk"]
         indexes = [
             models.Index(fields=["project", "-id"], name="campaign_newest_first"),
+            models.Index(
+                fields=["project", "-active_at", "-id"], name="campaign_last_active_first"
+            ),
             models.Index(
                 fields=["opened_at"],
                 condition=models.Q(finished_at=None),

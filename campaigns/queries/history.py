@@ -30,7 +30,7 @@ from campaigns.models import (
     TriageChange,
 )
 from campaigns.permissions import Actor
-from campaigns.queries.items import sorted_by
+from campaigns.queries.pages import sorted_by
 
 # The first is of medians without the injector's part, which a busy machine hardly moves.
 METRICS = {"typical": "median", "p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}

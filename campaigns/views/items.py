@@ -1,12 +1,12 @@
 """What lists of campaigns, plans, targets and projects share: rename, tag, archive, delete."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -14,17 +14,23 @@ from django.utils.http import urlencode
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
-from campaigns.forms.filters import CampaignFilterForm, ItemFilterForm, ItemForm, TargetFilterForm
+from campaigns.forms.filters import ItemForm
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.models.projects import Item
 from campaigns.permissions import Actor, require
-from campaigns.queries.campaign_list import VIEWS, campaign_views, list_campaigns
+from campaigns.queries.campaign_list import campaign_views, list_campaigns, makers_of
 from campaigns.queries.columns import LETTERS
+from campaigns.queries.filters import (
+    CampaignFilterSet,
+    ItemFilterSet,
+    PlanFilterSet,
+    ProjectFilterSet,
+    TargetFilterSet,
+)
 from campaigns.queries.items import (
     ARCHIVED,
-    USUAL_SORT,
+    ITEM_VIEWS,
     deletion_of,
-    page_of,
     refusal_to_archive,
     refusal_to_delete,
     tag_counts,
@@ -45,20 +51,35 @@ from campaigns.views.access import (
     signed_in_form,
     signed_in_post,
 )
+from campaigns.views.lists import (
+    Chip,
+    asked_of,
+    filter_rows,
+    list_context,
+    result_chips,
+    since_chip,
+)
 
-PAGE_SIZES = ("25", "50", "100")
-VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
+VIEW_WORDS = {
+    "": "All", "look": "Needs review", "mine": "Mine", "running": "Running", "drafts": "Drafts",
+    ARCHIVED: "Archived",
+}  # fmt: skip
+# In the strip above its list; the view is for what it has no room for.
+_WITHOUT_TAB = {"running"}
 
 
 @dataclass(frozen=True)
 class ItemKind:
-    """A kind of items: its words and its list."""
+    """A kind of items: its words and its list. `finds`: what the search looks into."""
 
     model: type[Item]
     noun: str
-    form: Callable[[QueryDict, Project | None], ItemFilterForm]
-    rows: Callable[[Actor, Project | None, Any], QuerySet]
-    views: Callable[[Actor], dict[str, Q]] = lambda actor: {}  # beside all in use and archived
+    filters: type[ItemFilterSet]
+    rows: Callable[[Actor], QuerySet]
+    ordering: str = "name"
+    finds: str = "Search names and tags"
+    views: Callable[[Actor], Mapping[str, Q]] = lambda actor: ITEM_VIEWS
+    chips: Callable[[Project], list[Chip]] = lambda project: []  # beside that of tags
 
     @property
     def nouns(self) -> str:
@@ -74,6 +95,27 @@ class ItemKind:
         name = "project-members" if self.noun == "project" else f"{self.noun}-detail"
         return reverse(name, args=[item.pk])
 
+    def of_project(self, actor: Actor, project: Project | None) -> QuerySet:
+        rows = self.rows(actor)
+        return rows.filter(project=project) if project else rows
+
+    def view_asked(self, request: HttpRequest, actor: Actor) -> tuple[str, Q]:
+        """Its name and what is in it. Earlier releases had drafts among the others."""
+        asked, views = request.GET, self.views(actor)
+        view = asked.get("view", "drafts" if asked.get("state") == "draft" else "")
+        return (view, views[view]) if view in views else ("", views[""])
+
+
+def _campaign_chips(project: Project) -> list[Chip]:
+    targets = project.targets.filter(is_kept=True, archived_at=None).order_by("name")
+    makers = [(name, name) for name in makers_of(project)]
+    return [
+        Chip("target", "Target", list(targets.values_list("pk", "name"))),
+        *result_chips(),
+        since_chip(),
+        Chip("by", "By", makers),
+    ]
+
 
 KINDS = {
     kind.noun: kind
@@ -81,72 +123,55 @@ KINDS = {
         ItemKind(
             Campaign,
             "campaign",
-            lambda data, project: CampaignFilterForm(data, project=project),
+            CampaignFilterSet,
             list_campaigns,
-            campaign_views,
+            ordering="-active",
+            finds="Search names, targets, tags",
+            views=campaign_views,
+            chips=_campaign_chips,
         ),
-        ItemKind(SavedPlan, "plan", lambda data, project: ItemFilterForm(data), list_plans),
-        ItemKind(Target, "target", lambda data, project: TargetFilterForm(data), list_targets),
+        ItemKind(SavedPlan, "plan", PlanFilterSet, list_plans),
         ItemKind(
-            Project,
-            "project",
-            lambda data, project: ItemFilterForm(data),
-            lambda actor, project, by: list_projects(actor, by),
+            Target, "target", TargetFilterSet, list_targets, finds="Search names, addresses, tags"
         ),
+        ItemKind(Project, "project", ProjectFilterSet, list_projects),
     )
 }
 
 
-def list_context(request: HttpRequest, noun: str, project: Project | None = None) -> dict[str, Any]:
+def items_context(
+    request: HttpRequest, noun: str, project: Project | None = None
+) -> dict[str, Any]:
     """What every list shows: its page of rows, views with counts, filters and tags."""
     kind, actor = KINDS[noun], actor_of(request)
-    form = kind.form(request.GET, project)
-    by = form.chosen()
     everything = kind.model.objects.visible_to(actor)
     everything = everything.filter(project=project) if project else everything
-    shelf = everything.filter(archived_at__isnull=not by.is_archived)
-    counts, filters = view_counts(everything, kind.views(actor)), form.filters()
-    n_rows = None if filters else counts.get(by.view)
-    page = page_of(
-        kind.rows(actor, project, by), int(_size_of(request)), request.GET.get("page", ""), n_rows
-    )
+    counts = view_counts(everything, kind.views(actor))
+    view, is_in_view = kind.view_asked(request, actor)
+    tags = tag_counts(everything.filter(is_in_view))
+    chips = [*(kind.chips(project) if project else ()), _tag_chip(tags)]
+    rows = kind.of_project(actor, project).filter(is_in_view)
+    how = {"nouns": kind.nouns, "finds": kind.finds, "ordering": kind.ordering}
     return {
+        **list_context(request, kind.filters, rows, chips, n_rows=counts[view], **how),
         "project": project,
-        "form": form,
-        "page": page,
         "kind": kind,
-        "by": by,
-        "sort": by.sort or USUAL_SORT[kind.model],
-        "tags": tag_counts(shelf),
-        "views": [(view, VIEW_WORDS[view], count) for view, count in counts.items()],
-        "n_used": counts[""],
-        "n_all": counts[""] + counts[ARCHIVED],
-        "filters": filters,
-        "unfiltered_url": f"?view={by.view}" if by.view else "?",
-        "ways_out": [] if page.count else _ways_out(request, kind, project, form),
+        "view": view,
+        "tags": tags,
+        "views": [
+            (each, VIEW_WORDS[each], n)
+            for each, n in counts.items()
+            if each not in _WITHOUT_TAB or each == view
+        ],
+        "counts": counts,
+        "n_all": everything.count(),
+        "unfiltered_url": f"?view={view}" if view else "?",
         "bulk_url": kind.bulk_url(project),
-        "page_sizes": PAGE_SIZES,
-        "page_size": _size_of(request),
     }
 
 
-def _ways_out(
-    request: HttpRequest, kind: ItemKind, project: Project | None, form: ItemFilterForm
-) -> list[tuple[str, int, str]]:
-    """The filters without which there would be rows: words, how many rows, and the address."""
-    found, by, anything = [], form.chosen(), form.chosen_as()
-    for name, words in form.filters().items():
-        without = replace(by, **{name: getattr(anything, name)})
-        query = request.GET.copy()
-        query.pop(name)
-        if n := kind.rows(actor_of(request), project, without).count():
-            found.append((words, n, f"?{query.urlencode()}"))
-    return found
-
-
-def _size_of(request: HttpRequest) -> str:
-    asked = request.GET.get("rows", "")
-    return asked if asked in PAGE_SIZES else PAGE_SIZES[0]
+def _tag_chip(tags: Sequence[tuple[str, int]]) -> Chip:
+    return Chip("tag", "Tag", [(tag, f"{tag} ({n})") for tag, n in tags])
 
 
 @signed_in_form
@@ -222,7 +247,8 @@ def _chosen(
 ) -> Sequence[Item]:
     """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one."""
     if request.POST.get("all"):
-        return list(kind.rows(actor, project, kind.form(request.GET, project).chosen()))
+        rows = kind.of_project(actor, project).filter(kind.view_asked(request, actor)[1])
+        return list(filter_rows(actor, kind.filters, rows, asked_of(request)).qs)
     ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
     rows = kind.model.objects.visible_to(actor)
     rows = rows.filter(project=project) if project else rows
@@ -264,7 +290,7 @@ _ACTIONS = {
     "archive": (services.archive_items, "archived"),
     "restore": (services.restore_items, "restored"),
     "delete": (services.delete_items, "deleted"),
-    "look": (_look, "looked at"),
+    "look": (_look, "reviewed"),
 }
 _TAGGING = {"tag": ("add", "tagged"), "untag": ("remove", "no longer tagged")}
 

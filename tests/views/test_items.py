@@ -10,6 +10,7 @@ from django.utils import timezone
 from campaigns.models import Campaign
 from campaigns.services.items import archive_items
 from campaigns.services.tokens import create_share
+from campaigns.views import lists
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -40,6 +41,8 @@ def bulk_url(kind: str, project) -> str:
 
 
 def listed(client, kind: str, project, **query) -> list[str]:
+    if kind == "campaign":
+        query.setdefault("view", "drafts")
     page = client.get(list_url(kind, project), query).context["page"]
     return [item.name for item in page if item != project]
 
@@ -55,19 +58,20 @@ class TestEveryList:
         make_item(kind, project, "Checkout")
         tagged = make_item(kind, project, "Prices")
         MODELS[kind].objects.filter(pk=tagged.pk).update(tags=["nightly"])
-        assert listed(as_owner, kind, project, name="check") == ["Checkout"]
-        assert listed(as_owner, kind, project, name="NIGHT") == ["Prices"]
+        assert listed(as_owner, kind, project, search="check") == ["Checkout"]
+        assert listed(as_owner, kind, project, search="NIGHT") == ["Prices"]
         assert listed(as_owner, kind, project, tag="nightly") == ["Prices"]
-        assert listed(as_owner, kind, project, name=f"#{tagged.pk}")[0] == "Prices"
-        assert listed(as_owner, kind, project, name="nothing like it") == []
+        assert listed(as_owner, kind, project, search=f"#{tagged.pk}")[0] == "Prices"
+        assert listed(as_owner, kind, project, search="nothing like it") == []
 
     def test_it_is_sorted_by_its_columns(self, as_owner, project, kind):
         for name in ("b", "a", "C"):
             make_item(kind, project, name)
-        assert listed(as_owner, kind, project, sort="name") == ["a", "b", "C"]
-        assert listed(as_owner, kind, project, sort="-name") == ["C", "b", "a"]
-        assert set(listed(as_owner, kind, project, sort="nonsense")) == {"a", "b", "C"}
-        page = text_of(as_owner.get(list_url(kind, project), {"sort": "-name"}))
+        assert listed(as_owner, kind, project, ordering="name") == ["a", "b", "C"]
+        assert listed(as_owner, kind, project, ordering="-name") == ["C", "b", "a"]
+        assert set(listed(as_owner, kind, project, ordering="nonsense")) == {"a", "b", "C"}
+        shown = {"ordering": "-name", "view": "drafts"}
+        page = text_of(as_owner.get(list_url(kind, project), shown))
         assert 'aria-sort="descending"' in page
 
     def test_what_is_archived_is_shown_on_request_only(self, as_owner, project, kind, as_alice):
@@ -111,10 +115,13 @@ class TestEveryList:
             assert wrong.status_code == 422
             assert set(wrong.context["form"].errors) == {field}
 
-    def test_the_next_page_keeps_the_filters_and_the_order(self, as_owner, project, kind):
+    def test_the_next_page_keeps_the_filters_and_the_order(
+        self, as_owner, project, kind, monkeypatch
+    ):
+        monkeypatch.setattr(lists, "PAGE_SIZE", 25)
         for number in range(30):
             make_item(kind, project, f"row {number:02}")
-        chosen = {"name": "row", "sort": "-name", "rows": "25"}
+        chosen = {"search": "row", "ordering": "-name", "view": "drafts"}
         page = as_owner.get(list_url(kind, project), chosen)
         following = as_owner.get(list_url(kind, project) + link_of(page, "next"))
         names = [item.name for item in following.context["page"]]
@@ -124,10 +131,19 @@ class TestEveryList:
         assert [item.name for item in before.context["page"]][:2] == ["row 29", "row 28"]
 
 
+def test_addresses_of_earlier_releases_mean_what_they_did(as_owner, project, alice, bob):
+    make_campaign(project, "b", created_by=alice)
+    make_campaign(project, "a", created_by=alice)
+    make_campaign(project, "c", created_by=bob)
+    old = {"state": "draft", "name": "", "sort": "-name", "by": alice.pk}
+    assert listed(as_owner, "campaign", project, **old) == ["b", "a"]
+    assert listed(as_owner, "campaign", project, **{**old, "name": "A"}) == ["a"]
+
+
 def test_all_that_match_are_changed_at_once(as_owner, project):
     for number in range(40):
         make_campaign(project, f"{'soak' if number % 2 else 'smoke'} {number}")
-    url = bulk_url("campaign", project) + "?name=soak"
+    url = bulk_url("campaign", project) + "?search=soak&view=drafts"
     as_owner.post(url, {"all": "1", "do": "archive"})
     assert Campaign.objects.exclude(archived_at=None).count() == 20
     assert not Campaign.objects.filter(name__contains="smoke").exclude(archived_at=None).exists()

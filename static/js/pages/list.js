@@ -1,8 +1,9 @@
 // Lists: filters apply at once, running campaigns move, ticked rows change or compare.
 
 import $ from "../../lib/jquery.module.min.js";
+import { watchFilters } from "../lib/list_filters.js";
 import { watchRowKeys } from "../lib/row_keys.js";
-import { hasTicks, watchTicks } from "../lib/ticks.js";
+import { hasTicks, showTicks, watchTicks } from "../lib/ticks.js";
 import { isChanged } from "../live/preview.js";
 import { refreshPage } from "../live/regions.js";
 
@@ -31,12 +32,9 @@ $("[data-submits-on-change]")
   .on("focusout", CHANGES_BY_KEYS, leaveKeyed)
   .on("change", applyFilters);
 
-if ($("[data-moving]").length) {
-  setInterval(() => document.hidden || hasTicks() || refreshPage().catch(() => {}), REFRESH_MS);
-}
-
-watchTicks();
-watchRowKeys();
+setInterval(() => {
+  if ($("[data-moving]").length && !document.hidden && !hasTicks()) refreshPage().catch(() => {});
+}, REFRESH_MS);
 
 function tellCompare() {
   const boxes = $("#compare input[name=run]");
@@ -47,12 +45,20 @@ function tellCompare() {
   boxes.each((_, box) => $(box).closest("tr").toggleClass("selected", box.checked));
 }
 
-$("#compare").on("change", tellCompare);
+watchTicks();
+watchRowKeys();
+watchFilters(() => {
+  showTicks();
+  tellCompare();
+});
+$(document).on("change", "#compare", tellCompare);
 tellCompare();
+
 // Who comes back finds in the filters what was chosen to leave, above the rows of the address.
 function undoChoice({ originalEvent }) {
   const [{ type }] = performance.getEntriesByType("navigation");
-  if (originalEvent.persisted || type === "back_forward") $("[data-submits-on-change]").trigger("reset");
+  const forms = originalEvent.persisted ? "[data-submits-on-change]" : "[data-submits-on-change], [data-filters]";
+  if (originalEvent.persisted || type === "back_forward") $(forms).trigger("reset");
 }
 
 $(window).on("pageshow", (event) => {
