@@ -29,7 +29,6 @@ from campaigns.models import (
     Test,
 )
 from campaigns.permissions import Role
-from campaigns.services.summaries import keep_pooled
 from tests.access_world import Rows, World
 from tests.queues import make_queue
 
@@ -140,7 +139,6 @@ def _grow_campaign(rows: Rows, n: int) -> None:
     runs = _copies(first, n, test_id=_of(tests), position=lambda number: number + 3)
     _copy_figures(rows, tests)
     _copy_results(first, runs)
-    keep_pooled([test.pk for test in tests])
     for name in ("search", "waiting", "held"):
         run = rows[name].runs.get()
         more = _copies(run, n, position=lambda number: number + 2, repeat=lambda number: number + 2)
@@ -201,7 +199,6 @@ def _grow_campaigns(rows: Rows, versions: Sequence[Model]) -> None:
     tests = _copies(rows["test"], n, campaign_id=_of(ended))
     runs = _copies(rows["run"], n, campaign_id=_of(ended), test_id=_of(tests))
     _copy_results(rows["run"], runs)
-    keep_pooled([test.pk for test in tests])
     _copy_figures(rows, tests, started_at=lambda number: ended[number].started_at)
 
 

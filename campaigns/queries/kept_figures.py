@@ -2,7 +2,7 @@
 What is kept of a summary's total and of a test's pooled requests, so that pages read small rows and
 decode no histogram; and where these come from where something else is asked for."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.presentation.exchange_tables import EXCHANGE_PERCENTILES, EXCHANGE_TIMINGS
-from campaigns.models import PooledPercentiles, Run, RunSummary, Shard, Test
+from campaigns.models import Run, RunSummary, Shard, Test
 
 _STATES = list(TargetState)
 
@@ -198,13 +198,8 @@ class BriefTotals:
         return StoredHistogram(found[summary])
 
 
-def kept_pooled(tests: Collection[Test]) -> dict[int, PooledPercentiles]:
-    """What is kept of their pooled requests, by test."""
-    return PooledPercentiles.objects.in_bulk([test.pk for test in tests])
-
-
 def known_of(pooled: Total) -> dict[str, Any]:
-    """The column `known` of a test whose counted runs have this total."""
+    """By timing its ranks, and the values at them, of tests whose counted runs have this total."""
     return {name: ranked(timing, POOLED[name]) for name, timing in pooled.timings.items()}
 
 

@@ -2,7 +2,7 @@
 Finished runs with their summaries' figures, read only as far as a page needs."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from campaigns import cache
 from campaigns.domain.analysis.criteria import in_short
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.likeness import ArmRun
@@ -37,9 +38,8 @@ from campaigns.domain.percentiles import NO_TIMES
 from campaigns.domain.plan.flows import steps_of
 from campaigns.domain.presentation.latency_table import Line
 from campaigns.domain.presentation.report_words import ending_text
-from campaigns.models import MeasuredSoFar, PooledPercentiles, Run, RunSummary, Shard, ShardSecond
-from campaigns.queries.campaign_keys import release
-from campaigns.queries.kept_figures import POOLED, BriefTotals, in_brief, with_known
+from campaigns.models import Run, RunSummary, Shard, ShardSecond
+from campaigns.queries.kept_figures import POOLED, BriefTotals, in_brief, known_of, with_known
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
 CHUNKS_AT_ONCE = 16  # of an export, about 1.5 MB: for each part PostgreSQL reads all of a run's
@@ -155,7 +155,7 @@ def measurement_to_end(run: Run) -> Measurement | None:
     Who adds the rest has to see that it counts all that is stored up to its last second."""
     if any(rule.is_of_machine for rule in run.frozen.plan.thresholds):
         return None  # agents may have told of a second after it was judged
-    measurement = _kept_so_far(run)
+    measurement = cached_so_far(run)
     if measurement is None or any(point["missing"] for point in measurement.series):
         return None
     _note_shards(measurement, run.shards.all())
@@ -169,15 +169,18 @@ def _empty(run: Run) -> Measurement:
     )
 
 
-def _kept_so_far(run: Run) -> Measurement | None:
+def so_far_key(run: Run) -> str:
+    return cache.key_of("so-far", run.pk, str(run.t0))
+
+
+def cached_so_far(run: Run) -> Measurement | None:
     """An active run's, as far as a worker of this release has added it up."""
-    kept = None
-    if not run.is_done:
-        kept = MeasuredSoFar.objects.filter(run=run, release=release()).first()
-    if kept is None:
+    key = so_far_key(run)
+    stored = None if run.is_done else cache.get_many([key]).get(key)
+    if stored is None:
         return None
     measurement = _empty(run)
-    measurement.go_on_from(kept.state, kept.series)
+    measurement.go_on_from(*stored)
     return measurement
 
 
@@ -194,11 +197,11 @@ def measurement_so_far(
     *,
     until: int | None = None,
 ) -> Measurement:
-    """`known`, or what a worker has kept, with the seconds completed since, up to `until`; or a new
+    """`known`, or what is cached, with the seconds completed since, up to `until`; or a new
     measurement of all of them. A second is complete when every live shard has delivered it, or
     three seconds after its end. Later data are missing here, as the point shows, but are in the
     run's summary."""
-    measurement = known or _kept_so_far(run) or _empty(run)
+    measurement = known or cached_so_far(run) or _empty(run)
     _tell_machines(measurement, run)
     shards = list(run.shards.all())
     _note_shards(measurement, shards)
@@ -254,13 +257,13 @@ _BATCH = 100  # summaries in memory at once
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRun:
-    """A run with its measurement and figures, and the number of its summary; all None without one.
-    Each is itself alone."""
+    """A run with its measurement and figures, and the digest of its seconds; all None without a
+    summary. Each is itself alone."""
 
     run: Run
     measurement: Measurement | None = None
     figures: Figures | None = None
-    summary: int | None = None
+    digest: str = ""
 
     @property
     def total(self) -> Total | None:
@@ -366,11 +369,7 @@ def judged_in_short(judged: Judgement) -> str:
 def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
     """The runs with their latest summaries in brief, in one query."""
     runs = list(runs)
-    newest = (
-        RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
-        .order_by("run_id", "-revision")
-        .distinct("run_id")
-    )
+    newest = _newest_of(run.pk for run in runs if run.is_done)
     by_run, totals, rows = {run.pk: run for run in runs}, BriefTotals(), in_brief(newest)
     # Not all at once: those of earlier releases are large.
     measured = {
@@ -378,6 +377,11 @@ def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
         for summary in (rows.iterator(_BATCH) if len(runs) > _BATCH else rows)
     }
     return [measured.get(run.pk) or MeasuredRun(run) for run in runs]
+
+
+def _newest_of(runs: Iterable[int]) -> QuerySet[RunSummary]:
+    summaries = RunSummary.objects.filter(run__in=list(runs))
+    return summaries.order_by("run_id", "-revision").distinct("run_id")
 
 
 def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
@@ -391,7 +395,7 @@ def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
 
 def _measured(run: Run, summary: RunSummary, totals: BriefTotals) -> MeasuredRun:
     measurement = stored_measurement(run, summary, totals.of(summary))
-    return MeasuredRun(run, measurement, measurement.figures, summary.pk)
+    return MeasuredRun(run, measurement, measurement.figures, summary.digest)
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
@@ -409,17 +413,38 @@ def comparable_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
     return [each for each in runs if each.is_usable] or whole
 
 
-def pooled_of(
-    counted: Sequence[MeasuredRun], kept: PooledPercentiles | None = None
-) -> tuple[Total, Figures | None]:
-    """All requests of the counted runs merged, of their timings only those that are shown pooled;
-    figures None if no run counts. `kept` is used where it is of the same summaries."""
-    total = pooled_total(counted, POOLED)
-    if not counted:
-        return total, None
-    if kept and kept.of == summaries_of(counted):
-        total = with_known(total, kept.known)
-    return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+POOLED_DAYS = 30
+
+
+class PooledCache:
+    """Percentiles of the pooled requests of several tests, so that no page decodes the histograms
+    of runs that others have merged. `runs_of_tests`: the counted runs of each of the tests, which
+    are looked up together once one of them is asked for."""
+
+    def __init__(self, runs_of_tests: Callable[[], Iterable[Sequence[MeasuredRun]]] = tuple):
+        self._runs_of_tests = runs_of_tests
+        self._known: dict[str, Mapping[str, Any]] | None = None
+
+    def pooled_of(self, counted: Sequence[MeasuredRun]) -> tuple[Total, Figures | None]:
+        """All requests of the counted runs merged, of their timings only those that are shown
+        pooled; figures None if no run counts."""
+        total = pooled_total(counted, POOLED)
+        if not counted:
+            return total, None
+        if self._known is None:
+            keys = [_pooled_key(runs) for runs in (*self._runs_of_tests(), counted) if runs]
+            self._known = cache.get_many(keys)
+        key = _pooled_key(counted)
+        if key not in self._known:
+            self._known[key] = known_of(total)
+            cache.put_many({key: self._known[key]}, POOLED_DAYS)
+        total = with_known(total, self._known[key])
+        return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+
+
+def _pooled_key(counted: Iterable[MeasuredRun]) -> str:
+    """Their seconds decide, which are the same for whoever measured them."""
+    return cache.key_of("pooled", *sorted((each.run.pk, each.digest) for each in counted))
 
 
 def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
@@ -427,18 +452,14 @@ def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
     flows = counted[0].run.frozen.plan.flows if counted else ()
     if not flows:
         return []
-    stored = RunSummary.objects.filter(pk__in=summaries_of(counted)).values_list("steps", flat=True)
+    runs = [each.run.pk for each in counted]
+    stored = _newest_of(runs).values_list("steps", flat=True)
     steps = [[Total.from_json(each) for each in of_run] for of_run in stored]
     duration_s = sum(each.figures.duration_s for each in counted)
     return [
         (flow.name, figures_of(joined(run[step] for run in steps for step in own), duration_s))
         for flow, own in zip(flows, steps_of(flows), strict=True)
     ]
-
-
-def summaries_of(runs: Iterable[MeasuredRun]) -> list[int]:
-    """The numbers of their summaries, in their order."""
-    return sorted(each.summary for each in runs)
 
 
 def pooled_total(runs: Sequence[MeasuredRun], names: Iterable[str]) -> Total:

@@ -10,20 +10,17 @@ from campaigns.domain.metrics.snapshot import Total
 from campaigns.models import (
     FailureExample,
     InjectorHost,
-    PooledPercentiles,
     Run,
     RunSummary,
-    Test,
     TestFigures,
 )
 from campaigns.permissions import Actor
 from campaigns.queries.runs import examples_of
-from campaigns.services import endings
+from campaigns.services import endings, results
 from campaigns.services.shards import mark_done, record_seconds
-from campaigns.services.summaries import keep_figures, keep_pooled, summarise_run
+from campaigns.services.summaries import summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
-from tests.queries.measured import end_shards, https_campaign, measure, run_in_blocks
-from tests.searches import end_trial, searching
+from tests.queries.measured import end_shards, measure
 from tests.services.engine import end, expire, measuring, running, second, settled
 from tests.values import make_second, plan_spec
 
@@ -206,14 +203,12 @@ def test_a_run_that_ends_is_in_the_history_of_its_test_and_among_its_runs(projec
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert not TestFigures.objects.exists()
-    assert not PooledPercentiles.objects.exists()
     settled(run)
     figures = TestFigures.objects.get(test=run.test)
     assert (figures.n, figures.errors) == (run.n, run.errors)
     assert figures.started_at == run.campaign.started_at
     (summary,) = run.summaries.all()
     assert summary.brief["counters"] == summary.total["counters"]
-    assert PooledPercentiles.objects.get(test=run.test).of == [summary.pk]
 
 
 def test_its_facts_say_what_tls_was_agreed_on_and_what_spoke_it(project):
@@ -230,28 +225,14 @@ def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     def fail(tests):
         raise ValueError("no such fact")
 
-    monkeypatch.setattr(endings, "keep_figures", fail)
+    monkeypatch.setattr(results, "keep_figures", fail)
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
 
 
-def measured(project) -> list[Test]:
-    _, tests = https_campaign(project)
-    run_in_blocks(tests, [[10_000, 10_100], [13_000, 13_100]])
-    return tests
-
-
-@pytest.fixture
-def earlier(project) -> list[Test]:
-    tests = [*measured(project), *measured(project)]
-    keep_figures([test.pk for test in tests])
-    return tests
-
-
-def kept() -> tuple[list, list]:
-    summaries = RunSummary.objects.order_by("pk").values_list("brief", flat=True)
-    return list(summaries), list(PooledPercentiles.objects.order_by("pk").values())
+def kept() -> list:
+    return list(RunSummary.objects.order_by("pk").values_list("brief", flat=True))
 
 
 def test_a_new_revision_of_its_summary_writes_all_again(project):
@@ -261,25 +242,10 @@ def test_a_new_revision_of_its_summary_writes_all_again(project):
     before, n_before = kept(), TestFigures.objects.get().n
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
-    briefs, pooled = kept()
+    briefs = kept()
     assert len(briefs) == 2
     assert TestFigures.objects.get().n == 2 * n_before
-    assert briefs[0] == before[0][0] != briefs[1]
-    # It ended partial, so it does not count.
-    assert [each["of"] for each in pooled] == [[]]
-
-
-def test_pooled_percentiles_may_be_written_any_number_of_times(earlier):
-    before = kept()
-    keep_pooled([test.pk for test in earlier])
-    assert kept() == before
-
-
-def test_trials_of_a_search_are_not_pooled(project):
-    campaign = searching(project)
-    end_trial(campaign, p95_ms=120)
-    keep_pooled([campaign.tests.get().pk])
-    assert not PooledPercentiles.objects.exists()
+    assert briefs[0] == before[0] != briefs[1]
 
 
 KEY = ("add", "status_unexpected", 404)

@@ -22,7 +22,6 @@ from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.reports import styles_for
 from campaigns.models import Campaign, Run, ShardSecond
-from campaigns.services.kept_pages import keep_gist
 from campaigns.services.summaries import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
 from tests.factories import make_test as make_test_row
@@ -175,7 +174,6 @@ def settle(campaign: Campaign) -> None:
         t0 = campaign.started_at + timedelta(minutes=run.position)
         Run.objects.filter(pk=run.pk).update(t0=t0, ended_at=t0 + timedelta(seconds=30))
     keep_figures(test.pk for test in campaign.tests.all())
-    keep_gist(campaign.pk)
 
 
 def check(**texts: str) -> None:
