@@ -23,6 +23,7 @@ from campaigns.models import (
     OwnTlsProfile,
     PlanSecret,
     Run,
+    RunSummary,
     RunUse,
     Search,
     ShareLink,
@@ -165,8 +166,9 @@ def _copy_figures(rows: Rows, tests: Sequence[Test], **changed: _Change) -> None
 def _copy_results(run: Run, runs: Sequence[Run]) -> None:
     """What the run has, for each of these."""
     n = len(runs)
-    had = (run.shards, run.summaries, run.events, run.machine_seconds, run.tool_outputs)
-    for row in [row for rows in (*had, run.failure_examples) for row in rows.all()]:
+    had = (run.shards, run.events, run.machine_seconds, run.tool_outputs)
+    summary = RunSummary.objects.get(run=run)
+    for row in [summary, *(row for rows in (*had, run.failure_examples) for row in rows.all())]:
         _copies(row, n, run_id=_of(runs))
     RunUse.objects.bulk_create(
         RunUse(run=each, project_id=run.campaign.project_id) for each in runs

@@ -20,10 +20,10 @@ from campaigns.domain.presentation.results import Answer, Gist, RunReport
 from campaigns.domain.presentation.run_points import noted_points, thinned_columns
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
-from campaigns.models import Campaign, Run, RunEvent, RunSummary
+from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.answers import campaign_answer, campaign_answers
 from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
-from campaigns.queries.measurements import measurement_of
+from campaigns.queries.measurements import measurement_of, of_summary
 from campaigns.queries.reports import run_report
 
 _T = TypeVar("_T")
@@ -170,8 +170,7 @@ def _stored(run: Run) -> Measurement:
 def run_key(run: Run) -> tuple:
     """Another one after each change of state; late seconds change it by a new summary."""
     event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
-    summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
-    return run.pk, run.state, run.trust, event["newest"], summary["newest"]
+    return run.pk, run.state, run.trust, event["newest"], of_summary(run, "version")
 
 
 def final_key(of: Run | Campaign) -> tuple | None:

@@ -7,23 +7,25 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
+from campaigns.domain.metrics.brief import read_whole
 from campaigns.domain.metrics.packed_second import line_of
 from campaigns.domain.metrics.series import Point, chunks_of, points_of_chunks
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.models.projects import Project
 from campaigns.models.runs import Run
 
 
 class RunSummary(models.Model):
-    """Derived from the stored seconds; late seconds produce a new revision."""
+    """A run's result, derived from its stored seconds; late ones write it again."""
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
-    revision = models.PositiveIntegerField()
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="summary")
+    version = models.PositiveIntegerField(default=1)  # how often it was written
     n_seconds = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     duration_s = models.FloatField()  # the measured part
-    total = models.JSONField()  # domain.metrics.snapshot.Total over all steps, without warm-up
-    # The total without its histograms (domain.metrics.brief), which lists and campaigns read.
-    brief = models.JSONField()
+    # All steps together without warm-up, as domain.metrics.brief; and the histogram of each timing.
+    figures = models.JSONField()
+    histograms = models.JSONField()
     steps = models.JSONField()  # [Total, …] in plan step order
     # A domain.metrics.series.Point per second, read as `series`: domain.metrics.series
     chunks = ArrayField(models.BinaryField())
@@ -32,13 +34,12 @@ class RunSummary(models.Model):
     thresholds = models.JSONField(default=list)  # one analysis.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())
 
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "revision"], name="one_summary_per_revision")
-        ]
-
     def __str__(self) -> str:
-        return f"summary {self.revision} of run {self.run_id}"
+        return f"summary {self.version} of run {self.run_id}"
+
+    @property
+    def total(self) -> Total:
+        return read_whole(self.figures, self.histograms)
 
     @property
     def series(self) -> list[Point]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection
-from django.db.models import Count, F, Max, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, Max, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
 from campaigns.domain.typed_text import REFERENCE_TAG
@@ -38,7 +38,7 @@ class CampaignKey(NamedTuple):
     state: str
     n_runs: int
     newest_event: int | None
-    newest_summary: int | None
+    n_summaries: int | None  # as often as they were written
     n_looks: int  # at the rounds of arms that take turns
     names: tuple[TestNames, ...]  # of its tests, in their order
 
@@ -54,14 +54,14 @@ def campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, CampaignKey]:
     rows = found.annotate(
         n_all=_of_all(runs, "campaign", Count("pk")),
         newest_event=_of_all(_of_runs(RunEvent), "run__campaign", Max("pk")),
-        newest_summary=_of_all(_of_runs(RunSummary), "run__campaign", Max("pk")),
+        n_summaries=_of_all(_of_runs(RunSummary), "run__campaign", Sum("version")),
         last_round=_of_all(_of_runs(Round), "run__campaign", Max("number")),
         names=ArraySubquery(_names()),
     )
     told = {
         pk: values
         for pk, *values in rows.values_list(
-            "pk", "n_all", "newest_event", "newest_summary", "last_round", "names"
+            "pk", "n_all", "newest_event", "n_summaries", "last_round", "names"
         )
     }
     return {
@@ -74,7 +74,7 @@ def _of_runs(model: type[Round | RunEvent | RunSummary]) -> QuerySet:
     return model.objects.filter(run__campaign=OuterRef("pk"))
 
 
-def _of_all(rows: QuerySet, campaign: str, value: Count | Max) -> Subquery:
+def _of_all(rows: QuerySet, campaign: str, value: Count | Max | Sum) -> Subquery:
     """Grouped by the campaign although it has only one: so the newest row is looked for among its
     own, and not backwards among those of all campaigns."""
     return Subquery(rows.order_by().values(campaign).annotate(value=value).values("value"))
@@ -91,7 +91,7 @@ def _key_of(
     campaign: Campaign,
     n_runs: int | None,
     newest_event: int | None,
-    newest_summary: int | None,
+    n_summaries: int | None,
     last_round: int | None,
     names: Sequence[dict],
 ) -> CampaignKey:
@@ -99,7 +99,7 @@ def _key_of(
         TestNames(f"{each['plan']} v{each['number']}", each["target"], tuple(each["tags"]))
         for each in names
     )
-    read = newest_event, newest_summary, n_looks(last_round)
+    read = newest_event, n_summaries, n_looks(last_round)
     return CampaignKey(campaign.pk, campaign.state, n_runs or 0, *read, told)
 
 

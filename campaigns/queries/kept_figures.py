@@ -11,7 +11,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from campaigns.domain.analysis import overhead
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust, best_trust
-from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_total
+from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_brief
 from campaigns.domain.metrics.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
 from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
 from campaigns.domain.metrics.injector_end import TlsHandshakes
@@ -166,13 +166,13 @@ POOLED = {
 
 
 def brief_total(total: Total) -> dict[str, Any]:
-    """The column `brief` of a summary with this total."""
+    """The column `figures` of a summary with this total."""
     return brief_of(total, lambda name: _OF_A_RUN.get(name, SHOWN_PERCENTILES), SHOWN_PERCENTILES)
 
 
 def in_brief(summaries: QuerySet[RunSummary]) -> QuerySet[RunSummary]:
     """Without what is large."""
-    return summaries.defer("total", "chunks", "steps")
+    return summaries.defer("histograms", "chunks", "steps")
 
 
 class BriefTotals:
@@ -186,15 +186,14 @@ class BriefTotals:
     def of(self, summary: RunSummary) -> Total:
         """Of a row of `in_brief`."""
         self._summaries.append(summary.pk)
-        return read_total(summary.brief, lambda name: self._histogram(summary.pk, name))
+        return read_brief(summary.figures, lambda name: self._histogram(summary.pk, name))
 
     def _histogram(self, summary: int, name: str) -> Histogram:
         found = self._histograms.setdefault(name, {})
         if summary not in found:
-            timing = KeyTransform(name, KeyTransform("timings", "total"))
             unread = [pk for pk in self._summaries if pk not in found]
             rows = RunSummary.objects.filter(pk__in=unread)
-            found |= rows.values_list("pk", KeyTextTransform("histogram", timing))
+            found |= rows.values_list("pk", KeyTextTransform(name, "histograms"))
         return StoredHistogram(found[summary])
 
 

@@ -11,7 +11,7 @@ from math import floor
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from campaigns import cache
@@ -45,33 +45,27 @@ WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not de
 CHUNKS_AT_ONCE = 16  # of an export, about 1.5 MB: for each part PostgreSQL reads all of a run's
 
 
-def latest_summary(run: Run) -> RunSummary | None:
-    return run.summaries.order_by("-revision").first()
+def summary_of(run: Run) -> RunSummary | None:
+    return RunSummary.objects.filter(run=run).first()
 
 
-def of_latest_summary(run: Run, field: str) -> Any:
+def of_summary(run: Run, field: str) -> Any:
     """One field of it; None without a summary."""
-    return run.summaries.order_by("-revision").values_list(field, flat=True).first()
+    return RunSummary.objects.filter(run=run).values_list(field, flat=True).first()
 
 
-def of_latest_summaries(field: str) -> Subquery:
-    """The same of many runs, to annotate them with."""
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
-    return Subquery(newest.values(field)[:1])
-
-
-OK_LATE = "brief__counters__late_ok"  # of a summary: ok requests that are in no rate
+OK_LATE = "figures__counters__late_ok"  # of a summary: ok requests that are in no rate
 
 
 def measurement_of(run: Run) -> Measurement:
     """The measurement so far; a finished run's is in its summary."""
-    summary = latest_summary(run) if run.is_done else None
+    summary = summary_of(run) if run.is_done else None
     return measurement_so_far(run) if summary is None else stored_measurement(run, summary)
 
 
 def points_of(run: Run) -> list[Point]:
     """Only the run's points; stored ones need no histogram."""
-    stored = run.summaries.order_by("-revision").only("run", "chunks")
+    stored = RunSummary.objects.filter(run=run).only("chunks")
     summary = stored.first() if run.is_done else None
     return measurement_so_far(run).series if summary is None else summary.series
 
@@ -91,7 +85,7 @@ def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]
     """The stored points of a finished run as columns, oldest first, some at once. Some parts are a
     statement, so that a slow reader holds neither the memory nor a transaction for the rest.
     `as_written`: numbers may be text, as in the chunks."""
-    summary, start = RunSummary.objects.filter(pk=of_latest_summary(run, "pk")), 0
+    summary, start = RunSummary.objects.filter(run=run), 0
     while chunks := summary.values_list(f"chunks__{start}_{start + CHUNKS_AT_ONCE}").first():
         if not chunks[0]:
             break
@@ -102,7 +96,7 @@ def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]
 def error_kinds_of(run: Run) -> list[str]:
     """The kinds of errors in any stored point of a finished run, sorted: those of the total, and
     those of the warm-up, with which the points begin."""
-    kinds = set(of_latest_summary(run, "total__errors") or ())
+    kinds = set(of_summary(run, "figures__errors") or ())
     for columns in columns_in_parts(run):
         n_warm = bisect_left(columns["second"], 0)
         kinds.update(*columns["errors"][:n_warm])
@@ -115,7 +109,7 @@ def whole_seconds(run: Run) -> int | None:
     """How many seconds a finished run covers to at least nine tenths, at least 1. The last one
     often has only the stragglers of the one before: its counts are no rate per second. None while
     the run is active or if it has no summary."""
-    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
+    duration_s = of_summary(run, "duration_s") if run.is_done else None
     return None if duration_s is None else n_whole_seconds(duration_s)
 
 
@@ -130,15 +124,15 @@ def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
 
 
 def stored_measurement(run: Run, summary: RunSummary, total: Total | None = None) -> Measurement:
-    """The summary's measurement; `total` as in `Measurement.from_json`."""
+    """The summary's measurement, with this total or its own."""
     series = {} if "chunks" in summary.get_deferred_fields() else {"series": summary.series}
     return Measurement.from_json(
         run.frozen.plan,
         vars(summary) | series,
+        summary.total if total is None else total,
         run.ends,
         is_whole=_is_whole(run),
         thresholds=[Verdict.from_json(each) for each in summary.thresholds],
-        total=total,
     )
 
 
@@ -367,21 +361,16 @@ def judged_in_short(judged: Judgement) -> str:
 
 
 def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
-    """The runs with their latest summaries in brief, in one query."""
+    """The runs with their summaries in brief, in one query."""
     runs = list(runs)
-    newest = _newest_of(run.pk for run in runs if run.is_done)
-    by_run, totals, rows = {run.pk: run for run in runs}, BriefTotals(), in_brief(newest)
+    stored = RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
+    by_run, totals, rows = {run.pk: run for run in runs}, BriefTotals(), in_brief(stored)
     # Not all at once: those of earlier releases are large.
     measured = {
         summary.run_id: _measured(by_run[summary.run_id], summary, totals)
         for summary in (rows.iterator(_BATCH) if len(runs) > _BATCH else rows)
     }
     return [measured.get(run.pk) or MeasuredRun(run) for run in runs]
-
-
-def _newest_of(runs: Iterable[int]) -> QuerySet[RunSummary]:
-    summaries = RunSummary.objects.filter(run__in=list(runs))
-    return summaries.order_by("run_id", "-revision").distinct("run_id")
 
 
 def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
@@ -453,7 +442,7 @@ def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
     if not flows:
         return []
     runs = [each.run.pk for each in counted]
-    stored = _newest_of(runs).values_list("steps", flat=True)
+    stored = RunSummary.objects.filter(run__in=runs).values_list("steps", flat=True)
     steps = [[Total.from_json(each) for each in of_run] for of_run in stored]
     duration_s = sum(each.figures.duration_s for each in counted)
     return [

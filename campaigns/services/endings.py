@@ -27,7 +27,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require, require_administrator
-from campaigns.queries.measurements import latest_summary, stored_measurement
+from campaigns.queries.measurements import stored_measurement, summary_of
 from campaigns.services import audit, results
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.services.summaries import summarise_run
@@ -269,7 +269,7 @@ def stop_if_everything_failed(run: Run) -> bool:
 
 def _words(run: Run) -> str:
     """What failed; "" if anything was ok."""
-    summary = latest_summary(run)
+    summary = summary_of(run)
     if summary is None:
         return ""
     seen = stored_measurement(run, summary)

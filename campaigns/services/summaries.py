@@ -15,7 +15,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Max, QuerySet, Sum
-from django.db.models.functions import Length
+from django.db.models.functions import Length, Now
 
 from campaigns import cache
 from campaigns.domain.analysis.busy import observed_machines
@@ -24,6 +24,7 @@ from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.lifecycle import RunState, ShardState
+from campaigns.domain.metrics.brief import histograms_of
 from campaigns.domain.metrics.injector_end import peers_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.packed_second import pack
@@ -44,14 +45,14 @@ from campaigns.queries.kept_figures import brief_total, figures_of
 from campaigns.queries.machine_runs import measured_machines, uses_of
 from campaigns.queries.measurements import (
     cached_so_far,
-    latest_summary,
     machines_of_run,
     measurement_so_far,
     measurement_to_end,
     new_measurement,
-    of_latest_summary,
+    of_summary,
     rows_of,
     so_far_key,
+    summary_of,
 )
 from campaigns.queries.reports import parts_to_keep, warm_up_of
 from campaigns.queries.retention import kept_of, uses_to_thin
@@ -84,12 +85,12 @@ _WRITTEN = (
 @transaction.atomic
 def summarise_run(run: Run) -> RunSummary:
     """Merge the run's seconds into a summary and judge the run by it. Idempotent: the same seconds
-    keep the summary, others create a new revision. A run whose seconds were removed keeps the
+    keep the summary, others write it again. A run whose seconds were removed keeps the
     summary that it has."""
     # no_key: inserts of late seconds, which reference the run, must not wait for this lock.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if kept_of(run) is not None:
-        return latest_summary(run)
+        return summary_of(run)
     measurement, digest = _added_up(run)
     for shard in run.shards.all():
         measurement.close(shard.injector_end, shard.number)
@@ -97,16 +98,19 @@ def summarise_run(run: Run) -> RunSummary:
     for verdict in measurement.thresholds:
         if verdict.metric in TARGET_METRICS:
             digest.update(repr(verdict).encode())
-    summary = latest_summary(run)
+    summary = summary_of(run)
     if summary is None or summary.digest != digest.hexdigest():
-        summary = RunSummary.objects.create(
+        summary = RunSummary(
             run=run,
-            revision=summary.revision + 1 if summary else 1,
+            version=summary.version + 1 if summary else 1,
             n_seconds=measurement.n_added,
             digest=digest.hexdigest(),
-            brief=brief_total(measurement.total),
+            figures=brief_total(measurement.total),
+            histograms=histograms_of(measurement.total),
+            made_at=Now(),
             **measurement.to_json(),
         )
+        summary.save()
     n_lost = run.shards.filter(state=ShardState.LOST).count()
     observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
     machines = measured_machines(run, measurement.duration_s)
@@ -268,7 +272,7 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     """From here on pages read what is kept, and nobody the seconds. False if there is another
     summary meanwhile: the next call tries again. It is read before the run is locked, which of a
     long run takes a while."""
-    summary = latest_summary(run)
+    summary = summary_of(run)
     kept = {
         "warm_up": warm_up_of(run).to_json(),
         "parts": [astuple(part) for part in parts_to_keep(run)],
@@ -276,8 +280,7 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     }
     with _briefly():
         Run.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
-        newest = of_latest_summary(run, "pk")
-        if newest != summary.pk:
+        if of_summary(run, "version") != summary.version:
             return False
         RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
     return True

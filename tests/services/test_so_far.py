@@ -137,7 +137,7 @@ def end_sending(run: Run) -> None:
 
 def summary_of(run: Run) -> dict[str, Any]:
     """What is stored of it, made anew."""
-    run.summaries.all().delete()
+    RunSummary.objects.filter(run=run).delete()
     made = summarise_run(Run.objects.get(pk=run.pk))
     found = Run.objects.filter(pk=run.pk).values().get()
     stored = {field.name: getattr(made, field.name) for field in RunSummary._meta.concrete_fields}

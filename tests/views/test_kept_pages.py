@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.live.memory import Memory
-from campaigns.models import FailureExample, Probe, RunUse, Target, TestFigures
+from campaigns.models import FailureExample, Probe, RunSummary, RunUse, Target, TestFigures
 from campaigns.permissions import Role
 from campaigns.queries.campaign_keys import _ROWS, rows_of_campaign, rows_of_run
 from campaigns.views import campaigns, kept_pages, runs
@@ -94,7 +94,7 @@ def rows_as_made(rows_of_the_file) -> Rows:
     )
     rows["figures"] = rows["test"].figures
     rows["shard"], rows["event"] = run.shards.first(), run.events.first()
-    rows["summary"], rows["machine"] = run.summaries.first(), run.machine_seconds.first()
+    rows["summary"], rows["machine"] = RunSummary.objects.get(run=run), run.machine_seconds.first()
     return rows
 
 
