@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('campaigns', '0010_search_time'),
+        ('campaigns', '0012_one_summary_per_run'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
