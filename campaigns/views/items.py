@@ -99,11 +99,11 @@ class ItemKind:
         rows = self.rows(actor)
         return rows.filter(project=project) if project else rows
 
-    def view_asked(self, request: HttpRequest, actor: Actor) -> tuple[str, Q]:
-        """Its name and what is in it. Earlier releases had drafts among the others."""
-        asked, views = request.GET, self.views(actor)
-        view = asked.get("view", "drafts" if asked.get("state") == "draft" else "")
-        return (view, views[view]) if view in views else ("", views[""])
+
+def _view_asked(request: HttpRequest, views: Mapping[str, Q]) -> str:
+    """Earlier releases had drafts among the others."""
+    view = request.GET.get("view", "drafts" if request.GET.get("state") == "draft" else "")
+    return view if view in views else ""
 
 
 def _campaign_chips(project: Project) -> list[Chip]:
@@ -146,11 +146,11 @@ def items_context(
     kind, actor = KINDS[noun], actor_of(request)
     everything = kind.model.objects.visible_to(actor)
     everything = everything.filter(project=project) if project else everything
-    counts = view_counts(everything, kind.views(actor))
-    view, is_in_view = kind.view_asked(request, actor)
-    tags = tag_counts(everything.filter(is_in_view))
+    views = kind.views(actor)
+    counts, view = view_counts(everything, views), _view_asked(request, views)
+    tags = tag_counts(everything.filter(views[view]))
     chips = [*(kind.chips(project) if project else ()), _tag_chip(tags)]
-    rows = kind.of_project(actor, project).filter(is_in_view)
+    rows = kind.of_project(actor, project).filter(views[view])
     how = {"nouns": kind.nouns, "finds": kind.finds, "ordering": kind.ordering}
     return {
         **list_context(request, kind.filters, rows, chips, n_rows=counts[view], **how),
@@ -164,7 +164,7 @@ def items_context(
             if each not in _WITHOUT_TAB or each == view
         ],
         "counts": counts,
-        "n_all": everything.count(),
+        "n_all": sum(counts.get(each, 0) for each in ("", "drafts", ARCHIVED)),
         "unfiltered_url": f"?view={view}" if view else "?",
         "bulk_url": kind.bulk_url(project),
     }
@@ -247,7 +247,8 @@ def _chosen(
 ) -> Sequence[Item]:
     """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one."""
     if request.POST.get("all"):
-        rows = kind.of_project(actor, project).filter(kind.view_asked(request, actor)[1])
+        views = kind.views(actor)
+        rows = kind.of_project(actor, project).filter(views[_view_asked(request, views)])
         return list(filter_rows(actor, kind.filters, rows, asked_of(request)).qs)
     ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
     rows = kind.model.objects.visible_to(actor)
