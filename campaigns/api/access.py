@@ -60,7 +60,8 @@ class ChangedSince(APIException):
 
 
 _CHANGES = {"PUT", "PATCH", "DELETE"}
-_SWITCHED = {"true", "false", "True", "False"}
+_TRUE = {"true", "True"}
+_SWITCHED = {*_TRUE, "false", "False"}
 
 
 class ListFilterBackend(DjangoFilterBackend):
@@ -150,6 +151,7 @@ class VisibleViewSet(GenericViewSet):
 
 
 ITEM_FIELDS = ("tags", "archived_at")
+DELETABLE_FIELDS = (*ITEM_FIELDS, "deleted_at")
 
 
 class Tagged(fields.StrictSerializer):
@@ -183,8 +185,23 @@ class ItemViewSet(VisibleViewSet):
             move(by=self.actor, items=[item])
         return self.answer(item.pk)
 
+
+class DeletableViewSet(ItemViewSet):
+    def get_queryset(self) -> QuerySet:
+        in_trash = self.action == "list" and self.request.query_params.get("trash") in _TRUE
+        if in_trash or self.action == "restore":
+            return self.model.objects.in_trash(self.actor)
+        return super().get_queryset()
+
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
-        """Deletes it with all that belongs to it. Refused (409) while it runs or is in use."""
+        """Puts it into the trash, for 30 days. Refused (409) while it runs or is in use."""
         delete_items(by=self.actor, items=[self.get_object()])
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None)
+    def restore(self, request: Request, pk: int) -> Response:
+        """Takes it out of the trash. Refused (409) where another has its name by now."""
+        restore_items(by=self.actor, items=[self.get_object()])
+        self.action = "retrieve"
+        return self.answer(pk)

@@ -10,8 +10,8 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    ITEM_FIELDS,
-    ItemViewSet,
+    DELETABLE_FIELDS,
+    DeletableViewSet,
     Tagged,
     actor_of,
     find,
@@ -97,7 +97,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
             *("stop_requested_at", "finished_at", "looked_at", "looked_by", "n_runs", "n_done"),
             "tests",
-            *ITEM_FIELDS,
+            *DELETABLE_FIELDS,
         )
         read_only_fields = fields
 
@@ -187,7 +187,7 @@ class Start(fields.StrictSerializer):
     )
 
 
-class CampaignViewSet(ItemViewSet):
+class CampaignViewSet(DeletableViewSet):
     model = Campaign
     serializer_class = CampaignSerializer
     filterset_class = CampaignFilterSet

@@ -11,7 +11,9 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
+    DELETABLE_FIELDS,
     ITEM_FIELDS,
+    DeletableViewSet,
     ItemViewSet,
     Tagged,
     VisibleViewSet,
@@ -31,7 +33,7 @@ from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.plans import with_latest
 from campaigns.queries.projects import with_counts
-from campaigns.services.items import archive_items, describe_item
+from campaigns.services.items import archive_items, describe_item, purge_items
 from campaigns.services.plans import create_plan, edit_plan
 
 
@@ -51,6 +53,12 @@ class ProjectViewSet(ItemViewSet):
 
     def get_queryset(self):
         return with_counts(super().get_queryset(), self.actor)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request, pk):
+        """Deletes it with all that belongs to it, at once. Refused (409) while a campaign runs."""
+        purge_items(by=self.actor, items=[self.get_object()])
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class ProgramSerializer(serializers.Serializer):
@@ -226,7 +234,7 @@ class PlanSerializer(serializers.ModelSerializer):
         model = SavedPlan
         fields = (
             *("id", "project", "name", "latest", "versions"),
-            *("has_secret", "secret_origins", "created_at", *ITEM_FIELDS),
+            *("has_secret", "secret_origins", "created_at", *DELETABLE_FIELDS),
         )
         read_only_fields = fields
 
@@ -263,7 +271,7 @@ class NewPlan(PlanInput, Tagged):
     project = fields.IdField()
 
 
-class PlanViewSet(ItemViewSet):
+class PlanViewSet(DeletableViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet

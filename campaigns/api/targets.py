@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    ITEM_FIELDS,
-    ItemViewSet,
+    DELETABLE_FIELDS,
+    DeletableViewSet,
     Tagged,
     VisibleViewSet,
     actor_of,
@@ -204,7 +204,10 @@ class TargetSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Target
-        fields = ("id", "project", "name", "environment", "endpoints", "created_at", *ITEM_FIELDS)
+        fields = (
+            *("id", "project", "name", "environment", "endpoints", "created_at"),
+            *DELETABLE_FIELDS,
+        )
         read_only_fields = fields
 
 
@@ -239,7 +242,7 @@ class NewTarget(TargetInput, Tagged):
     project = fields.IdField()
 
 
-class TargetViewSet(ItemViewSet):
+class TargetViewSet(DeletableViewSet):
     model = Target
     serializer_class = TargetSerializer
     filterset_class = TargetFilterSet

@@ -108,7 +108,10 @@ class HistoryFilterForm(forms.Form):
     def __init__(self, *args, project: Project, **kwargs):
         super().__init__(*args, **kwargs)
         self._project = project
-        of_project = {"target": project.targets.filter(is_kept=True), "plan": project.plans}
+        of_project = {
+            "target": project.targets.outside_trash().filter(is_kept=True),
+            "plan": project.plans.outside_trash(),
+        }
         for name in of_project.keys() & self.fields.keys():
             pairs = of_project[name].order_by("name").values_list("pk", "name")
             self.fields[name].choices = [("", f"{name.capitalize()}: any"), *pairs]

@@ -15,13 +15,19 @@ from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
 from campaigns.domain.units import duration
 from campaigns.models.plans import PlanVersion
-from campaigns.models.projects import Item, Project, ProjectQuerySet, SharedQuerySet
+from campaigns.models.projects import (
+    Deletable,
+    Project,
+    ProjectQuerySet,
+    SharedQuerySet,
+    deleted_are_archived,
+)
 from campaigns.models.targets import Endpoint
 
 UNDER_WAY = models.Q(started_at__isnull=False, finished_at=None)  # of campaigns
 
 
-class Campaign(Item):
+class Campaign(Deletable):
     project_path = "project"
 
     class Order(models.TextChoices):
@@ -98,6 +104,7 @@ class Campaign(Item):
             ),
         ]
         constraints = [
+            deleted_are_archived("campaign"),
             models.CheckConstraint(
                 condition=models.Q(repeats__gte=1, repeats__lte=200), name="campaign_repeats_range"
             ),
@@ -301,6 +308,7 @@ class Search(models.Model):
 
 class Probe(models.Model):
     project_path = "endpoint__target__project"
+    beside = ("campaign",)
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="probes")
     request = models.JSONField()  # a plan step, or an exchange's handshake and one message

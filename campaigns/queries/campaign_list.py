@@ -193,7 +193,7 @@ def trends_of(campaigns: Sequence[Campaign]) -> dict[int, P95Trend]:
 def _p95s_until_then() -> QuerySet:
     same = ("plan_version__plan", "endpoint", "connection_mode", "injectors")
     same += ("swept", "swept_value")
-    tests = Test.objects.filter(**{name: OuterRef(name) for name in same})
+    tests = Test.objects.outside_trash().filter(**{name: OuterRef(name) for name in same})
     tests = tests.filter(campaign__lte=OuterRef("campaign"), campaign__started_at__isnull=False)
     return tests.order_by("-campaign_id").values(p95_us=Subquery(_p95_us()))[:MOST]
 

@@ -139,22 +139,29 @@ class ItemFilterSet(ListFilterSet):
         return ordered(rows, value)
 
 
+class DeletableFilterSet(ItemFilterSet):
+    project = IdFilter()
+    trash = django_filters.BooleanFilter(
+        method="as_it_is", help_text="Those in the trash, which no other list has."
+    )
+
+    def as_it_is(self, rows: QuerySet, name: str, value: bool) -> QuerySet:
+        return rows
+
+
 class ProjectFilterSet(ItemFilterSet):
     ordering = ordering_of(Project)
 
 
-class PlanFilterSet(ItemFilterSet):
-    project = IdFilter()
+class PlanFilterSet(DeletableFilterSet):
     ordering = ordering_of(SavedPlan)
 
 
-class TargetFilterSet(ItemFilterSet):
-    project = IdFilter()
+class TargetFilterSet(DeletableFilterSet):
     ordering = ordering_of(Target)
 
 
-class CampaignFilterSet(ItemFilterSet):
-    project = IdFilter()
+class CampaignFilterSet(DeletableFilterSet):
     target = IdFilter(method="on_target", help_text="Those with a test of this target.")
     state = one_of(STATE_IS, method="in_state")
     measurement = one_of(Trust, method="with_trust")

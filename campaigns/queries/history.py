@@ -270,7 +270,7 @@ def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
     tests = campaign.tests.select_related("plan_version").order_by("position")
     own = dict.fromkeys(map(key_of, tests))
     by = recent(HistoryFilter())
-    same = TestFigures.objects.filter(
+    same = TestFigures.objects.outside_trash().filter(
         plan__in={key.plan for key in own}, endpoint__in={key.endpoint for key in own}
     )
     points = _points(_chosen(same, by), by)

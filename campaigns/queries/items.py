@@ -2,7 +2,6 @@
 is lost with an item that is deleted, and why it can not be."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.db.models import (
     Count,
@@ -17,7 +16,6 @@ from django.db.models import (
     Value,
 )
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.units import counted
@@ -32,13 +30,11 @@ from campaigns.models import (
     Run,
     SavedPlan,
     ShardSecond,
-    ShareLink,
     Target,
     Test,
 )
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.projects import Item
-from campaigns.queries.columns import references_in
 
 # The views that every list has: what is in use, and the rest.
 ARCHIVED = "archived"
@@ -67,26 +63,11 @@ def tag_counts(rows: QuerySet) -> list[tuple[str, int]]:
     return sorted(counts, key=lambda pair: (-pair[1], pair[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class Deletion:
-    """What deleting items means: `lost` are counts in words, `warnings` what others would miss."""
-
-    lost: list[str]
-    warnings: list[str]
-
-
-def deletion_of(items: Sequence[Item]) -> Deletion:
-    """What would be lost with these items, all of one kind."""
-    kind = type(items[0])
+def losses_of(items: Sequence[Item]) -> list[str]:
+    """What would be lost with these items, all of one kind, as counts in words."""
     pks = [item.pk for item in items]
-    counts = {words: rows.count() for words, rows in _LOST[kind](pks).items()}
-    shared = _live_links(kind, pks)
-    return Deletion(
-        lost=[counted(n, words) for words, n in counts.items() if n],
-        warnings=[f"{counted(shared, 'share links')} to these results would stop working."]
-        if shared
-        else [],
-    )
+    counts = {words: rows.count() for words, rows in _LOST[type(items[0])](pks).items()}
+    return [counted(n, words) for words, n in counts.items() if n]
 
 
 def refusal_to_delete(item: Item) -> str:
@@ -95,14 +76,18 @@ def refusal_to_delete(item: Item) -> str:
         return refusal_to_archive(item) or _is_baseline(item)
     if isinstance(item, Project):
         return project_is_busy(item)
-    n_campaigns = _campaigns_with(item).count()
+    campaigns = _campaigns_with(item)
+    n_campaigns = campaigns.count()
     if not n_campaigns:
         return ""
     these = "this campaign" if n_campaigns == 1 else "these campaigns"
     instead = "Delete" if item.archived_at else "Archive it instead, or delete"
+    place, end = "", ""
+    if not campaigns.outside_trash().exists():
+        place, end = " of the trash", " forever"
     return (
-        f"{item.name} is used by {counted(n_campaigns, 'campaigns')}, whose results need it. "
-        f"{instead} {these} first."
+        f"{item.name} is used by {counted(n_campaigns, 'campaigns')}{place}, whose results need "
+        f"it. {instead} {these}{end} first."
     )
 
 
@@ -167,22 +152,3 @@ _LOST: dict[type[Item], Callable[[Sequence[int]], dict[str, QuerySet]]] = {
         "memberships": Membership.objects.filter(project__in=pks),
     },
 }
-
-
-def _live_links(kind: type[Item], pks: Sequence[int]) -> int:
-    links = ShareLink.objects.filter(revoked_at=None, expires_at__gt=timezone.now())
-    if kind is Campaign:
-        alone = links.filter(Q(campaign__in=pks) | Q(run__campaign__in=pks)).count()
-        return alone + _comparisons_of(links.exclude(comparison=""), pks)
-    return links.filter(project__in=pks).count() if kind is Project else 0
-
-
-def _comparisons_of(links: QuerySet[ShareLink], campaigns: Sequence[int]) -> int:
-    """How many of these links show one of the campaigns, or a test or run of one, beside others."""
-    own = links.filter(project__campaigns__in=campaigns).distinct()
-    lost = {("campaign", pk) for pk in campaigns}
-    for noun, model in (("test", Test), ("run", Run)):
-        parts = model.objects.filter(campaign__in=campaigns).values_list("pk", flat=True)
-        lost |= {(noun, pk) for pk in parts}
-    named = (references_in(link.comparison) for link in own)
-    return sum(any((each.noun, each.pk) in lost for each in columns) for columns in named)

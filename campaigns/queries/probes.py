@@ -273,7 +273,7 @@ def list_targets(actor: Actor) -> QuerySet[Target]:
 def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
     """Each with the number of its finished runs."""
     return targets.annotate(
-        n_runs=count_of(Run.objects.filter(target=OuterRef("pk"), state="done"))
+        n_runs=count_of(Run.objects.outside_trash().filter(target=OuterRef("pk"), state="done"))
     )
 
 

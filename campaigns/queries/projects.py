@@ -29,7 +29,9 @@ def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
     """Each with counts, the actor's role in it and the date of its latest campaign."""
     mine = OuterRef("pk")
     role = Membership.objects.filter(project=mine, user=actor.user.pk).values("role")[:1]
-    latest = Campaign.objects.filter(project=mine).order_by("-pk").values("created_at")
+    latest = (
+        Campaign.objects.outside_trash().filter(project=mine).order_by("-pk").values("created_at")
+    )
     return projects.annotate(
         n_targets=count_of(Target.objects.filter(project=mine, archived_at=None, is_kept=True)),
         n_campaigns=count_of(Campaign.objects.filter(project=mine, archived_at=None)),

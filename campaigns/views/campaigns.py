@@ -36,7 +36,7 @@ from campaigns.views.access import (
 from campaigns.views.campaign_list import active_strip, with_words
 from campaigns.views.campaign_new import whole
 from campaigns.views.campaign_page import disturbance
-from campaigns.views.items import items_context
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.kept_pages import TEMPLATE, detail_context, ended_campaign, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.measure import field_page
@@ -49,6 +49,8 @@ _COMPARED = ("compare", "with")
 def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "campaign", found)
     context = items_context(request, "campaign", found)
     if not context["n_all"]:
         return field_page(request, found)

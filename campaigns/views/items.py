@@ -1,14 +1,16 @@
-"""What lists of campaigns, plans, targets and projects share: rename, tag, archive, delete."""
+"""What lists of campaigns, plans, targets and projects share: rename, tag, archive, delete, undo,
+and the trash."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields, Refused
@@ -16,7 +18,7 @@ from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
 from campaigns.forms.filters import ItemForm
 from campaigns.models import Campaign, Project, SavedPlan, Target
-from campaigns.models.projects import Item
+from campaigns.models.projects import Deletable, Item
 from campaigns.permissions import Actor, require
 from campaigns.queries.campaign_list import campaign_views, list_campaigns, makers_of
 from campaigns.queries.columns import LETTERS
@@ -30,12 +32,13 @@ from campaigns.queries.filters import (
 from campaigns.queries.items import (
     ARCHIVED,
     ITEM_VIEWS,
-    deletion_of,
+    losses_of,
     refusal_to_archive,
     refusal_to_delete,
     tag_counts,
     view_counts,
 )
+from campaigns.queries.pages import sorted_by
 from campaigns.queries.plans import list_plans
 from campaigns.queries.probes import list_targets
 from campaigns.queries.projects import list_projects
@@ -47,6 +50,7 @@ from campaigns.views.access import (
     answers_refusals,
     find,
     labels_of,
+    rights_in,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -60,9 +64,11 @@ from campaigns.views.lists import (
     since_chip,
 )
 
+TRASH = "trash"
+UNDO = "undo"  # in the session: what the list that follows can undo
 VIEW_WORDS = {
     "": "All", "look": "Needs review", "mine": "Mine", "running": "Running", "drafts": "Drafts",
-    ARCHIVED: "Archived",
+    ARCHIVED: "Archived", TRASH: "Trash",
 }  # fmt: skip
 # In the strip above its list; the view is for what it has no room for.
 _WITHOUT_TAB = {"running"}
@@ -144,29 +150,64 @@ def items_context(
 ) -> dict[str, Any]:
     """What every list shows: its page of rows, views with counts, filters and tags."""
     kind, actor = KINDS[noun], actor_of(request)
+    shelf = _shelf(request, kind, project)
+    is_in_view, n_rows = shelf["is_in_view"], shelf["counts"][shelf["view"]]
+    tags = tag_counts(shelf["everything"].filter(is_in_view))
+    chips = [*(kind.chips(project) if project else ()), _tag_chip(tags)]
+    rows = kind.of_project(actor, project).filter(is_in_view)
+    how = {"nouns": kind.nouns, "finds": kind.finds, "ordering": kind.ordering}
+    return {
+        **list_context(request, kind.filters, rows, chips, n_rows=n_rows, **how),
+        **shelf,
+        "tags": tags,
+    }
+
+
+def trash_list(request: HttpRequest, noun: str, project: Project) -> HttpResponse:
+    """What was deleted lately, the latest first, to be restored or deleted forever."""
+    kind, actor = KINDS[noun], actor_of(request)
+    shelf = _shelf(request, kind, project)
+    rows = sorted_by(shelf["trash"], F("deleted_at"), falls=True)
+    finds = "Search names and tags"
+    context = {
+        **list_context(request, kind.filters, rows, [], nouns=kind.nouns, finds=finds),
+        **shelf,
+        "may": rights_in(project, actor),
+    }
+    return render(request, "items/trash.html", context)
+
+
+def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dict[str, Any]:
+    """The views with how many rows are in each, and what can be undone."""
+    actor = actor_of(request)
     everything = kind.model.objects.visible_to(actor)
     everything = everything.filter(project=project) if project else everything
     views = kind.views(actor)
     counts, view = view_counts(everything, views), _view_asked(request, views)
-    tags = tag_counts(everything.filter(views[view]))
-    chips = [*(kind.chips(project) if project else ()), _tag_chip(tags)]
-    rows = kind.of_project(actor, project).filter(views[view])
-    how = {"nouns": kind.nouns, "finds": kind.finds, "ordering": kind.ordering}
+    n_all = sum(counts.get(each, 0) for each in ("", "drafts", ARCHIVED))
+    trash = None
+    if issubclass(kind.model, Deletable):
+        trash = kind.model.objects.in_trash(actor).filter(project=project)
+        counts[TRASH] = trash.count()
+        if request.GET.get("view") == TRASH:
+            view = TRASH
     return {
-        **list_context(request, kind.filters, rows, chips, n_rows=counts[view], **how),
         "project": project,
         "kind": kind,
         "view": view,
-        "tags": tags,
+        "is_in_view": views.get(view),
+        "everything": everything,
+        "trash": trash,
+        "counts": counts,
+        "n_all": n_all + counts.get(TRASH, 0),
         "views": [
             (each, VIEW_WORDS[each], n)
             for each, n in counts.items()
-            if each not in _WITHOUT_TAB or each == view
+            if each == view or (each not in _WITHOUT_TAB and (n or each != TRASH))
         ],
-        "counts": counts,
-        "n_all": sum(counts.get(each, 0) for each in ("", "drafts", ARCHIVED)),
         "unfiltered_url": f"?view={view}" if view else "?",
         "bulk_url": kind.bulk_url(project),
+        "undo": request.session.pop(UNDO, None),
     }
 
 
@@ -213,17 +254,18 @@ def _list_with_filters(request: HttpRequest, noun: str, project: int | None = No
 @signed_in_post
 @answers_refusals(_list_with_filters)
 def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> HttpResponse:
-    """Do one thing to all ticked items. Deleting first shows what would be lost."""
+    """Do one thing to all ticked items, or undo what was done to some. Deleting forever first shows
+    what would be lost."""
     kind, actor = KINDS[noun], actor_of(request)
     found = find(Project, actor, pk=project) if project else None
     if found:
         require(actor, kind.model.administered_by, found)
+    what = request.POST.get("do", "")
     items = _chosen(request, kind, actor, found)
     for home in {item.home for item in items}:
         require(actor, kind.model.administered_by, home)
     if not items:
         raise Refused(f"Tick at least one {kind.noun} first.")
-    what = request.POST.get("do", "")
     if what == "compare" and kind.model is Campaign:
         # The comparison of these campaigns, the oldest of which is the baseline.
         if not 2 <= len(items) <= len(LETTERS):
@@ -232,34 +274,43 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         pks = sorted(campaign.pk for campaign in items)
         columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
         return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
-    if what == "delete" and "confirmed" not in request.POST:
-        return _ask_before_deleting(request, kind, found, items)
+    if what == "delete" and kind.model is Project:
+        what = "purge"
+    if what == "purge" and "confirmed" not in request.POST:
+        return _ask_before_purging(request, kind, found, items)
     known = what in _ACTIONS or what in _TAGGING
     if not known or (what == "look" and kind.model is not Campaign):
         raise Refused("Choose what to do with the ticked rows.")
-    said = _done(request, what, items)
-    messages.success(request, f"{counted(len(items), kind.nouns)} {said}.")
+    _do(request, kind, found, what, items)
+    if "at" in request.POST:
+        return redirect(kind.list_url(found))
     return redirect(_list_with_filters(request, noun, project))
 
 
 def _chosen(
     request: HttpRequest, kind: ItemKind, actor: Actor, project: Project | None
 ) -> Sequence[Item]:
-    """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one."""
+    """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one. An
+    undo names them by when it was done to them."""
+    in_trash = request.GET.get("view") == TRASH and issubclass(kind.model, Deletable)
+    rows = kind.model.objects
+    rows = rows.in_trash(actor) if in_trash else rows.visible_to(actor)
+    rows = rows.filter(project=project) if project else rows
+    if at := parse_datetime(request.POST.get("at", "")):
+        return list(rows.filter(**{"deleted_at" if in_trash else "archived_at": at}))
     if request.POST.get("all"):
-        views = kind.views(actor)
-        rows = kind.of_project(actor, project).filter(views[_view_asked(request, views)])
+        if not in_trash:
+            views = kind.views(actor)
+            rows = kind.of_project(actor, project).filter(views[_view_asked(request, views)])
         return list(filter_rows(actor, kind.filters, rows, asked_of(request)).qs)
     ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
-    rows = kind.model.objects.visible_to(actor)
-    rows = rows.filter(project=project) if project else rows
     items = list(rows.filter(pk__in=[pk for pk in ticked if len(pk) < 19]))
     if len(items) < len(ticked):
         raise Http404
     return items
 
 
-def _ask_before_deleting(
+def _ask_before_purging(
     request: HttpRequest, kind: ItemKind, project: Project | None, items: Sequence[Item]
 ) -> HttpResponse:
     why_not = {item: refusal_to_delete(item) for item in items}
@@ -276,7 +327,7 @@ def _ask_before_deleting(
             for item, refusal in why_not.items()
             if refusal and not item.archived_at and not refusal_to_archive(item)
         ],
-        "deletion": deletion_of(free) if free else None,
+        "losses": losses_of(free) if free else [],
         "bulk_url": f"{kind.bulk_url(project)}?{request.GET.urlencode()}",
         "list_url": _list_with_filters(request, kind.noun, project and project.pk),
     }
@@ -291,17 +342,26 @@ _ACTIONS = {
     "archive": (services.archive_items, "archived"),
     "restore": (services.restore_items, "restored"),
     "delete": (services.delete_items, "deleted"),
+    "purge": (services.purge_items, "deleted forever"),
     "look": (_look, "reviewed"),
 }
 _TAGGING = {"tag": ("add", "tagged"), "untag": ("remove", "no longer tagged")}
 
 
-def _done(request: HttpRequest, what: str, items: Sequence[Item]) -> str:
-    """Do it; what to say of the items then."""
+def _do(
+    request: HttpRequest, kind: ItemKind, project: Project | None, what: str, items: Sequence[Item]
+) -> None:
+    """Do it and say so. Where there is a way back, the list that follows has a button for it."""
+    by, names = actor_of(request), counted(len(items), kind.nouns)
     if what in _ACTIONS:
         act, words = _ACTIONS[what]
-        act(by=actor_of(request), items=items)
-        return words
+        at = act(by=by, items=items)
+        if at:
+            url = f"{kind.bulk_url(project)}{f'?view={TRASH}' if what == 'delete' else ''}"
+            request.session[UNDO] = {"words": f"{names} {words}.", "at": at.isoformat(), "url": url}
+        else:
+            messages.success(request, f"{names} {words}.")
+        return
     try:
         tags = tags_in(request.POST.get("tag", ""))
     except InvalidFields as invalid:
@@ -309,8 +369,8 @@ def _done(request: HttpRequest, what: str, items: Sequence[Item]) -> str:
     if not tags:
         raise Refused("Enter the tag first.")
     change, words = _TAGGING[what]
-    services.tag_items(by=actor_of(request), items=items, **{change: tags})
-    return f"{words} {', '.join(tags)}"
+    services.tag_items(by=by, items=items, **{change: tags})
+    messages.success(request, f"{names} {words} {', '.join(tags)}.")
 
 
 @signed_in_post
@@ -318,9 +378,8 @@ def item_archive(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     kind, actor = KINDS[noun], actor_of(request)
     item = find(kind.model, actor, pk=ids[noun])
     try:
-        services.archive_items(by=actor, items=[item])
+        _do(request, kind, item.home, "archive", [item])
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect(kind.page_url(item))
-    messages.success(request, f"{item.name} is archived. Its results are kept.")
     return redirect(kind.list_url(item.home))

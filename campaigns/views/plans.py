@@ -54,7 +54,7 @@ from campaigns.views.access import (
     takes_a_form,
 )
 from campaigns.views.drawings import TICK_STEPS, Tick, round_up
-from campaigns.views.items import items_context
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.transfer import takes_bytes
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
@@ -64,6 +64,8 @@ _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).
 def plan_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "plan", found)
     context = items_context(request, "plan", found)
     context |= {
         "plans": queries.with_newest(context["page"]),

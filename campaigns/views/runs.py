@@ -99,8 +99,13 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
 
 
 def _run_chips(project: Project) -> list[Chip]:
-    targets = project.targets.filter(is_kept=True).order_by("name").values_list("pk", "name")
-    plans = project.plans.order_by("name").values_list("pk", "name")
+    targets = (
+        project.targets.outside_trash()
+        .filter(is_kept=True)
+        .order_by("name")
+        .values_list("pk", "name")
+    )
+    plans = project.plans.outside_trash().order_by("name").values_list("pk", "name")
     states = Chip("state", "State", list(_STATES.items()))
     both = [Chip("target", "Target", list(targets)), Chip("plan", "Plan", list(plans))]
     return [*both, states, *result_chips(), since_chip()]

@@ -64,7 +64,7 @@ from campaigns.views.access import (
 )
 from campaigns.views.drawings import LineStyle, Mark, RatioAxis, draw_waterfall, line_style
 from campaigns.views.history_rows import counts_of, directions_of, in_order, row_of
-from campaigns.views.items import items_context
+from campaigns.views.items import TRASH, items_context, trash_list
 
 _MOST_RESULTS = 12  # the history has all
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
@@ -74,6 +74,8 @@ _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment
 def target_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "target", found)
     context = {**items_context(request, "target", found), "may": rights_in(found, actor)}
     return render(request, "targets/list.html", context)
 

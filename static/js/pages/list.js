@@ -8,6 +8,7 @@ import { isChanged } from "../live/preview.js";
 import { refreshPage } from "../live/regions.js";
 
 const REFRESH_MS = 5000;
+const UNDO_MS = 10_000; // later it is in the trash, or among the archived
 
 // What keys type or choose changes with each of them: it applies when it is left, or by Enter.
 const CHANGES_BY_KEYS = "[type=date], select";
@@ -45,6 +46,7 @@ function tellCompare() {
   boxes.each((_, box) => $(box).closest("tr").toggleClass("selected", box.checked));
 }
 
+setTimeout(() => $("[data-undo]").remove(), UNDO_MS);
 watchTicks();
 watchRowKeys();
 watchFilters(() => {
