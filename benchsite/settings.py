@@ -82,6 +82,7 @@ MIDDLEWARE = [
     "campaigns.views.live_pages.TurnsMiddleware",
     "campaigns.views.context.OutageMiddleware",
     "campaigns.views.access.BearerMiddleware",
+    "campaigns.views.time_zones.TimeZoneMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

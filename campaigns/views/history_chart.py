@@ -20,6 +20,7 @@ from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.presentation.history_words import HistoryStatus, change_words, day, word_of
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import DASH, change_size, counted, percent
+from campaigns.queries.columns import utc_day
 from campaigns.queries.history import HistorySeries
 from campaigns.views.drawings import RatioAxis, Tick
 from campaigns.views.history_groups import Fold, Line, toggled
@@ -137,7 +138,7 @@ def _span(points: Sequence[CampaignPoint]) -> dict[str, Any]:
     return {
         "time": _seconds(first + (last - first) / 2),
         "at": f"{day(first)} to {day(last)}" if day(first) != day(last) else day(first),
-        "days": (str(first.date()), str(last.date())),
+        "days": (str(utc_day(first)), str(utc_day(last))),
         "value": _ms(mean_of(values)),
         "low": _ms(low),
         "high": _ms(high),

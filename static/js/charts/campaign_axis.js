@@ -12,6 +12,9 @@ export function timeSpan(times) {
   return { min: first - room, max: last + room };
 }
 
+// That of the reader, in which the server writes times.
+const ZONE = globalThis.document?.documentElement.dataset.zone ?? "UTC";
+
 // At most `most` round instants within [min, max]: whole minutes, hours, days, or Mondays.
 export function dateTicks(min, max, most) {
   const step = STEPS.find((each) => (max - min) / each <= Math.max(1, most)) ?? STEPS.at(-1);
@@ -24,7 +27,7 @@ export function dateTicks(min, max, most) {
 // A tick's date; within a day its hour, over more than a year with the year.
 export function dateText(seconds, min, max) {
   const date = new Date(seconds * 1000);
-  const format = (options) => date.toLocaleString("en-GB", { ...options, timeZone: "UTC" });
+  const format = (options) => date.toLocaleString("en-GB", { ...options, timeZone: ZONE });
   if (max - min < 1.5 * DAY) return format({ hour: "2-digit", minute: "2-digit" });
   const year = max - min > 330 * DAY ? { year: "numeric" } : {};
   return format({ day: "numeric", month: "short", ...year });
