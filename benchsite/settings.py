@@ -69,7 +69,6 @@ INSTALLED_APPS = [
     "django_filters",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "axes",
     "csp",
 ]
@@ -376,8 +375,6 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Benchmark campaigns over REST: the same services and rights as the pages.",
     "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "CampaignState": "campaigns.api.fields.CAMPAIGN_STATES",
