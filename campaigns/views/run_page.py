@@ -1,6 +1,7 @@
 """The context of the run page, for members and share link visitors. The errors section of a run's
 or a campaign's page: rows with strips on the run's axis. Where each remedy is done."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from campaigns.domain.presentation.results import Answer, Remedy, RunReport
 from campaigns.domain.presentation.tables import Row
 from campaigns.domain.presentation.threshold_tables import threshold_lines
 from campaigns.domain.presentation.what_to_do import Place
-from campaigns.domain.units import count, counted
+from campaigns.domain.units import count, counted, second_text
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import noted_points_of, point_columns_of, report_of
@@ -33,20 +34,29 @@ from campaigns.queries.machine_runs import (
     outputs_of_run,
     runs_beside_each_other,
 )
+from campaigns.queries.reports import report_between
 from campaigns.queries.runs import Key, chart_plan, examples_of, happenings, planned_end, planned_of
 from campaigns.views.drawings import parts_bar, sparks_of
 from campaigns.views.load_plots import machine_run_charts
 from campaigns.views.plots import over_time_charts, percentile_charts, request_charts
 
+# As static/js/charts/time_axis.js writes it.
+_RANGE = re.compile(r"(-?\d{1,9})\.\.(\d{1,9})")
 
-def run_context(run: Run, actor: Actor) -> dict[str, Any]:
-    """The page's context without the project's navigation and the user's rights."""
+
+def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
+    """The page's context without the project's navigation and the user's rights. `time`: the range
+    that its tables and percentiles are of, such as 600..900; of a run that has ended."""
     run.shows_machine = actor.sees_machines
     # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).look().event
     points = noted_points_of(run) if run.is_done else FEED.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
-    report = report_of(run)
+    report, words = report_of(run), ""
+    if run.is_done and (asked := _RANGE.fullmatch(time)):
+        first, until = map(int, asked.groups())
+        if between := report_between(run, report, first, until):
+            report, words = between, f"{second_text(first)} to {second_text(until)}"
     verdicts = () if report.has_no_answer else report.verdicts
     drawing = chart_plan(run) | {"limits": threshold_lines(plan.thresholds, verdicts)}
     if run.is_done and actor.share is None:
@@ -61,6 +71,7 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     return {
         "run": run,
         "report": report,
+        "range": words,
         "parts_bar": parts_bar(report.parts),
         "over_time": over_time_charts("Over time"),
         "percentiles": percentile_charts("percentiles", [_curve_line(run, report)], "this run"),

@@ -164,11 +164,14 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
     assert 200 < first < until < 900
     see_minutes(page, first / 60, until / 60)
     page.wait_for_function(EVERY_SECOND, arg=until - first)
+    expect(page.locator("[data-live=range]")).to_contain_text("tables are of")
+    expect(page.locator("[data-table=steps] tbody tr")).to_contain_text(f"{2 * (until - first):,}")
     page.reload()
     page.wait_for_function(EVERY_SECOND, arg=until - first)
     page.get_by_role("button", name="whole run").click()
     see_minutes(page, 0, 22)
     assert "time=" not in page.url
+    expect(page.locator("[data-live=range]")).to_be_empty()
     page.locator("[data-over-time]").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")

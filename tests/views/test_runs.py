@@ -116,6 +116,30 @@ def test_a_finished_run_is_the_same_page_without_stream_and_stop(as_editor, run)
     assert block(page, "charts-percentiles")["panels"][0]["series"]
 
 
+def test_the_tables_of_a_range_are_of_its_seconds_alone(as_editor, run):
+    run = measure(run, 12_000, n=100, seconds=10)
+    address = reverse("run-detail", args=[run.pk])
+
+    def shown(**asked) -> tuple[str, int, str, str]:
+        context = as_editor.get(address, asked).context
+        table = context["report"].table
+        keys = [column.key for column in table.columns]
+        cells = dict(zip(keys, table.rows[0].cells, strict=True))
+        return (
+            context["range"],
+            cells["n"].value,
+            cells["rate"].text,
+            context["tiles"][0][0]["value"],
+        )
+
+    whole = shown()
+    words, n, rate, tile = shown(time="2..5")
+    assert (words, n, rate) == ("2 s to 5 s", 30, "10.0")
+    assert tile == whole[3], "the tiles stay those of the run"
+    for time in ("90..99", "5..", "last-5"):
+        assert shown(time=time) == whole
+
+
 def test_a_page_that_is_loaded_right_after_the_end_has_the_last_second(as_editor, run):
     store_second(run, make_second(0, [10_000]))
     page_of(as_editor, run)

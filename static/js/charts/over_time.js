@@ -29,7 +29,7 @@ export function overTime(element, firstPlan, chose = () => {}) {
   const group = chartGroup(element.dataset.charts, { canChoose: () => Boolean(plan.details), range: look, enter: lookAround });
   const choice = timeSwitch(element, () => {
     draw();
-    chose();
+    if (plan.details) chose();
   });
   const details = stretches(draw);
   let plan = firstPlan;

@@ -20,8 +20,14 @@ function show() {
   $("[data-no-points]").prop("hidden", points.length > 0);
   $(element).prop("hidden", points.length === 0);
   if (!points.length) return;
-  chart ??= overTime(element, plan, refreshPage);
+  chart ??= overTime(element, plan, showRange);
   chart.show(points, $("[data-progress]").length > 0, plan, pointsOf(block("machine-points")));
+}
+
+// The tables of the range that was chosen.
+async function showRange() {
+  const names = await refreshPage();
+  if (names?.includes("tabs")) showTabs();
 }
 
 function replaced() {
