@@ -528,8 +528,8 @@ CRITERIA: dict[str, Criterion] = {
     ),
     "co_located": _note(
         0.0,
-        "The target runs on the injector host. They share its CPU, and no network is between them.",
-        meaning="the target is on an injector's own machine",
+        "Server and load generator share this machine. Network time isn't included.",
+        meaning="the server runs on the load generator's machine",
     ),
     CROWDED: _note(
         0.5,

@@ -195,7 +195,7 @@ def _target(
 ) -> Finding:
     """A busy machine can make a target look slow, never healthy, and it makes no errors."""
     if "no_requests" in observed:
-        return _not_known("No request ended, so nothing is known about the target.")
+        return _not_known("No request ended, so the server's health is unknown.")
     worst_first = list(reversed(TargetState))
     reasons = sorted(
         _beyond(Aspect.TARGET, observed, limits),
