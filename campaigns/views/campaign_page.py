@@ -41,8 +41,8 @@ from campaigns.views.campaign_runs import (
     run_rows,
     runs_page,
 )
-from campaigns.views.campaign_tiles import cards_of, ratios_of, tiles_of
-from campaigns.views.drawings import drawn_funnel, forest_groups, split_bars
+from campaigns.views.campaign_tiles import cards_of, drawn_funnel, ratios_of, tiles_of
+from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
 from campaigns.views.plots import over_time_charts
 from campaigns.views.run_page import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.plan.target import counted_in
-from campaigns.domain.presentation.charts import Axis, Charts, Mark
+from campaigns.domain.presentation.charts import Axis, Chart, Charts
 from campaigns.domain.presentation.intervals import (
     FACTOR_FROM,
     change_words,
@@ -18,7 +18,7 @@ from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAn
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, THIN, counted, number
 from campaigns.views.drawings import RATIOS, RatioAxis, RatioMark, forest_groups
-from campaigns.views.load_plots import funnel_charts
+from campaigns.views.load_plots import funnel_charts, funnel_panel
 
 # More comparisons are in the table of ratios alone.
 MOST_CARDS = 6
@@ -53,7 +53,10 @@ class Card:
     funnel: Charts | None = None
 
 
-def _funnel(overhead: OverheadAnswer, limit_s: float, threshold: float, key: str) -> Charts | None:
+def settling(
+    overhead: OverheadAnswer, end_s: float, threshold: float, key: str, title: str = ""
+) -> Chart | None:
+    """None before the second look."""
     looks = overhead.narrowing
     if len(looks) < 2:
         return None
@@ -63,9 +66,22 @@ def _funnel(overhead: OverheadAnswer, limit_s: float, threshold: float, key: str
     around = [] if in_factors else [1 / (1 + threshold), 1 + threshold]
     low, high = min([*ends, *around]) / 1.03, max([*ends, *around]) * 1.03
     axis = Axis(scale="log", low=low, high=high, ticks=[(t, words(t) or "0") for t in RATIOS])
-    one = Mark(axis="y", at=1, label=overhead.names[0], colour="ink-3")
-    marks = [] if in_factors else [one]
-    return funnel_charts(key, looks, limit_s, axis, overhead.title, marks)
+    names = "" if in_factors else overhead.names[0]
+    return funnel_panel(key, title, looks, end_s, axis, names)
+
+
+def drawn_funnel(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
+    """{"charts": None before the second look, "groups": what narrows}; {} without any."""
+    groups = [each for each in overheads if each.narrowing]
+    if not groups:
+        return {}
+    end_s = max(look["seconds"] for each in groups for look in each.narrowing)
+    panels = [
+        panel
+        for n, each in enumerate(groups)
+        if (panel := settling(each, end_s, threshold, f"funnel-{n}", each.title))
+    ]
+    return {"charts": funnel_charts("funnel", panels) if panels else None, "groups": groups}
 
 
 def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> list[Card]:
@@ -87,7 +103,9 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
     return [
         replace(
             _card(overhead, found, axes[_in_factors(found)] if found else None),
-            funnel=_funnel(overhead, limit_s, threshold, f"funnel-{n}") if limit_s else None,
+            funnel=funnel_charts(f"funnel-{n}", [panel])
+            if limit_s and (panel := settling(overhead, limit_s, threshold, "funnel"))
+            else None,
         )
         for n, (overhead, found) in enumerate(zip(overheads, intervals, strict=True))
     ]

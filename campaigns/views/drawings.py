@@ -121,17 +121,6 @@ def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
     return {"overhead": overhead, "rows": rows}
 
 
-def drawn_funnel(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
-    """{"axis", "groups": [{"overhead", "rows": [(row of `narrowing`, mark)]}]}; {} without any."""
-    narrowed = [each for each in overheads if each.narrowing]
-    axis = RatioAxis([each.narrowing for each in narrowed], threshold)
-    groups = [
-        {"overhead": each, "rows": [(row, axis.mark(row)) for row in each.narrowing]}
-        for each in narrowed
-    ]
-    return {"axis": axis, "groups": groups} if groups else {}
-
-
 @dataclass(frozen=True, slots=True)
 class Piece:
     """One part of a bar. `label` is "" if it would not fit."""

@@ -52,7 +52,8 @@ from campaigns.views.access import (
     signed_in_get,
     signed_in_post,
 )
-from campaigns.views.history_chart import dots_of, folded, history_charts
+from campaigns.views.history_chart import folded, history_charts
+from campaigns.views.history_dots import dots_of
 from campaigns.views.history_groups import (
     Fold,
     Grouping,

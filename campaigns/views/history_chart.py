@@ -1,17 +1,13 @@
-"""The charts of histories. A mark is a campaign or, of a long history, a week of older ones. And
-all tests of a project on one line: the newest value over the baseline; dots that would cover each
-other are stacked."""
+"""The charts of histories. A mark is a campaign or, of a long history, a week of older ones."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
-from math import inf, log
 from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import QueryDict
 from django.urls import reverse
 
 from campaigns.domain.analysis.changes import Change
@@ -30,13 +26,13 @@ from campaigns.domain.presentation.charts import (
     Mark,
     Places,
     Series,
+    columns,
 )
-from campaigns.domain.presentation.history_words import HistoryStatus, day, word_of
-from campaigns.domain.units import DASH, change_size, counted, percent
-from campaigns.queries.history import METRICS, HistorySeries
+from campaigns.domain.presentation.history_words import day, word_of
+from campaigns.domain.units import DASH, counted, percent
+from campaigns.queries.history import HistorySeries
 from campaigns.views.drawings import round_up
-from campaigns.views.history_groups import Fold, Line, toggled
-from campaigns.views.history_rows import MOVED, PERCENTILES, Pair, rows_of_points
+from campaigns.views.history_rows import PERCENTILES, rows_of_points
 
 _MOST_SINGLE, _NEWEST_SINGLE = 120, 60
 _SOUND = {"", TargetState.HEALTHY}
@@ -77,8 +73,8 @@ def history_charts(
     if reference:
         panels.append(_reference_panel(reference, named, title, compared, marks, ground))
     return Charts(
-        key="history",
-        name="History",
+        "history",
+        "History",
         keys_words="with Shift change by change; Enter opens the campaign",
         panels=panels,
         places=Places(
@@ -90,8 +86,8 @@ def history_charts(
             ranges=[mark["days"] for mark in marks],
         ),
         table=ChartTable(
-            head=["Campaigns", f"{title}, ms", "p50, ms", "p95, ms", "p99, ms", "Errors"],
-            rows=[[mark[key] for key in _TEXTS] for mark in reversed(marks)],
+            ["Campaigns", f"{title}, ms", "p50, ms", "p95, ms", "p99, ms", "Errors"],
+            [[mark[key] for key in _TEXTS] for mark in reversed(marks)],
         ),
     )
 
@@ -120,27 +116,26 @@ def _lanes(named: HistorySeries) -> list[Mark]:
 def _value_panel(
     named: HistorySeries, metric: str, marks: _Marks, odd: set[int], ground: dict[str, Any]
 ) -> Chart:
-    scheme, times = named.endpoint.scheme, [mark["time"] for mark in marks]
+    scheme = named.endpoint.scheme
     style = LineStyle(scheme, is_hollow=scheme in {"http", "ws"})
-    usual = [None if at in odd else mark["value"] for at, mark in enumerate(marks)]
-    ends = {key: [mark[key] for mark in marks] for key in ("low", "high")}
+    usual = [(m["time"], m["value"]) for at, m in enumerate(marks) if at not in odd]
+    radius = max(1.5, min(3.5, 140 / len(marks)))
     series = [
         *_levels(named.history),
-        Series(look="dots", style=LineStyle("ink-3"), x=times, y=usual, **ends),
-        Series(look="dots", style=style, radius=_radius(marks), x=times, y=usual),
+        _whiskers(marks, LineStyle("ink-3")),
+        Series(look="dots", style=style, radius=radius, **columns("x y", usual)),
     ]
     if odd:
-        some = [marks[at] for at in sorted(odd)]
-        x, y = [each["time"] for each in some], [each["value"] for each in some]
-        series.append(Series(look="dots", style=ODD, radius=_radius(marks), x=x, y=y))
+        some = columns("x y", ((marks[at]["time"], marks[at]["value"]) for at in sorted(odd)))
+        series.append(Series(look="dots", style=ODD, radius=radius, **some))
     aside = [mark["time"] for mark in marks if mark["isAside"]]
-    if aside:  # at the foot: what does not count has no place on the axis
-        series.append(Series(look="foot", style=CROSS, radius=4, x=aside, y=[0.0] * len(aside)))
+    if aside:  # what does not count has no place on the axis
+        series.append(_feet(CROSS, aside))
     return Chart(
-        key="value",
-        title=f"{metric} response time",
-        unit="ms",
-        name=f"The {metric} of every campaign with its interval. {_FIGURES}",
+        "value",
+        f"{metric} response time",
+        "ms",
+        f"The {metric} of every campaign with its interval. {_FIGURES}",
         x=_DATES,
         y=Axis(around=True),
         series=series,
@@ -154,17 +149,23 @@ def _value_panel(
     )
 
 
-def _radius(marks: _Marks) -> float:
-    return max(1.5, min(3.5, 140 / len(marks)))
+def _whiskers(marks: _Marks, style: LineStyle, radius: float = 0) -> Series:
+    rows = ((mark["time"], mark["value"], mark["low"], mark["high"]) for mark in marks)
+    return Series(look="dots", style=style, radius=radius, **columns("x y low high", rows))
+
+
+def _feet(style: LineStyle, times: Sequence[int]) -> Series:
+    """Marks at the foot of a panel."""
+    return Series(look="foot", style=style, radius=4, x=times, y=[0.0] * len(times))
 
 
 def _percentile_panel(scheme: str, marks: _Marks, ground: dict[str, Any]) -> Chart:
     times = [mark["time"] for mark in marks]
     return Chart(
-        key="percentiles",
-        title="Percentiles",
-        unit="ms, from 0",
-        name=f"p50, p95 and p99 of every campaign. {_FIGURES}",
+        "percentiles",
+        "Percentiles",
+        "ms, from 0",
+        f"p50, p95 and p99 of every campaign. {_FIGURES}",
         size="low",
         x=_DATES,
         series=[
@@ -189,17 +190,16 @@ def _errors_panel(marks: _Marks, ground: dict[str, Any]) -> Chart:
     errors = [mark["errors"] for mark in marks]
     thick = max(1.0, min(12.0, 600 / len(marks)))
     unsound = [mark["time"] for mark in marks if not mark["isSound"]]
-    feet = Series(look="foot", style=DOUBT, radius=4, x=unsound, y=[0.0] * len(unsound))
     return Chart(
-        key="errors",
-        title="Errors",
-        unit="% of requests",
-        name=f"The share of failed requests in every campaign. {_FIGURES}",
+        "errors",
+        "Errors",
+        "% of requests",
+        f"The share of failed requests in every campaign. {_FIGURES}",
         size="errors",
         x=_DATES,
         y=Axis(low=0, high=round_up(max(_LEAST_ERRORS, *(1.05 * (e or 0) for e in errors)))),
         series=[
-            *([feet] if unsound else []),
+            *([_feet(DOUBT, unsound)] if unsound else []),
             Series(look="bars", style=LineStyle("bad"), x=times, y=errors, thick=thick),
         ],
         reads=[mark["errorsText"] for mark in marks],
@@ -232,26 +232,15 @@ def _reference_panel(
     where = f"{reference.plan.name}, {reference.arm_label}"
     on = f"on {reference.endpoint.target.name}"
     return Chart(
-        key="reference",
-        title="Reference",
-        unit=f"{metric} in ms, the same range in % as above; {on}: {compared}",
+        "reference",
+        "Reference",
+        f"{metric} in ms, the same range in % as above; {on}: {compared}",
+        f"The {metric} of the reference, which shows whether the machine moved.",
         link=(reverse("history-test", args=[reference.newest_test]), where),
-        name=f"The {metric} of the reference, which shows whether the machine moved.",
         size="errors",
         x=_DATES,
         y=Axis(like=share or 1.0),
-        series=[
-            *_levels(reference.history),
-            Series(
-                look="dots",
-                style=LineStyle("ink-2"),
-                radius=2.5,
-                x=[span["time"] for span in spans],
-                y=[span["value"] for span in spans],
-                low=[span["low"] for span in spans],
-                high=[span["high"] for span in spans],
-            ),
-        ],
+        series=[*_levels(reference.history), _whiskers(spans, LineStyle("ink-2"), radius=2.5)],
         reads=[read(mark["time"]) for mark in marks],
         **ground,
     )
@@ -407,187 +396,3 @@ def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[tuple[int, str]
         text = version if is_plan else ", ".join(facts)
         if text:
             yield _between(history.points, mark.index), text
-
-
-_BAND = 0.05
-_RATIOS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.5, 2, 3, 5, 10, 20)
-_PLACES = 150  # dots that stand beside one another on a wide page
-_MOST_STACKED = 8  # above and below the line; further ones cover each other
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    log_ratio: float
-    kind: str
-    ratio: float
-    named: HistorySeries
-
-
-_DOTS = {
-    "moved": (LineStyle("bad", is_mark=True, mark=ODD.mark), "changed"),
-    "odd": (LineStyle("bad", is_hollow=True, is_mark=True, mark=ODD.mark), "odd"),
-    "usual": (LineStyle("ink-3", is_mark=True, mark=ODD.mark), "unchanged"),
-}
-
-
-def dots_of(
-    pairs: Sequence[Pair], lines: Sequence[Line], metric: str, asked: QueryDict
-) -> Charts | None:
-    """All tests on one line. None if no test has anything to be held against. `asked` is the page's
-    address."""
-    known = [(*pair, found) for pair in pairs if (found := _ratio_of(*pair, metric))]
-    if not known:
-        return None
-    places = [
-        _Place(log(ratio), _kind(standing), ratio, named) for standing, named, (ratio, _) in known
-    ]
-    places.sort(key=lambda place: (place.log_ratio, place.named.newest_test))
-    widest = 1.03 * max(1.15, *(max(place.ratio, 1 / place.ratio) for place in places))
-    levels = _stacked([place.log_ratio for place in places], 2 * log(widest) / _PLACES)
-    queries, names = _queries(lines, asked), _names(places)
-    series = []
-    for kind, (style, _) in _DOTS.items():
-        some = [(n, place) for n, place in enumerate(places) if place.kind == kind]
-        series.append(
-            Series(
-                look="dots",
-                style=style,
-                radius=3.5,
-                x=[place.ratio for _, place in some],
-                y=[levels[n] for n, _ in some],
-                texts=[f"{_label(each)} on {each.named.endpoint.target.name}" for _, each in some],
-                labels=[names.get(n, "") for n, _ in some],
-                links=[
-                    f"?{queries[each.named.newest_test]}#test-{each.named.newest_test}"
-                    for _, each in some
-                ],
-            )
-        )
-    half = max(map(abs, levels)) + 2
-    n_baselines = sum(is_baseline for *_, (_, is_baseline) in known)
-    return Charts(
-        key="dots",
-        name="All tests, one dot each",
-        keys_words="Enter goes to the row",
-        panels=[
-            Chart(
-                key="dots",
-                title="All tests at a glance",
-                unit=_dots_unit(METRICS[metric], len(known), len(pairs), n_baselines),
-                name="One dot for each test. The figures are in the table of tests.",
-                size="low" if half < 5 else "high",
-                x=Axis(
-                    scale="log",
-                    title="Change",
-                    low=1 / widest,
-                    high=widest,
-                    ticks=[
-                        (r, "as before" if r == 1 else percent(r - 1, decimals=0, signed=True))
-                        for r in _RATIOS
-                    ],
-                ),
-                y=Axis(low=-half, high=half, ticks=[(0.0, "")]),
-                series=[each for each in series if each.x],
-                bands=[Band(low=1 / (1 + _BAND), high=1 + _BAND)],
-                marks=[Mark(at=1, colour="line-control")],
-                keys=[_DOTS[kind] for kind in dict.fromkeys(place.kind for place in places)],
-            )
-        ],
-        places=Places(
-            x=list(dict.fromkeys(place.ratio for place in places)),
-            at=[""] * len({place.ratio for place in places}),
-        ),
-    )
-
-
-def _dots_unit(metric: str, n_known: int, n_tests: int, n_baselines: int) -> str:
-    level = "its level, of changed tests the one before"
-    against = f"the baseline ({counted(n_baselines, 'tests')}), or {level}"
-    if not n_baselines:
-        against = level
-    elif n_baselines == n_known:
-        against = "the baseline"
-    of = f" of {n_tests}" if n_known < n_tests else ""
-    return f"newest {metric} over {against}, log scale; {counted(n_known, 'tests')}{of}"
-
-
-def _ratio_of(
-    standing: HistoryStatus, named: HistorySeries, metric: str
-) -> tuple[float, bool] | None:
-    """The newest value over the baseline, and True; without one, and False, over the level before
-    the change of a test that moved, or over the present level."""
-    history, newest = named.history, named.history.newest
-    if not newest.is_counted:
-        return None
-    if (against := newest.against) and against.ratio and against.metric == metric:
-        return against.ratio, True
-    level = _level_of(standing, history)
-    return (newest.value_us / level, False) if level else None
-
-
-def _level_of(standing: HistoryStatus, history: TestHistory) -> float | None:
-    change, expected = history.last_change, history.course.expected
-    if change and standing in MOVED:
-        return change.before
-    if expected:
-        return expected.level
-    return change.after if change else None
-
-
-def _kind(standing: HistoryStatus) -> str:
-    if standing in MOVED:
-        return "moved"
-    return "odd" if standing is HistoryStatus.ODD else "usual"
-
-
-def _stacked(places: Sequence[float], near: float) -> list[int]:
-    """For each place, in order, the level at which a dot covers no other: 0, 1, -1, 2 …"""
-    order = sorted(range(-_MOST_STACKED, _MOST_STACKED + 1), key=lambda level: (abs(level), -level))
-    last = dict.fromkeys(order, -inf)
-    found = []
-    for x in places:
-        level = next((each for each in order if x - last[each] >= near), order[-1])
-        last[level] = x
-        found.append(level)
-    return found
-
-
-def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
-    """The address of each test's row: where its page is, and its fold open."""
-    base = asked.copy()
-    base.pop("page", None)
-    asked_for, found = base.urlencode(), {}
-    for line in lines:
-        if not isinstance(line, Fold):
-            found[line[1].newest_test] = asked_for
-            continue
-        query = asked_for if line.is_open else toggled(asked, line.name)
-        found |= {named.newest_test: query for _, named in line.tests}
-    return {test: f"{query}&page=with.test-{test}".lstrip("&") for test, query in found.items()}
-
-
-def _label(place: _Place) -> str:
-    named = place.named
-    return f"{named.plan.name} {named.arm_label}, {change_size(place.ratio)}"
-
-
-def _names(places: Sequence[_Place]) -> dict[int, str]:
-    """The words beside some dots, by their numbers: of the tests that moved; several of one target
-    in one direction have one."""
-    groups: dict[tuple[str, bool], list[int]] = {}
-    for number, place in enumerate(places):
-        if place.kind == "moved":
-            key = place.named.endpoint.target.name, place.ratio > 1
-            groups.setdefault(key, []).append(number)
-    return {
-        group[len(group) // 2]: _label(places[group[0]])
-        if len(group) == 1
-        else _of_group([places[n] for n in group])
-        for group in groups.values()
-    }
-
-
-def _of_group(group: Sequence[_Place]) -> str:
-    target = group[0].named.endpoint.target.name
-    ends = dict.fromkeys(change_size(each.ratio) for each in (group[0], group[-1]))
-    return f"{counted(len(group), 'tests')} of {target} {' to '.join(ends)}"

@@ -2,6 +2,7 @@
 machine over all runs of a campaign, and how an interval narrows."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns
@@ -15,6 +16,7 @@ from campaigns.domain.presentation.charts import (
     Mark,
     Places,
     Series,
+    columns,
 )
 from campaigns.domain.units import figure, number, second_text
 from campaigns.queries.probes import ProbePhase
@@ -38,9 +40,8 @@ def load_charts(curve: LoadCurve, unit: str, sentence: str) -> Charts:
         Series(
             style=_INK,
             width=2,
-            x=[second for second, _ in points],
-            y=[level for _, level in points],
             weak=[False] * (len(points) - n_weak) + [True] * n_weak,
+            **columns("x y", points),
         )
     ]
     if arrivals:
@@ -49,14 +50,14 @@ def load_charts(curve: LoadCurve, unit: str, sentence: str) -> Charts:
         )
     hatched = "; hatched = warm-up, not counted" if begin < 0 else ""
     return Charts(
-        key="load",
-        name="Load of one run",
+        "load",
+        "Load of one run",
         panels=[
             Chart(
-                key="load",
-                title="Load of one run",
-                unit=unit,
-                name=sentence,
+                "load",
+                "Load of one run",
+                unit,
+                sentence,
                 size="load",
                 x=Axis(title="second", low=begin, high=curve.end_s),
                 y=Axis(high=round_up(1.15 * curve.peak)),
@@ -89,14 +90,14 @@ def waterfall_charts(parts: Sequence[ProbePhase]) -> Charts | None:
     spans = [(p.start_us / 1000, (p.start_us + p.duration_us) / 1000) for p in parts]
     last = max(end for _, end in spans) or 0.001
     return Charts(
-        key="waterfall",
-        name="Waterfall of the response time's parts",
+        "waterfall",
+        "Waterfall of the response time's parts",
         panels=[
             Chart(
-                key="waterfall",
-                title="Waterfall",
-                unit="ms since the request began",
-                name="Waterfall of the response time's parts. The table below has the figures.",
+                "waterfall",
+                "Waterfall",
+                "ms since the request began",
+                "Waterfall of the response time's parts. The table below has the figures.",
                 size="low" if len(parts) < 5 else "middle",
                 x=Axis(title="ms", low=0, high=1.02 * last),
                 y=Axis(
@@ -153,10 +154,10 @@ def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
     axis = Axis(low=0, high=x - gap, ticks=[(-1.0, "")], title="Run")
     panels = [
         Chart(
-            key=title.lower(),
-            title=title,
-            unit=unit,
-            name=f"{title} of the target's machine in every run. The table below has the means.",
+            title.lower(),
+            title,
+            unit,
+            f"{title} of the target's machine in every run. The table below has the means.",
             size="low",
             x=axis,
             y=_machine_axis(told, names, whole_above),
@@ -171,19 +172,20 @@ def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
                 )
                 for key, dash in zip(filter(told.tells, names), _DASHES, strict=False)
             ],
-            bands=bands,
+            bands=[replace(band, label="") for band in bands],
         )
         for title, unit, names, whole_above in _PANELS
         if any(map(told.tells, names))
     ]
+    panels[-1] = replace(panels[-1], bands=bands)
     places = [
         (begin + step.number, f"{name_of(run)}, {second_text(step.number * told.step_s)}")
         for run, begin in zip(told.runs, begins, strict=True)
         for step in run.steps
     ]
     return Charts(
-        key="machine-runs",
-        name="The target's machine over all runs",
+        "machine-runs",
+        "The target's machine over all runs",
         panels=panels,
         places=Places(x=[at for at, _ in places], at=[words for _, words in places]),
     )
@@ -202,11 +204,7 @@ def _steps(runs: Sequence[MachineRun], begins: Sequence[float], key: str) -> dic
     rows = [
         row for run, begin in zip(runs, begins, strict=True) for row in _of_run(run, begin, key)
     ]
-    return {
-        "x": [x for x, _ in rows],
-        "y": [y for _, y in rows],
-        "texts": ["" if y is None else figure(y) for _, y in rows],
-    }
+    return columns("x y texts", ((x, y, "" if y is None else figure(y)) for x, y in rows))
 
 
 def _of_run(run: MachineRun, begin: float, key: str) -> Iterator[tuple[float, float | None]]:
@@ -224,46 +222,37 @@ def _of_run(run: MachineRun, begin: float, key: str) -> Iterator[tuple[float, fl
         yield begin + last[0] + 0.9995, None
 
 
-def funnel_charts(
-    key: str,
-    looks: Sequence[dict[str, Any]],
-    limit_s: float,
-    axis: Axis,
-    name: str,
-    marks: Sequence[Mark],
-) -> Charts | None:
+def funnel_panel(
+    key: str, title: str, looks: Sequence[dict[str, Any]], end_s: float, axis: Axis, names: str
+) -> Chart:
     """How an interval narrows over the time of the turns: `looks` have seconds, ratio, low and
-    high. None before the second."""
-    if len(looks) < 2:
-        return None
-    x = [min(limit_s, look["seconds"]) for look in looks]
-    ends = {end: [look[end] for look in looks] for end in ("low", "high")}
-    best = [look["ratio"] for look in looks]
-    return Charts(
-        key=key,
-        name=f"How the interval narrows: {name}",
-        panels=[
-            Chart(
-                key="funnel",
-                title="",
-                name=f"How the interval narrows: {name}",
-                size="funnel",
-                x=Axis(title="second", low=0, high=limit_s),
-                y=axis,
-                series=[
-                    Series(style=_INK, look="area", x=x, y=best, **ends),
-                    Series(
-                        style=_INK,
-                        x=x,
-                        y=best,
-                        texts=[
-                            f"{figure(r)} [{figure(low)}, {figure(high)}]"
-                            for r, low, high in zip(best, ends["low"], ends["high"], strict=True)
-                        ],
-                    ),
-                ],
-                marks=marks,
-            )
+    high. `names`: of the line where both are equal, "" without it."""
+    rows = [
+        (min(end_s, each["seconds"]), each["ratio"], each["low"], each["high"]) for each in looks
+    ]
+    texts = [f"{figure(best)} [{figure(low)}, {figure(high)}]" for _, best, low, high in rows]
+    return Chart(
+        key,
+        title,
+        "",
+        f"How the interval narrows{': ' * bool(title)}{title}.",
+        size="funnel",
+        x=Axis(title="second", low=0, high=end_s),
+        y=axis,
+        series=[
+            Series(style=_INK, look="area", **columns("x y low high", rows)),
+            Series(style=_INK, texts=texts, **columns("x y", rows)),
         ],
-        places=Places(x=x, at=[f"{number(s, 0)} s" for s in x]),
+        marks=[Mark(axis="y", at=1, label=names)] if names else [],
+    )
+
+
+def funnel_charts(key: str, panels: Sequence[Chart]) -> Charts:
+    seconds = sorted({x for panel in panels for x in panel.series[0].x})
+    return Charts(
+        key,
+        "How the answer settles",
+        panels,
+        Places(x=seconds, at=[f"{number(each, 0)} s" for each in seconds]),
+        in_columns=len(panels) > 1,
     )

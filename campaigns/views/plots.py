@@ -17,6 +17,7 @@ from campaigns.domain.presentation.charts import (
     Places,
     Series,
     arm_style,
+    columns,
 )
 from campaigns.domain.units import DASH, number
 
@@ -30,11 +31,7 @@ _MOST_TEXTS = 400  # blocks whose axis has words
 
 
 def percentile_charts(
-    key: str,
-    lines: Sequence[Line],
-    of: str,
-    note: str = "",
-    shift: Chart | None = None,
+    key: str, lines: Sequence[Line], of: str, note: str = "", shift: Chart | None = None
 ) -> Charts | None:
     """`lines` as `campaign_runs` makes them; `of`: whose response times; `shift`: a panel below.
     None without a curve."""
@@ -51,10 +48,10 @@ def percentile_charts(
     xs = [x for x, _ in stops]
     series = [each for line in drawn for each in _percentile_series(line, xs)]
     panel = Chart(
-        key="percentiles",
-        title="Percentiles",
-        unit="response time, ms",
-        name=f"Response time by percentile of {of}. The table below has the figures.",
+        "percentiles",
+        "Percentiles",
+        "response time, ms",
+        f"Response time by percentile of {of}. The table below has the figures.",
         size="full",
         x=axis,
         y=Axis(scale="log", has_choice=True),
@@ -62,8 +59,8 @@ def percentile_charts(
         note=" · ".join(filter(None, [note, "dotted: fewer than 10 responses beyond it"])),
     )
     return Charts(
-        key=key,
-        name=f"Percentiles of {of}",
+        key,
+        f"Percentiles of {of}",
         panels=[panel, *([shift] if shift else [])],
         places=Places(x=xs, at=[text for _, text in stops]),
     )
@@ -82,28 +79,19 @@ def percentile_axis(lines: Sequence[Line]) -> Axis:
 
 
 def _percentile_series(line: Line, stops: Sequence[float]) -> Iterator[Series]:
-    curve = [point for point in line["curve"] if point["x"] >= _FIRST]
-    texts = [("~" if p["beyond"] < _LEAST_BEYOND else "") + p["text"] for p in curve]
-    base = Series(
-        name=line["label"],
-        style=_style(line),
-        x=[point["x"] for point in curve],
-        y=[point["ms"] for point in curve],
-        grey=line.get("grey", False),
-    )
-    if base.grey:
-        yield replace(base, width=0.5)
+    points = [
+        (each["x"], each["ms"], is_weak, "~" * is_weak + each["text"])
+        for each in line["curve"]
+        if each["x"] >= _FIRST
+        for is_weak in [each["beyond"] < _LEAST_BEYOND]
+    ]
+    name, style = line["label"], _style(line)
+    if line.get("grey"):
+        yield Series(name=name, style=style, width=0.5, grey=True, **columns("x y", points))
         return
-    weak = [point["beyond"] < _LEAST_BEYOND for point in curve]
-    yield replace(base, weak=weak, texts=texts, end=line["label"])
-    at_stops = [point for point in curve if point["x"] in stops]
-    yield replace(
-        base,
-        look="dots",
-        radius=4,
-        x=[point["x"] for point in at_stops],
-        y=[point["ms"] for point in at_stops],
-    )
+    yield Series(name=name, style=style, end=name, **columns("x y weak texts", points))
+    at_stops = columns("x y", (each for each in points if each[0] in stops))
+    yield Series(name=name, style=style, look="dots", radius=4, **at_stops)
 
 
 def _style(line: Line) -> LineStyle:
@@ -126,44 +114,34 @@ def shift_panel(
     ends = [end - 1 for point in points for end in (point.interval.low, point.interval.high)]
     low = _WIDER * max(min([*ends, -threshold]), -2 * widest)
     high = _WIDER * min(max([*ends, threshold]), 2 * widest)
-    labelled = [point for point in points if point.q in _LABELLED]
 
-    def held(change: float) -> float:
-        return 100 * min(high, max(low, change))
-
-    def x(point: ShiftPoint) -> float:
-        return WHOLE / (WHOLE - point.q)
+    def ends_of(point: ShiftPoint) -> list[float]:
+        """Its place, change and interval."""
+        found = (point.interval.ratio, point.interval.low, point.interval.high)
+        changes = [100 * min(high, max(low, each - 1)) for each in found]
+        return [WHOLE / (WHOLE - point.q), *changes]
 
     def text(point: ShiftPoint) -> str:
         return number(100 * (point.interval.ratio - 1), 1, signed=True)
 
+    labelled = [
+        (*ends_of(point)[:2], text(point), f"{text(point)} %")
+        for point in points
+        if point.q in _LABELLED
+    ]
+
     style = LineStyle(scheme)
     return Chart(
-        key="shift",
-        title="Shift",
-        unit="% of the baseline, 95 % intervals; grey: no practical difference",
-        name="The change of each percentile. The table below has the figures.",
+        "shift",
+        "Shift",
+        "% of the baseline, 95 % intervals; grey: no practical difference",
+        "The change of each percentile. The table below has the figures.",
         size="low",
         x=percentile_axis(lines),
         y=Axis(low=100 * low, high=100 * high),
         series=[
-            Series(
-                style=style,
-                look="area",
-                x=[x(point) for point in points],
-                y=[held(point.interval.ratio - 1) for point in points],
-                low=[held(point.interval.low - 1) for point in points],
-                high=[held(point.interval.high - 1) for point in points],
-            ),
-            Series(
-                style=style,
-                look="dots",
-                radius=3,
-                x=[x(point) for point in labelled],
-                y=[held(point.interval.ratio - 1) for point in labelled],
-                texts=[f"{text(point)} %" for point in labelled],
-                labels=[text(point) for point in labelled],
-            ),
+            Series(style=style, look="area", **columns("x y low high", map(ends_of, points))),
+            Series(style=style, look="dots", radius=3, **columns("x y labels texts", labelled)),
         ],
         bands=[Band(axis="y", low=-100 * threshold, high=100 * threshold)],
         marks=[Mark(axis="y", at=0, colour="line-control")],
@@ -195,10 +173,10 @@ def block_charts(
         else None
     )
     panel = Chart(
-        key="blocks",
-        title=title,
-        unit="mean response time, ms",
-        name=f"Mean response time of every run of {of}. The table below has the figures.",
+        "blocks",
+        title,
+        "mean response time, ms",
+        f"Mean response time of every run of {of}. The table below has the figures.",
         size="small" if shared_ms else "full",
         x=Axis(
             title="Block",
@@ -211,10 +189,7 @@ def block_charts(
         note=note,
     )
     return Charts(
-        key=key,
-        name=f"Blocks of {of}",
-        panels=[panel],
-        places=Places(x=xs, at=[f"block {x}" for x in xs]),
+        key, f"Blocks of {of}", panels=[panel], places=Places(x=xs, at=[f"block {x}" for x in xs])
     )
 
 
@@ -229,33 +204,21 @@ def _is_known(value: float | None) -> bool:
 
 def _block_series(line: Line) -> Iterator[Series]:
     """Of several targets the runs that do not count are crosses without a line, and break it."""
-    style, apart = _style(line), line.get("apart")
-    texts = [text or DASH for text in line["texts"]]
+    name, style, apart = line["label"], _style(line), line.get("apart")
     runs = [
-        (n, mean, text)
-        for n, (mean, text) in enumerate(zip(line["means"], texts, strict=False), 1)
+        (n, mean, text or DASH)
+        for n, (mean, text) in enumerate(zip(line["means"], line["texts"], strict=False), 1)
         if mean is not None or apart is not None
     ]
-    base = Series(
-        name=line["label"],
-        style=style,
-        width=1.4,
-        radius=0 if line.get("grey") else 4,
-        x=[n for n, _, _ in runs],
-        y=[mean for _, mean, _ in runs],
-        grey=line.get("grey", False),
-    )
-    yield base if base.grey else replace(base, texts=[t for *_, t in runs], end=line["label"])
+    if line.get("grey"):
+        yield Series(name=name, style=style, grey=True, **columns("x y", runs))
+        return
+    drawn = columns("x y texts", runs)
+    yield Series(name=name, style=style, width=1.4, radius=4, end=name, **drawn)
     crosses = [(n, ms) for n, ms in enumerate(apart or (), 1) if ms is not None]
     if crosses:
-        yield Series(
-            name=line["label"],
-            style=replace(style, shape="crossRot"),
-            look="dots",
-            radius=5,
-            x=[n for n, _ in crosses],
-            y=[ms for _, ms in crosses],
-        )
+        style = replace(style, shape="crossRot")
+        yield Series(name=name, style=style, look="dots", radius=5, **columns("x y", crosses))
 
 
 _LOOKS = {
@@ -265,33 +228,28 @@ _LOOKS = {
 }
 
 
-def request_charts(columns: Mapping[str, Any], nouns: str) -> Charts | None:
-    """Every request of a short run as a mark at its start. `columns` as
-    `request_tables.drawn_columns` makes them; None where they are too many."""
-    if not columns:
+def request_charts(kept: Mapping[str, Any], nouns: str) -> Charts | None:
+    """Every request of a short run as a mark at its start. `kept` as
+    `request_tables.drawn_columns` makes it; None where they are too many."""
+    if not kept:
         return None
-    rows = list(zip(columns["s"], columns["ms"], columns["mark"], columns["texts"], strict=True))
-    series = []
-    for mark, (style, radius) in _LOOKS.items():
-        some = [row for row in rows if row[2] == mark]
-        if some:
-            series.append(
-                Series(
-                    style=style,
-                    look="dots",
-                    radius=radius,
-                    x=[s for s, *_ in some],
-                    y=[ms for _, ms, *_ in some],
-                    texts=[f"{texts[0]} {texts[3]} ms, {texts[4]}" for *_, texts in some],
-                )
-            )
+    parts = (kept["s"], kept["ms"], kept["texts"], kept["mark"])
+    rows = [
+        (x, y, f"{name} {ms} ms, {end}", mark)
+        for x, y, (name, _, _, ms, end), mark in zip(*parts, strict=True)
+    ]
+    series = [
+        Series(style=style, look="dots", radius=radius, **columns("x y texts", some))
+        for mark, (style, radius) in _LOOKS.items()
+        if (some := [row for row in rows if row[-1] == mark])
+    ]
     one = "connection" if nouns == "connections" else "request"
-    xs = list(dict.fromkeys(columns["s"]))
+    xs = list(dict.fromkeys(kept["s"]))
     panel = Chart(
-        key="requests",
-        title=f"All {nouns}",
-        unit="response time, ms, by seconds from the start of the measurement",
-        name=f"Response time of all {nouns} by their start. The table below has the figures.",
+        "requests",
+        f"All {nouns}",
+        "response time, ms, by seconds from the start of the measurement",
+        f"Response time of all {nouns} by their start. The table below has the figures.",
         size="full",
         x=Axis(low=min(0.0, xs[0]), high=max(xs[-1] * 1.01, 0.001)),
         y=Axis(scale="log", has_choice=True),
@@ -299,11 +257,11 @@ def request_charts(columns: Mapping[str, Any], nouns: str) -> Charts | None:
         note=f"one mark = one {one} · cross = failed · hollow = warm-up, not counted",
     )
     return Charts(
-        key="requests",
-        name=f"All {nouns}",
+        "requests",
+        f"All {nouns}",
         panels=[panel],
         places=Places(x=xs, at=[""] * len(xs)),
-        table=ChartTable(head=columns["head"], rows=columns["texts"]),
+        table=ChartTable(kept["head"], kept["texts"]),
     )
 
 
@@ -318,13 +276,13 @@ def over_time_charts(title: str) -> Charts:
 
     def panel(key: str, name: str, unit: str, of: str, y: Axis = _FROM_0, size: str = "low"):
         said = f"{of} in every second."
-        return Chart(key=key, title=name, unit=unit, name=said, size=size, x=_S, y=y)
+        return Chart(key, name, unit, said, size, _S, y)
 
     cpu = "CPU of the target's machine by state, and of the injector,"
     tcp = "Segments sent again and listen queue overflows of the target's machine"
     return Charts(
-        key="over-time",
-        name=title,
+        "over-time",
+        title,
         panels=[
             panel("requests", "Requests", "a second", "Requests ok, completed and intended"),
             panel(

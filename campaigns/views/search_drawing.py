@@ -24,6 +24,7 @@ from campaigns.domain.presentation.charts import (
     Mark,
     Places,
     Series,
+    columns,
     line_style,
 )
 from campaigns.domain.units import ms, percent, rate
@@ -62,6 +63,10 @@ class _Timed:
     @property
     def rate_per_s(self) -> float:
         return self.made.trial.rate_per_s
+
+    @property
+    def link(self) -> str:
+        return f"&trials=all#trial-{self.made.run.repeat}"
 
     @property
     def shape(self) -> Shape:
@@ -112,8 +117,8 @@ def search_charts(
 def _group(number: int, panels: Sequence[Chart], timed: Sequence[_Timed]) -> Charts:
     x = sorted({each.rate_per_s for each in timed})
     return Charts(
-        key=f"trials-{number}",
-        name=panels[0].title,
+        f"trials-{number}",
+        panels[0].title,
         keys_words="Enter goes to the trial's row",
         panels=panels,
         places=Places(x=x, at=[f"{rate(each)}/s" for each in x]),
@@ -144,10 +149,10 @@ def _trials(
         marks.append(Mark(at=now_per_s, label=label, colour="accent", dash=(2, 3)))
     series = list(_shapes(timed, few_labels=few_labels))
     return Chart(
-        key="trials",
-        title=title,
-        unit=f"{metric} in ms by intended requests/s",
-        name=f"{title}: {metric} of the trials by their rate. The figures are in the table below.",
+        "trials",
+        title,
+        f"{metric} in ms by intended requests/s",
+        f"{title}: {metric} of the trials by their rate. The figures are in the table below.",
         size="full",
         x=Axis(scale="log", title="Rate"),
         y=Axis(scale="log"),
@@ -166,15 +171,14 @@ def _shapes(
         some = [each for each in timed if each.shape == shape]
         has_labels = level is None and (shape in _MISLEADING or not few_labels)
         if some:
+            rows = ((each.rate_per_s, level or each.value_ms, each.link) for each in some)
             yield Series(
                 style=style,
                 look="dots",
                 radius=4.5,
-                x=[each.rate_per_s for each in some],
-                y=[each.value_ms if level is None else level for each in some],
                 texts=[_said(each) for each in some] if level is None else (),
                 labels=[str(each.made.run.repeat) for each in some] if has_labels else (),
-                links=[f"&trials=all#trial-{each.made.run.repeat}" for each in some],
+                **columns("x y links", rows),
             )
 
 
@@ -218,10 +222,10 @@ def _searches(report: SearchReport, shown: Sequence[_Timed]) -> Chart:
         add(f"all {found.n_searches}", [], (found.low, found.high), words)
     n = len(names)
     return Chart(
-        key="searches",
-        title="Searches",
-        unit="each in a window of its own, shifted at random; box: where it ended",
-        name="Where each search ended. The figures are in the table below.",
+        "searches",
+        "Searches",
+        "each in a window of its own, shifted at random; box: where it ended",
+        "Where each search ended. The figures are in the table below.",
         size="low" if n < 5 else "middle",
         x=Axis(scale="log"),
         # The first on top.
@@ -242,10 +246,10 @@ def _busy_panel(timed: Sequence[_Timed], busy: BusyByRun) -> list[Chart]:
         return []
     return [
         Chart(
-            key="busy",
-            title="Utilization",
-            unit="% of capacity",
-            name="Utilization of target, injectors and network in each trial by its rate.",
+            "busy",
+            "Utilization",
+            "% of capacity",
+            "Utilization of target, injectors and network in each trial by its rate.",
             size="low",
             x=Axis(scale="log"),
             y=Axis(low=0, high=100, ticks=[(0, "0"), (50, "50"), (100, "100")]),
@@ -265,17 +269,14 @@ def _busy_line(
         if (share := getattr(busy[each.made.run.pk], name)) is not None
     ]
     for is_counted, look, drawn in ((True, "line", style), (False, "dots", DOUBT)):
-        some = [(x, share) for x, share, counted in told if counted is is_counted]
+        some = [
+            (x, 100 * min(1.0, share), percent(share, decimals=0))
+            for x, share, counted in told
+            if counted is is_counted
+        ]
         if some or (told and is_counted):
-            yield Series(
-                name=_BUSY[name],
-                style=drawn,
-                look=look,
-                radius=4,
-                x=[x for x, _ in some],
-                y=[100 * min(1.0, share) for _, share in some],
-                texts=[percent(share, decimals=0) for _, share in some],
-            )
+            points = columns("x y texts", some)
+            yield Series(name=_BUSY[name], style=drawn, look=look, radius=4, **points)
 
 
 def objective_of(rules: tuple[Threshold, ...]) -> tuple[str, float]:

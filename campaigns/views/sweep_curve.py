@@ -24,6 +24,7 @@ from campaigns.domain.presentation.charts import (
     Mark,
     Places,
     Series,
+    columns,
     line_style,
 )
 from campaigns.domain.presentation.results import SweepAnswer
@@ -105,8 +106,8 @@ def _charts(
     xs = sorted({point.value for point in points})
     parameter = _parameter_words(field)
     return Charts(
-        key=f"sweep-{number}-curves",
-        name=f"Curves by {parameter}",
+        f"sweep-{number}-curves",
+        f"Curves by {parameter}",
         keys_words="Enter goes to the runs of the first arm there",
         panels=[_panel(panel, group, parameter, trusted_only) for panel in _panels(field, points)],
         places=Places(x=xs, at=[point_words(field, x) for x in xs]),
@@ -168,10 +169,10 @@ def _panel(
     notes = "; p95 dark, average faint" if panel.may_be_log else ""
     log = ", log scale" if up.scale == "log" else ""
     return Chart(
-        key=panel.title.lower().replace(" ", "-"),
-        title=panel.title,
-        unit=f"{panel.unit}{log}, by {parameter}{notes}",
-        name=f"{panel.title} by {parameter}. The figures are in the table above.",
+        panel.title.lower().replace(" ", "-"),
+        panel.title,
+        f"{panel.unit}{log}, by {parameter}{notes}",
+        f"{panel.title} by {parameter}. The figures are in the table above.",
         size="middle",
         x=replace(across, title=parameter),
         y=up,
@@ -211,47 +212,30 @@ def _arm(
     """Its line through the points that are trusted, and those that are not, beside it."""
     is_named = n_arms > 1
     name = " ".join(filter(None, [sweep.name * is_named, figured.name]))
-    points = [point for point in sweep.points if figured.read(point) is not None]
-    trusted = [point.is_trusted for point in sweep.points]
-    ends = [figured.ends(point) if point.is_trusted else None for point in sweep.points]
-
-    def links(of: Sequence[SweepPoint]) -> list[str]:
-        return [f"&repeats={point.test_id}#test-{point.test_id}" for point in of]
-
-    def text(point: SweepPoint) -> str:
-        value = figured.read(point)
-        return "" if value is None else f"{figure(value)} {unit}"
-
+    line, apart = [], []
+    for point in sweep.points:
+        value, link = figured.read(point), f"&repeats={point.test_id}#test-{point.test_id}"
+        text = "" if value is None else f"{figure(value)} {unit}"
+        if point.is_trusted or value is None:
+            low, high = (figured.ends(point) if point.is_trusted else None) or (None, None)
+            line.append((point.value, value, low and max(0.0, low), high, text, link))
+        else:
+            line.append((point.value, None, None, None, "", link))
+            said = f"{text}, not trusted: {point.why}"
+            label = sweep.name if is_named and not figured.is_second else ""
+            apart.append((point.value, value, said, label, link))
     yield Series(
         name=name,
         style=style,
         radius=4,
-        x=[point.value for point in sweep.points],
-        y=[
-            figured.read(point) if is_trusted else None
-            for point, is_trusted in zip(sweep.points, trusted, strict=True)
-        ],
-        low=[each and max(0.0, each[0]) for each in ends] if any(ends) else (),
-        high=[each and each[1] for each in ends] if any(ends) else (),
-        texts=[text(point) if point.is_trusted else "" for point in sweep.points],
-        links=links(sweep.points),
         end=name if n_arms <= _MOST_NAMED else "",
         faint=figured.is_second,
+        **columns("x y low high texts links", line),
     )
-    apart = [point for point in points if not point.is_trusted]
     if apart:
-        yield Series(
-            name=name,
-            style=DOUBT,
-            look="dots",
-            radius=5,
-            x=[point.value for point in apart],
-            y=[figured.read(point) for point in apart],
-            texts=[f"{text(point)}, not trusted: {point.why}" for point in apart],
-            labels=[sweep.name] * len(apart) if is_named and not figured.is_second else (),
-            links=links(apart),
-            faint=figured.is_second,
-        )
+        points = columns("x y texts labels links", apart)
+        faint = figured.is_second
+        yield Series(name=name, style=DOUBT, look="dots", radius=5, faint=faint, **points)
 
 
 def untrusted_bands(points: Sequence[SweepPoint], axis: Axis) -> list[Band]:

@@ -4,7 +4,7 @@ A group is one chart or several above one another, with one crosshair, one table
 the order of focus. Figures come with their text; JavaScript chooses ticks alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -116,6 +116,12 @@ class Series:
     grey: bool = False
 
 
+def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
+    """{name: its values} of rows of values, for a `Series`."""
+    found = list(rows)
+    return {name: [row[n] for row in found] for n, name in enumerate(names.split())}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Band:
     """`look`: a token's colour, or hatch."""
@@ -140,7 +146,7 @@ class Mark:
     lane: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Chart:
     """`reads`: what the crosshair says at each of the group's places, in place of the series'
     texts. `keys`: (style, words). `link`: (address, words) beside the unit. `size`: of its frame, a
@@ -148,7 +154,7 @@ class Chart:
 
     key: str
     title: str
-    unit: str = ""
+    unit: str
     name: str
     size: str = "high"
     x: Axis = Axis()
@@ -176,13 +182,13 @@ class Places:
     ranges: Sequence[Sequence[str]] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ChartTable:
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Charts:
     """`keys_words`: what keys do, beside reading. `table`: its figures, where they are not those
     that the crosshair reads. `in_columns`: panels beside one another."""

@@ -44,7 +44,7 @@ export function scaleUp(axis, range, isStacked, isLow) {
     stacked: isStacked,
     grid: { color: () => cssToken("grid") },
     afterFit: (each) => { each.width = AXIS_WIDTH; },
-    ticks: { ...scale.ticks, includeBounds: !axis.like }, // those of a share are no round numbers
+    ticks: { ...scale.ticks, includeBounds: false },
   };
 }
 
