@@ -210,12 +210,17 @@ _ROOM = HEIGHT - 2 * _EDGE
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """`path` is SVG's; `end` the last point."""
+    """`path` is SVG's; `end` the last point; `changes` and `crosses` are places across. Without a
+    title the figures stand beside it."""
 
+    width: int
+    height: int
     path: str
-    end: tuple[float, float]
-    title: str
-    is_zero: bool
+    end: tuple[float, float] | None = None
+    title: str = ""
+    is_zero: bool = False
+    changes: tuple[float, ...] = ()
+    crosses: tuple[float, ...] = ()
 
 
 def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict[str, Spark]:
@@ -256,7 +261,7 @@ def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
         if value is not None
     ]
     words = f"p95 of the last {len(known)}: from {figure(min(known))} to {figure(max(known))} ms"
-    return Spark(broken_line(points), points[-1], words, is_zero=False)
+    return Spark(TREND_WIDTH, TREND_HEIGHT, broken_line(points), points[-1], words)
 
 
 def _error_share(point: Point) -> float | None:
@@ -274,7 +279,7 @@ def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spar
     places = [(round(_EDGE + n * step, 1), _height(v, top)) for n, v in enumerate(values)]
     end = next((x, y) for x, y in reversed(places) if y is not None)
     words = f"from {text(min(known))} to {text(top)}"
-    return Spark(broken_line(places), end, words, top <= 0)
+    return Spark(WIDTH, HEIGHT, broken_line(places), end, words, top <= 0)
 
 
 def _height(value: float | None, top: float) -> float | None:

@@ -140,8 +140,9 @@ _PANELS = (
 _DASHES = ((), (5, 3), (1, 3))
 
 
-def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> Charts:
-    """What the target's machine did, one run after another, each as wide as it has steps."""
+def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> Charts | None:
+    """What the target's machine did, one run after another, each as wide as it has steps. None
+    where it told nothing that is drawn."""
     gap = max(1.0, _GAP_SHARE * sum(run.n_steps for run in told.runs))
     begins, x = [], 0.0
     for run in told.runs:
@@ -177,6 +178,8 @@ def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
         for title, unit, names, whole_above in _PANELS
         if any(map(told.tells, names))
     ]
+    if not panels:
+        return None
     panels[-1] = replace(panels[-1], bands=bands)
     places = [
         (begin + step.number, f"{name_of(run)}, {second_text(step.number * told.step_s)}")
