@@ -212,6 +212,7 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
     shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
+    cell = cells[shown] if _has_value(cells, shown) else None
     noun = counted_in([test.scheme])
     lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
     lines += [
@@ -222,8 +223,8 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     return {
         "title": test.label,
         "note": test.plan_label,
-        "value": cells[shown].text if _has_value(cells, shown) else DASH,
-        "unit": f"ms, {shown}" if _has_value(cells, shown) else "",
+        "value": f"{'~' * cell.weak}{cell.text}" if cell else DASH,
+        "unit": f"ms, {shown}" if cell else "",
         "lines": lines or ["no usable run"],
     }
 
