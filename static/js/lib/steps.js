@@ -1,7 +1,7 @@
 // The step blocks of the plan form. Steps change places by their values: the fields stay. The first
 // step is always in sight; the others are with the button that adds one.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { moved, without } from "./step_values.js";
 
 const further = $("[data-steps]");

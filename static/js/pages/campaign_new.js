@@ -1,6 +1,6 @@
 // The form of a new campaign: column ticks, row totals, arrow keys, and the estimate while typing.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { keepTyped } from "../lib/typed.js";
 import { previewWhileTyping } from "../live/preview.js";
 import { replaceRegions } from "../live/regions.js";

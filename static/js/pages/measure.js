@@ -1,6 +1,6 @@
 // The page of "What do you want to measure?": Enter tries, answers arrive.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import "./probe_detail.js";
 
 $("[data-measure] textarea").on("keydown", (event) => {
