@@ -61,7 +61,7 @@ def dots_of(
     places.sort(key=lambda place: (place.log_ratio, place.named.newest_test))
     widest = 1.03 * max(1.15, *(max(place.ratio, 1 / place.ratio) for place in places))
     levels = _stacked([place.log_ratio for place in places], 2 * log(widest) / _PLACES)
-    queries, names = _queries(lines, asked), _names(places)
+    queries = _queries(lines, asked)
     series = []
     for kind, (style, _) in _DOTS.items():
         rows = [
@@ -69,7 +69,7 @@ def dots_of(
                 each.ratio,
                 levels[n],
                 f"{_label(each)} on {each.named.endpoint.target.name}",
-                names.get(n, ""),
+                _label(each) * (kind == "moved"),
                 f"?{queries[each.named.newest_test]}#test-{each.named.newest_test}",
             )
             for n, each in enumerate(places)
@@ -184,25 +184,3 @@ def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
 def _label(place: _Place) -> str:
     named = place.named
     return f"{named.plan.name} {named.arm_label}, {change_size(place.ratio)}"
-
-
-def _names(places: Sequence[_Place]) -> dict[int, str]:
-    """The words beside some dots, by their numbers: of the tests that moved; several of one target
-    in one direction have one."""
-    groups: dict[tuple[str, bool], list[int]] = {}
-    for number, place in enumerate(places):
-        if place.kind == "moved":
-            key = place.named.endpoint.target.name, place.ratio > 1
-            groups.setdefault(key, []).append(number)
-    return {
-        group[len(group) // 2]: _label(places[group[0]])
-        if len(group) == 1
-        else _of_group([places[n] for n in group])
-        for group in groups.values()
-    }
-
-
-def _of_group(group: Sequence[_Place]) -> str:
-    target = group[0].named.endpoint.target.name
-    ends = dict.fromkeys(change_size(each.ratio) for each in (group[0], group[-1]))
-    return f"{counted(len(group), 'tests')} of {target} {' to '.join(ends)}"

@@ -270,42 +270,34 @@ _FROM_0 = Axis(whole=True)
 _PERCENT = Axis(low=0, high=100)
 
 
+_CPU = "CPU of the target's machine by state, and of the injector,"
+_TCP = "Segments sent again and listen queue overflows of the target's machine"
+# Key, title, unit, what is drawn, size and upright axis.
+_OVER_TIME = (
+    ("requests", "Requests", "a second", "Requests ok, completed and intended", "low", _FROM_0),
+    (
+        "response", "Response time", "ms, from the intended start, log scale",
+        "p50, p95 and p99 of the response time", "high", Axis(scale="log"),
+    ),
+    ("open", "Open connections", "at the end of each second", "Open connections", "low", _FROM_0),
+    ("messages", "Messages", "a second", "Messages", "low", _FROM_0),
+    (
+        "machine-cpu", "Target's CPU", "% of all cores; dotted: the injector, % of a core", _CPU,
+        "low", _PERCENT,
+    ),
+    ("machine-processes", "Target's processes", "CPU", "CPU of processes", "low", _FROM_0),
+    ("machine-memory", "Target's memory", "% used", "Memory of the target", "low", _PERCENT),
+    ("machine-network", "Target's network", "MB a second", "Bytes sent, received", "low", Axis()),
+    ("machine-trouble", "Target's TCP", "a second", _TCP, "low", _FROM_0),
+    ("errors", "Errors", "a second", "Errors by kind", "errors", _FROM_0),
+)  # fmt: skip
+
+
 def over_time_charts(title: str) -> Charts:
     """The panels of a run over time, whose series static/js/charts/over_time.js makes of points as
     they come. One without anything to show is hidden."""
-
-    def panel(key: str, name: str, unit: str, of: str, y: Axis = _FROM_0, size: str = "low"):
-        said = f"{of} in every second."
-        return Chart(key, name, unit, said, size, _S, y)
-
-    cpu = "CPU of the target's machine by state, and of the injector,"
-    tcp = "Segments sent again and listen queue overflows of the target's machine"
-    return Charts(
-        "over-time",
-        title,
-        panels=[
-            panel("requests", "Requests", "a second", "Requests ok, completed and intended"),
-            panel(
-                "response",
-                "Response time",
-                "ms, from the intended start, log scale",
-                "p50, p95 and p99 of the response time",
-                Axis(scale="log"),
-                "high",
-            ),
-            panel("open", "Open connections", "at the end of each second", "Open connections"),
-            panel("messages", "Messages", "a second", "Messages"),
-            panel(
-                "machine-cpu",
-                "Target's CPU",
-                "% of all cores; dotted: the injector, % of a core",
-                cpu,
-                _PERCENT,
-            ),
-            panel("machine-processes", "Target's processes", "CPU", "CPU of the chosen processes"),
-            panel("machine-memory", "Target's memory", "% used", "Memory of the target", _PERCENT),
-            panel("machine-network", "Target's network", "MB a second", "Bytes sent and received"),
-            panel("machine-trouble", "Target's TCP", "a second", tcp),
-            panel("errors", "Errors", "a second", "Errors by kind", size="errors"),
-        ],
-    )
+    panels = [
+        Chart(key, name, unit, f"{of} in every second.", size, _S, y)
+        for key, name, unit, of, size, y in _OVER_TIME
+    ]
+    return Charts("over-time", title, panels)

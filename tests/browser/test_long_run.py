@@ -29,6 +29,9 @@ EVERY_SECOND = """n => {
 }"""
 
 
+CURVE = "document.querySelector('[data-charts=percentiles] canvas')"
+
+
 class LongRun:
     """The only run of a campaign: 2 requests/s for one hour, sent by this test. They get slower,
     and their mean passes its threshold in the seventh minute."""
@@ -155,6 +158,7 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
     canvas.scroll_into_view_if_needed()
     frame = canvas.bounding_box()
     y, width = frame["y"] + 20, frame["width"]
+    page.evaluate(f"{CURVE}.isMine = true")
     page.mouse.move(frame["x"] + 0.3 * width, y)
     page.mouse.down()
     page.mouse.move(frame["x"] + 0.5 * width, y, steps=3)
@@ -165,6 +169,7 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
     see_minutes(page, first / 60, until / 60)
     page.wait_for_function(EVERY_SECOND, arg=until - first)
     expect(page.locator("[data-live=range]")).to_contain_text("tables are of")
+    assert page.evaluate(f"{CURVE}.isMine"), "new data in the same canvas"
     expect(page.locator("[data-table=steps] tbody tr")).to_contain_text(f"{2 * (until - first):,}")
     page.reload()
     page.wait_for_function(EVERY_SECOND, arg=until - first)
