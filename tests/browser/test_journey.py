@@ -56,7 +56,7 @@ def test_a_new_user_measures_what_https_costs_and_shows_it_to_others(
 
     see_it_move(page)
     see_the_same_in_a_second_window(page, campaign)
-    page.get_by_role("button", name="Run again").wait_for(timeout=CAMPAIGN_MS)
+    page.get_by_role("button", name="Run again", exact=True).wait_for(timeout=CAMPAIGN_MS)
     assert page.evaluate("window.notReloaded"), "the page moved to its end without a reload"
 
     overhead = read_overhead(page)
