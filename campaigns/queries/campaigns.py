@@ -271,7 +271,8 @@ def ticks_for_plan(grid: Grid, plan: int, schemes: Sequence[str] = ()) -> list[s
     row = next((each for each in grid.plans if each.version.plan_id == plan), None)
     if row is None:
         return []
-    of_plan = Test.objects.filter(plan_version__plan=plan, campaign__started_at__isnull=False)
+    tests = Test.objects.outside_trash()
+    of_plan = tests.filter(plan_version__plan=plan, campaign__started_at__isnull=False)
     last = of_plan.order_by("-campaign").values("campaign")[:1]
     used = set(of_plan.filter(campaign__in=last).values_list("endpoint", "connection_mode"))
     again = [arm for arm in grid.proposable if (arm.endpoint.pk, arm.mode) in used]

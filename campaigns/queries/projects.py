@@ -10,7 +10,7 @@ from campaigns.domain.units import counted
 from campaigns.models import Campaign, Membership, Project, Target
 from campaigns.permissions import Actor, Role
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.items import ItemFilter, count_of, narrowed
+from campaigns.queries.items import count_of
 
 # What each role may do, in one line; tests compare it with permissions.py.
 ROLES: dict[str, str] = {
@@ -21,15 +21,17 @@ ROLES: dict[str, str] = {
 }
 
 
-def list_projects(actor: Actor, by: ItemFilter) -> QuerySet[Project]:
-    return narrowed(with_counts(Project.objects.visible_to(actor), actor), by)
+def list_projects(actor: Actor) -> QuerySet[Project]:
+    return with_counts(Project.objects.visible_to(actor), actor)
 
 
 def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
     """Each with counts, the actor's role in it and the date of its latest campaign."""
     mine = OuterRef("pk")
     role = Membership.objects.filter(project=mine, user=actor.user.pk).values("role")[:1]
-    latest = Campaign.objects.filter(project=mine).order_by("-pk").values("created_at")
+    latest = (
+        Campaign.objects.outside_trash().filter(project=mine).order_by("-pk").values("created_at")
+    )
     return projects.annotate(
         n_targets=count_of(Target.objects.filter(project=mine, archived_at=None, is_kept=True)),
         n_campaigns=count_of(Campaign.objects.filter(project=mine, archived_at=None)),

@@ -54,7 +54,7 @@ from campaigns.views.access import (
     signed_in_safe,
     takes_a_form,
 )
-from campaigns.views.items import list_context
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.load_plots import load_charts
 from campaigns.views.transfer import takes_bytes
 
@@ -65,7 +65,9 @@ _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).
 def plan_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = list_context(request, "plan", found)
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "plan", found)
+    context = items_context(request, "plan", found)
     context |= {
         "plans": queries.with_newest(context["page"]),
         "presets": PRESETS.values(),

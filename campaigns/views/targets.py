@@ -65,7 +65,7 @@ from campaigns.views.access import (
 )
 from campaigns.views.drawings import RatioAxis, RatioMark
 from campaigns.views.history_rows import counts_of, directions_of, in_order, row_of
-from campaigns.views.items import list_context
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.load_plots import waterfall_charts
 
 _MOST_RESULTS = 12  # the history has all
@@ -76,7 +76,9 @@ _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment
 def target_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = {**list_context(request, "target", found), "may": rights_in(found, actor)}
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "target", found)
+    context = {**items_context(request, "target", found), "may": rights_in(found, actor)}
     return render(request, "targets/list.html", context)
 
 

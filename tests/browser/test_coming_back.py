@@ -1,7 +1,6 @@
 """What a reader has in hand stays there: filled in, selected, scrolled to, focused."""
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -139,76 +138,6 @@ def rows_of(page) -> list[list[str]]:
     rows = page.locator("[data-rows=endpoint] [data-row]").all()
     names = ("scheme", "host", "port")
     return [[row.locator(f"[name={name}]").input_value() for name in names] for row in rows]
-
-
-ROWS = 60
-
-
-@pytest.fixture
-def list_page(served_tab, project):
-    """A tab of alice at a list of sixty campaigns, the newest first."""
-    for number in range(1, ROWS + 1):
-        make_campaign(project, f"Campaign {number}")
-    enter(served_tab, "alice")
-    served_tab.goto(reverse("campaign-list", args=[project.pk]))
-    return served_tab
-
-
-def press(list_page, *keys: str) -> None:
-    for key in keys:
-        list_page.keyboard.press(key)
-
-
-def focused(list_page) -> str:
-    return list_page.evaluate("document.activeElement.textContent")
-
-
-def selected(list_page) -> list[str]:
-    return list_page.locator("tr.selected th a").all_inner_texts()
-
-
-def test_rows_are_reached_selected_and_opened(list_page):
-    press(list_page, "j", "j", "k", "j")
-    assert focused(list_page) == f"Campaign {ROWS - 1}"
-    press(list_page, "x", "j", "j", "Shift+X")
-    assert selected(list_page) == [f"Campaign {ROWS - n}" for n in (1, 2, 3)]
-    expect(list_page.locator("[data-bulk-words]")).to_have_text("3 selected")
-    expect(list_page.get_by_role("button", name="Compare 3")).to_be_enabled()
-
-    press(list_page, "/", "j", "x", "k")
-    assert list_page.get_by_role("searchbox").input_value() == "jxk"
-    assert len(selected(list_page)) == 3
-
-    press(list_page, "Backspace", "Backspace", "Backspace")
-    list_page.get_by_role("searchbox").blur()
-    press(list_page, "?")
-    expect(list_page.get_by_role("dialog")).to_contain_text("next and previous row")
-    press(list_page, "j", "x", "Escape")
-    assert len(selected(list_page)) == 3
-
-    press(list_page, "j", "Enter")
-    expect(list_page.get_by_role("heading", level=1)).to_have_text(f"Campaign {ROWS}")
-
-
-def test_arrows_lead_from_a_menus_head_to_its_first_and_last_item(list_page):
-    menu = list_page.locator("details.menu-right").first
-    items = menu.locator(".menu-items :is(a, button)")
-    menu.locator("summary").press("Enter")
-    for key, item in (("ArrowUp", items.last), ("ArrowDown", items.first), ("ArrowUp", items.last)):
-        list_page.keyboard.press(key)
-        expect(item).to_be_focused()
-
-
-def test_a_filter_chosen_by_arrow_keys_applies_when_it_is_left(list_page):
-    state = list_page.get_by_label("State", exact=True)
-    state.focus()
-    list_page.evaluate("window.notReloaded = true")
-    press(list_page, "ArrowDown", "ArrowDown")
-    expect(state).to_have_value("running")
-    list_page.wait_for_timeout(500)
-    assert list_page.evaluate("window.notReloaded")
-    press(list_page, "Tab")
-    list_page.wait_for_url("**state=running")
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_a_broken_threshold_is_a_line_and_comes_first_everywhere(page, project):
     page.goto(f"/projects/{project.pk}/campaigns/")
     row = page.get_by_role("row", name="Checkout")
     assert said in row.inner_text()
-    assert "Complete, threshold broken" in row.inner_text()
+    assert "Failed" in row.inner_text()
 
 
 def test_a_click_or_enter_on_an_error_row_opens_its_examples(page, project):

@@ -5,7 +5,6 @@ from django.utils import timezone
 
 from campaigns.permissions import Actor, Role
 from campaigns.queries import projects
-from campaigns.queries.items import ItemFilter
 from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, sample_of
 from tests.factories import make_campaign, make_target
 
@@ -16,13 +15,13 @@ def test_projects_are_counted_without_multiplying(project, as_alice):
     for _ in range(2):
         make_target(project)
         make_campaign(project)
-    (found,) = projects.list_projects(as_alice, ItemFilter())
+    (found,) = projects.list_projects(as_alice)
     assert (found.n_targets, found.n_campaigns, found.n_members) == (2, 2, 3)
     assert found.role == Role.OWNER
 
 
 def test_the_projects_of_a_stranger_are_none(project, as_charlie):
-    assert not projects.list_projects(as_charlie, ItemFilter()).exists()
+    assert not projects.list_projects(as_charlie).exists()
 
 
 def finished(project, name: str):
