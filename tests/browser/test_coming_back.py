@@ -23,17 +23,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_the_estimate_is_of_the_ticks_that_came_back(served_tab, alice, project):
     make_endpoint(make_target(project, "shop"))
     make_plan(project, "Prices")
+    make_plan(project, "Search")
     enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/campaigns/new/")
-    served_tab.locator("[data-grid] tbody input").first.check()
+    served_tab.get_by_role("button", name="add another").click()
+    for plan in ("Prices", "Search"):
+        served_tab.locator("[data-picker=plans] label", has_text=plan).locator("input").check()
+    served_tab.keyboard.press("Escape")
     served_tab.locator("#advanced > summary").click()
     served_tab.get_by_label("Repeats").fill("7")
     cost = served_tab.locator("[data-live=cost]")
-    expect(cost).to_contain_text("1 × 7")
+    expect(cost).to_contain_text("7 times each")
     leave_and_come_back(served_tab)
-    expect(served_tab.locator("[data-grid] tbody input").first).to_be_checked()
-    expect(served_tab.locator(".row-total")).to_have_text("1")
-    expect(cost).to_contain_text("1 × 7")
+    expect(served_tab.locator("[data-picker=plans] :checked")).to_have_count(2)
+    expect(cost).to_contain_text("7 times each")
 
 
 def leave_and_come_back(page) -> None:

@@ -166,16 +166,16 @@ def make_plan(page, project_path):
 
 def start_campaign(page, project_path) -> str:
     page.goto(f"{project_path}campaigns/new/")
-    page.locator("#id_name").fill("What does HTTPS cost?")
-    for box in page.locator("[name=cells]").all():
-        label = box.get_attribute("aria-label")
-        box.set_checked(label.endswith(" new"), force=True)
+    for endpoint in page.locator("[name=endpoints]").all():
+        endpoint.check()
+    for mode in ("new", "resumed", "keep-alive"):
+        page.locator(f"#mode-{mode}").set_checked(mode == "new")
     page.locator("#advanced > summary").click()
     # Blocks, of which the target's log counts exactly what was planned.
     page.locator("[name=order][value=blocks]").check(force=True)
     page.locator("#id_repeats").fill(str(REPEATS))
     page.locator("#id_pause_s").fill("0.2")
-    page.locator("main").get_by_text(re.compile(rf"\b{2 * REPEATS}\b")).first.wait_for()
+    page.locator("[data-live=cost]").get_by_text(f"{REPEATS} times each").wait_for()
     page.get_by_role("button", name=START).click()
     page.wait_for_url(re.compile(r"/campaigns/\d+/"))
     return re.search(r"/campaigns/\d+/", page.url).group()
