@@ -162,6 +162,22 @@ try:
     parse_url(REDIS_URL)
 except ValueError as error:
     raise WrongSetting(f"REDIS_URL is not the address of a Redis: {error}") from None
+# What is kept ready; a page waits for it no longer than for a doorbell (campaigns/queue.py).
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    "results": {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": [REDIS_URL],
+        "KEY_PREFIX": "benchsite",
+        "OPTIONS": {
+            "serializer": "campaigns.cache.CompressedJson",
+            "socket_timeout": 0.4,
+            "socket_connect_timeout": 0.4,
+            "retry": None,
+            "protocol": 2,
+        },
+    },
+}
 
 
 def _celery_broker(url: str) -> str:

@@ -23,13 +23,13 @@ from campaigns.models import (
     OwnTlsProfile,
     PlanSecret,
     Run,
+    RunSummary,
     RunUse,
     Search,
     ShareLink,
     Test,
 )
 from campaigns.permissions import Role
-from campaigns.services.summaries import keep_pooled
 from tests.access_world import Rows, World
 from tests.queues import make_queue
 
@@ -140,7 +140,6 @@ def _grow_campaign(rows: Rows, n: int) -> None:
     runs = _copies(first, n, test_id=_of(tests), position=lambda number: number + 3)
     _copy_figures(rows, tests)
     _copy_results(first, runs)
-    keep_pooled([test.pk for test in tests])
     for name in ("search", "waiting", "held"):
         run = rows[name].runs.get()
         more = _copies(run, n, position=lambda number: number + 2, repeat=lambda number: number + 2)
@@ -167,8 +166,9 @@ def _copy_figures(rows: Rows, tests: Sequence[Test], **changed: _Change) -> None
 def _copy_results(run: Run, runs: Sequence[Run]) -> None:
     """What the run has, for each of these."""
     n = len(runs)
-    had = (run.shards, run.summaries, run.events, run.machine_seconds, run.tool_outputs)
-    for row in [row for rows in (*had, run.failure_examples) for row in rows.all()]:
+    had = (run.shards, run.events, run.machine_seconds, run.tool_outputs)
+    summary = RunSummary.objects.get(run=run)
+    for row in [summary, *(row for rows in (*had, run.failure_examples) for row in rows.all())]:
         _copies(row, n, run_id=_of(runs))
     RunUse.objects.bulk_create(
         RunUse(run=each, project_id=run.campaign.project_id) for each in runs
@@ -201,7 +201,6 @@ def _grow_campaigns(rows: Rows, versions: Sequence[Model]) -> None:
     tests = _copies(rows["test"], n, campaign_id=_of(ended))
     runs = _copies(rows["run"], n, campaign_id=_of(ended), test_id=_of(tests))
     _copy_results(rows["run"], runs)
-    keep_pooled([test.pk for test in tests])
     _copy_figures(rows, tests, started_at=lambda number: ended[number].started_at)
 
 

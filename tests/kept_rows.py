@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import transaction
 
 from campaigns.live.memory import Memory
@@ -28,4 +28,5 @@ def forget() -> None:
     for value in [value for each in modules for value in vars(each).values()]:
         if isinstance(value, Memory):
             value._kept.clear()
-    cache.clear()
+    for name in caches.settings:
+        caches[name].clear()

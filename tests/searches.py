@@ -82,7 +82,7 @@ def end_trial(
     run = campaign.runs.exclude(state="done").get()
     of_p95 = Verdict("p95 < 300 ms", "p95", 300, "ms", p95_ms, p95_ms < 300, None)
     RunSummary.objects.create(
-        run=run, revision=1, n_seconds=1, digest="", duration_s=20, total={}, brief={}, steps=[],
+        run=run, n_seconds=1, digest="", duration_s=20, figures={}, histograms={}, steps=[],
         series=[], vitals=[VITALS], thresholds=[(verdict or of_p95).to_json()],
     )  # fmt: skip
     Run.objects.filter(pk=run.pk).update(

@@ -24,8 +24,6 @@ NAMES_AGAIN_AFTER_S = 30.0
 PERIODIC_TASKS_S = {
     queue.SO_FAR: 30.0,
     queue.RETENTION: 60.0,
-    queue.GISTS: 60.0,
-    queue.PAGES: 60.0,
     queue.HOUSEKEEPING: 3600.0,
 }
 

@@ -13,11 +13,11 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import quote_etag
 
+from campaigns.cache import release
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.results import Answer, RunReport
 from campaigns.domain.presentation.tables import Cell, Column, Row, Table
 from campaigns.models import AuditEntry, Campaign, Run
-from campaigns.queries.campaign_keys import release
 from campaigns.queries.machine_runs import machine_tables, target_side
 from campaigns.queries.reports import tool_report
 

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 from django.db.models import Max
 
+from campaigns import cache
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.ladder import MEAN
@@ -19,10 +20,10 @@ from campaigns.domain.presentation.results import Answer, Gist, RunReport
 from campaigns.domain.presentation.run_points import noted_points, thinned_columns
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
-from campaigns.models import Campaign, Run, RunEvent, RunSummary
+from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.answers import campaign_answer, campaign_answers
-from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys, kept_gist
-from campaigns.queries.measurements import measurement_of
+from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
+from campaigns.queries.measurements import measurement_of, of_summary
 from campaigns.queries.reports import run_report
 
 _T = TypeVar("_T")
@@ -62,7 +63,6 @@ class _Slot(Generic[_T]):
 
 
 _ANSWERS: Memory[Answer] = Memory(16)
-_GISTS: Memory[Gist] = Memory(500)
 _REPORTS: Memory[RunReport] = Memory(32)
 _POINTS: Memory["_OfPoints"] = Memory(32)
 
@@ -84,6 +84,9 @@ def answer_of(
     )
 
 
+GIST_DAYS = 90
+
+
 def gist_of(campaign: Campaign) -> Gist:
     """The answer's sentence and states alone, for lists."""
     return gists_of([campaign], campaign_keys([campaign]))[campaign.pk]
@@ -94,18 +97,17 @@ _RUNS_AT_ONCE = 500
 
 
 def gists_of(campaigns: Sequence[Campaign], keys: Mapping[int, CampaignKey]) -> dict[int, Gist]:
-    """`gist_of` each, however many campaigns, with a few queries. Of one that has ended, what was
-    kept then; of the others the results are read, once for each process and change."""
-    gists = {each.pk: kept_gist(each, keys[each.pk]) for each in campaigns}
-    read = [each for each in campaigns if gists[each.pk] is None]
-    for batch in _batches([each for each in read if keys[each.pk] not in _GISTS], keys):
-        for pk, answer in campaign_answers(batch).items():
-            _GISTS.get(keys[pk], lambda gist=answer.gist: gist)
-    for each in read:
-        gists[each.pk] = _GISTS.get(
-            keys[each.pk], lambda campaign=each: campaign_answer(campaign).gist
-        )
-    return gists
+    """`gist_of` each, however many campaigns, with a few queries. Of those that have ended it is
+    cached for all processes; of the others it is the answer's that their pages show."""
+    ended = [each for each in campaigns if each.finished_at]
+    names = {each.pk: cache.key_of("gist", *keys[each.pk]) for each in ended}
+    cached = cache.get_many(names.values())
+    gists = {pk: Gist.from_json(cached[name]) for pk, name in names.items() if name in cached}
+    for batch in _batches([each for each in ended if each.pk not in gists], keys):
+        read = {pk: answer.gist for pk, answer in campaign_answers(batch).items()}
+        cache.put_many({names[pk]: gist.to_json() for pk, gist in read.items()}, GIST_DAYS)
+        gists |= read
+    return gists | {each.pk: answer_of(each).gist for each in campaigns if not each.finished_at}
 
 
 def _batches(
@@ -168,8 +170,7 @@ def _stored(run: Run) -> Measurement:
 def run_key(run: Run) -> tuple:
     """Another one after each change of state; late seconds change it by a new summary."""
     event = RunEvent.objects.filter(run=run).aggregate(newest=Max("pk"))
-    summary = RunSummary.objects.filter(run=run).aggregate(newest=Max("pk"))
-    return run.pk, run.state, run.trust, event["newest"], summary["newest"]
+    return run.pk, run.state, run.trust, event["newest"], of_summary(run, "version")
 
 
 def final_key(of: Run | Campaign) -> tuple | None:

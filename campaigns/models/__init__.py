@@ -33,9 +33,6 @@ from campaigns.models.runs import (
 )
 from campaigns.models.summaries import (
     KeptMinute,
-    KeptPage,
-    MeasuredSoFar,
-    PooledPercentiles,
     RunSummary,
     RunUse,
 )

@@ -71,9 +71,6 @@ class Campaign(Item):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
 
-    # What lists say of it, once it has ended (queries/campaign_keys.py).
-    gist = models.JSONField(null=True)
-
     objects = SharedQuerySet.as_manager()
 
     class Meta:

@@ -185,17 +185,17 @@ class Run(models.Model):
 
     @property
     def verdicts(self) -> list[Verdict]:
-        """On its plan's rules, by its newest summary; `queries.runs.with_verdicts` reads those of
-        many runs at once."""
+        """On its plan's rules, by its summary; `queries.runs.with_verdicts` reads those of many
+        runs at once."""
         return self.shown_of(self._verdicts)
 
     @cached_property
     def _verdicts(self) -> list[Verdict]:
-        if "newest_thresholds" in self.__dict__:
-            stored = self.newest_thresholds
+        if "stored_thresholds" in self.__dict__:
+            stored = self.stored_thresholds
         else:
-            newest = self.summaries.order_by("-revision")
-            stored = newest.values_list("thresholds", flat=True).first()
+            own = Run.objects.filter(pk=self.pk)
+            stored = own.values_list("summary__thresholds", flat=True).first()
         return [Verdict.from_json(each) for each in stored or ()]
 
     def shown_of(self, verdicts: Iterable[Verdict]) -> list[Verdict]:

@@ -1,84 +1,31 @@
 """What is stored of results once they are added up; all of it can be made again from them. What a
 run uses of its project's caps: as planned, and what it has stored."""
 
-import json
-import zlib
 from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
+from campaigns.domain.metrics.brief import read_whole
 from campaigns.domain.metrics.packed_second import line_of
 from campaigns.domain.metrics.series import Point, chunks_of, points_of_chunks
-from campaigns.models.campaigns import Campaign, Test
+from campaigns.domain.metrics.snapshot import Total
 from campaigns.models.projects import Project
 from campaigns.models.runs import Run
 
 
-class KeptPage(models.Model):
-    """The blocks of a page, compressed. Nothing depends on a row: without it, the page is made."""
-
-    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="kept_pages")
-    # A digest of all that the page was made from, so that no row can be out of date.
-    key = models.CharField(max_length=32)
-    content = models.BinaryField()
-    kept_at = models.DateTimeField(db_default=Now())
-
-    class Meta:
-        ordering = ["-pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["campaign", "key"], name="one_kept_page_per_key")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.campaign}, {self.key}"
-
-
-class MeasuredSoFar(models.Model):
-    """A run's measurement up to a second. Nothing depends on a row: without it, or where another
-    release wrote it, all seconds are added up."""
-
-    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="so_far")
-    last_second = models.IntegerField()
-    release = models.CharField(max_length=16)
-    # Measurement.state as JSON in a zlib stream: jsonb would not keep the order of keys.
-    packed = models.BinaryField()
-    chunks = ArrayField(models.BinaryField())  # its points, as in RunSummary
-
-    def __str__(self) -> str:
-        return f"run {self.run_id} up to second {self.last_second}"
-
-    @property
-    def state(self) -> dict[str, Any]:
-        return json.loads(zlib.decompress(self.packed))
-
-    @staticmethod
-    def columns_of(state: dict[str, Any], points: list) -> dict[str, Any]:
-        """The columns of a state and its points, at least one."""
-        text = json.dumps(state, separators=(",", ":")).encode()
-        return {
-            "last_second": points[-1]["second"],
-            "packed": zlib.compress(text, 1),
-            "chunks": chunks_of(points),
-        }
-
-    @property
-    def series(self) -> list:
-        return points_of_chunks(self.chunks)
-
-
 class RunSummary(models.Model):
-    """Derived from the stored seconds; late seconds produce a new revision."""
+    """A run's result, derived from its stored seconds; late ones write it again."""
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="summaries")
-    revision = models.PositiveIntegerField()
+    run = models.OneToOneField(Run, models.CASCADE, primary_key=True, related_name="summary")
+    version = models.PositiveIntegerField(default=1)  # how often it was written
     n_seconds = models.PositiveIntegerField()
     digest = models.CharField(max_length=64)
     duration_s = models.FloatField()  # the measured part
-    total = models.JSONField()  # domain.metrics.snapshot.Total over all steps, without warm-up
-    # The total without its histograms (domain.metrics.brief), which lists and campaigns read.
-    brief = models.JSONField()
+    # All steps together without warm-up, as domain.metrics.brief; and the histogram of each timing.
+    figures = models.JSONField()
+    histograms = models.JSONField()
     steps = models.JSONField()  # [Total, …] in plan step order
     # A domain.metrics.series.Point per second, read as `series`: domain.metrics.series
     chunks = ArrayField(models.BinaryField())
@@ -87,13 +34,12 @@ class RunSummary(models.Model):
     thresholds = models.JSONField(default=list)  # one analysis.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())
 
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(fields=["run", "revision"], name="one_summary_per_revision")
-        ]
-
     def __str__(self) -> str:
-        return f"summary {self.revision} of run {self.run_id}"
+        return f"summary {self.version} of run {self.run_id}"
+
+    @property
+    def total(self) -> Total:
+        return read_whole(self.figures, self.histograms)
 
     @property
     def series(self) -> list[Point]:
@@ -103,18 +49,6 @@ class RunSummary(models.Model):
     @series.setter
     def series(self, points: list[Point]) -> None:
         self.chunks = chunks_of(points)
-
-
-class PooledPercentiles(models.Model):
-    """Percentiles of all requests of a test's runs that count (queries/kept_figures.py). Where
-    others count by now, pages merge the runs' histograms themselves."""
-
-    test = models.OneToOneField(Test, models.CASCADE, primary_key=True, related_name="pooled")
-    of = ArrayField(models.BigIntegerField())  # the numbers of the runs' summaries, ascending
-    known = models.JSONField()  # by timing: [ranks, the values at them, µs]
-
-    def __str__(self) -> str:
-        return f"percentiles of test {self.test_id}"
 
 
 class RunUse(models.Model):

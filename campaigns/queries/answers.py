@@ -1,7 +1,7 @@
 """A campaign's answer, read from the summaries of its finished runs. Checks no permissions: callers
 pass rows found with visible_to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from campaigns.domain.lifecycle import Outcome
@@ -15,7 +15,7 @@ from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
-from campaigns.models import Campaign, PooledPercentiles, Run, Test, without_references
+from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.queries.answer_sentences import (
     caveats_of,
     figures_words,
@@ -31,7 +31,6 @@ from campaigns.queries.arm_pairs import (
     pairs_in_turns,
     pairs_of,
 )
-from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measurements import (
     MeasuredRun,
     counted_runs,
@@ -85,13 +84,11 @@ def campaign_answers(
     tests = list(tests.order_by("-campaign_id", "position"))
     if not shows_machines:
         hide_hosts(tests)
-    kept = kept_pooled(tests)
     answers = {
         each.pk: _answer(
             each,
             [test for test in tests if test.campaign_id == each.pk],
             [run for run in runs if run.run.campaign_id == each.pk],
-            kept,
             chosen,
             relative,
             metric,
@@ -115,13 +112,12 @@ def _answer(
     campaign: Campaign,
     tests: list[Test],
     every_run: list[MeasuredRun],
-    kept: Mapping[int, PooledPercentiles],
     chosen: tuple[int, int] | None,
     relative: int,
     metric: str,
 ) -> Answer:
     counted, of_reference = without_references(tests)
-    arms, references = (measured_tests(each, every_run, kept) for each in (counted, of_reference))
+    arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
     alone = [each for arm in arms for each in arm.alone]

@@ -2,7 +2,7 @@
 with their runs, and the labels that tell them apart."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 
@@ -13,13 +13,13 @@ from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
 from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode
 from campaigns.domain.presentation.sweep_table import injector_words
-from campaigns.models import Campaign, Endpoint, PooledPercentiles, Test
+from campaigns.models import Campaign, Endpoint, Test
 from campaigns.queries.measurements import (
     MeasuredRun,
+    PooledCache,
     comparable_runs,
     counted_runs,
     pooled_flows,
-    pooled_of,
 )
 
 _NO_TEST = "Choose a test of this campaign."
@@ -28,16 +28,16 @@ _NO_TEST = "Choose a test of this campaign."
 @dataclass(frozen=True)
 class MeasuredTest:
     """A test with its runs, in order of the repeats. `is_of_days`: its runs are from several
-    campaigns, of which `test` is in the newest. `kept`: what is kept of its runs together. `place`:
-    what of its label tells it from tests of the same plan, scheme and mode, but the TLS profile.
-    `alone`: runs of an arm that took turns, which tell only what they cost the target's machine."""
+    campaigns, of which `test` is in the newest. `place`: what of its label tells it from tests of
+    the same plan, scheme and mode, but the TLS profile. `alone`: runs of an arm that took turns,
+    which tell only what they cost the target's machine."""
 
     test: Test
     label: str
     plan_label: str
     runs: tuple[MeasuredRun, ...]
     is_of_days: bool = False
-    kept: PooledPercentiles | None = None
+    cache: PooledCache = field(default_factory=PooledCache)
     place: str = ""
     alone: tuple[MeasuredRun, ...] = ()
 
@@ -74,7 +74,7 @@ class MeasuredTest:
     @cached_property
     def pooled(self) -> tuple[Total, Figures | None]:
         """All requests of these runs merged."""
-        return pooled_of(self.counted, self.kept)
+        return self.cache.pooled_of(self.counted)
 
     @cached_property
     def flows(self) -> list[tuple[str, Figures]]:
@@ -247,13 +247,8 @@ def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> Mea
     return None
 
 
-def measured_tests(
-    tests: Sequence[Test],
-    runs: Sequence[MeasuredRun],
-    kept: Mapping[int, PooledPercentiles] | None = None,
-) -> list[MeasuredTest]:
-    """Each test with its own of the runs, what is `kept` of them together, and the labels that tell
-    it apart from the others."""
+def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[MeasuredTest]:
+    """Each test with its own of the runs, and the labels that tell it apart from the others."""
     by_test: dict[int, list[MeasuredRun]] = {test.pk: [] for test in tests}
     for each in runs:
         if each.run.test_id in by_test:
@@ -265,7 +260,8 @@ def measured_tests(
     counts = {test.injectors for test in tests}
     places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
     addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
-    found = []
+    found: list[MeasuredTest] = []
+    pooled = PooledCache(lambda: [each.counted for each in found])
     for test in tests:
         of_test = sorted(by_test[test.pk], key=lambda each: each.run.repeat)
         place = [
@@ -279,7 +275,7 @@ def measured_tests(
                 _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
                 _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
                 tuple(each for each in of_test if not each.run.is_alone),
-                kept=(kept or {}).get(test.pk),
+                cache=pooled,
                 place=_joined(*place, *value),
                 alone=tuple(each for each in of_test if each.run.is_alone),
             )

@@ -3,7 +3,7 @@ those of a test, and which changes stay quiet. What a reference did is written d
 but it is nothing for people to judge: it says of the changes of others that the environment changed
 as well."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import log
@@ -21,7 +21,6 @@ from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.models import (
     Baseline,
     Campaign,
-    PooledPercentiles,
     Project,
     Run,
     Search,
@@ -38,7 +37,6 @@ from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.compared_facts import ComparedPair, blockers_of, changes_of
 from campaigns.queries.history import HistoryKey
-from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measurements import MeasuredRun, measured_runs
 from campaigns.queries.overheads import Overhead, compare
 
@@ -116,11 +114,10 @@ def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Agains
     related = ("plan_version__plan", "endpoint__target", "campaign")
     by_pk = Test.objects.select_related(*related).in_bulk(tests)
     olds, news = _runs_of(pairs)
-    kept = kept_pooled(by_pk.values())
     for baseline, test in pairs:
         # Once judged, its measurements can be forgotten.
-        new = _side(by_pk[test.pk], news.pop(test.pk, []), kept)
-        yield _against(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk], kept), new)
+        new = _side(by_pk[test.pk], news.pop(test.pk, []))
+        yield _against(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk]), new)
 
 
 _Runs = dict[int, list[MeasuredRun]]
@@ -168,11 +165,9 @@ def _overhead(arms: ArmPair, metric: str) -> Overhead:
     return compare(arms.candidate.test.campaign, arms, blockers, metric)
 
 
-def _side(
-    test: Test, runs: Sequence[MeasuredRun], kept: Mapping[int, PooledPercentiles]
-) -> MeasuredTest:
+def _side(test: Test, runs: Sequence[MeasuredRun]) -> MeasuredTest:
     """The test with these runs, which may be of several campaigns."""
-    (side,) = measured_tests([test], [], kept)
+    (side,) = measured_tests([test], [])
     return replace(side, runs=tuple(runs))
 
 

@@ -1,38 +1,19 @@
 """What the answers of campaigns depend on, read without their results. Which versions of its rows a
 page of what has ended was made from. PostgreSQL stores a changed row as a new one, with another
 place (ctid) and the transaction that wrote it (xmin). So a digest of both changes with every write,
-whoever wrote and whatever they wrote, and no writer has to remember it. Pages of campaigns that
-have ended, kept for all processes. Checks no permissions: who may see a page, and what they may do
-there, is part of its key. Which release this is, for what is kept beside results and told in words.
-"""
+whoever wrote and whatever they wrote, and no writer has to remember it. Checks no permissions: who
+may see a page, and what they may do there, is part of its key."""
 
-from collections.abc import Hashable, Sequence
-from functools import cache
-from hashlib import blake2b
-from pathlib import Path
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
-from django.contrib.staticfiles.storage import staticfiles_storage
 from django.db import connection
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Max, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
-from campaigns.domain.presentation.results import Gist
 from campaigns.domain.typed_text import REFERENCE_TAG
-from campaigns.models import (
-    Campaign,
-    KeptPage,
-    Membership,
-    Project,
-    Round,
-    Run,
-    RunEvent,
-    RunSummary,
-    Test,
-)
-from campaigns.permissions import Actor
+from campaigns.models import Campaign, Round, Run, RunEvent, RunSummary, Test
 
 ROUNDS_OF_A_LOOK = 8
 
@@ -57,7 +38,7 @@ class CampaignKey(NamedTuple):
     state: str
     n_runs: int
     newest_event: int | None
-    newest_summary: int | None
+    n_summaries: int | None  # as often as they were written
     n_looks: int  # at the rounds of arms that take turns
     names: tuple[TestNames, ...]  # of its tests, in their order
 
@@ -73,14 +54,14 @@ def campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, CampaignKey]:
     rows = found.annotate(
         n_all=_of_all(runs, "campaign", Count("pk")),
         newest_event=_of_all(_of_runs(RunEvent), "run__campaign", Max("pk")),
-        newest_summary=_of_all(_of_runs(RunSummary), "run__campaign", Max("pk")),
+        n_summaries=_of_all(_of_runs(RunSummary), "run__campaign", Sum("version")),
         last_round=_of_all(_of_runs(Round), "run__campaign", Max("number")),
         names=ArraySubquery(_names()),
     )
     told = {
         pk: values
         for pk, *values in rows.values_list(
-            "pk", "n_all", "newest_event", "newest_summary", "last_round", "names"
+            "pk", "n_all", "newest_event", "n_summaries", "last_round", "names"
         )
     }
     return {
@@ -93,7 +74,7 @@ def _of_runs(model: type[Round | RunEvent | RunSummary]) -> QuerySet:
     return model.objects.filter(run__campaign=OuterRef("pk"))
 
 
-def _of_all(rows: QuerySet, campaign: str, value: Count | Max) -> Subquery:
+def _of_all(rows: QuerySet, campaign: str, value: Count | Max | Sum) -> Subquery:
     """Grouped by the campaign although it has only one: so the newest row is looked for among its
     own, and not backwards among those of all campaigns."""
     return Subquery(rows.order_by().values(campaign).annotate(value=value).values("value"))
@@ -110,7 +91,7 @@ def _key_of(
     campaign: Campaign,
     n_runs: int | None,
     newest_event: int | None,
-    newest_summary: int | None,
+    n_summaries: int | None,
     last_round: int | None,
     names: Sequence[dict],
 ) -> CampaignKey:
@@ -118,7 +99,7 @@ def _key_of(
         TestNames(f"{each['plan']} v{each['number']}", each["target"], tuple(each["tags"]))
         for each in names
     )
-    read = newest_event, newest_summary, n_looks(last_round)
+    read = newest_event, n_summaries, n_looks(last_round)
     return CampaignKey(campaign.pk, campaign.state, n_runs or 0, *read, told)
 
 
@@ -206,80 +187,3 @@ def _rows_version(campaign: int, run: int | None) -> tuple[int, int]:
         cursor.execute(_ROWS, asked)
         n_rows, total = cursor.fetchone()
     return n_rows, int(total or 0)
-
-
-def kept_gist(campaign: Campaign, key: CampaignKey) -> Gist | None:
-    """None where nothing is kept that was made by this release from all that `key` names."""
-    kept = campaign.gist or {}
-    is_true = kept.get("release") == release() and kept.get("key") == _key_digest(key)
-    return Gist.from_json(kept) if is_true else None
-
-
-def to_keep(gist: Gist, key: CampaignKey) -> dict[str, Any]:
-    """The column `gist` of a campaign."""
-    return {"release": release(), "key": _key_digest(key), **gist.to_json()}
-
-
-def without_gist() -> QuerySet[Campaign]:
-    """Finished campaigns of which this release has kept nothing, the newest first."""
-    missing = Q(gist__isnull=True) | ~Q(gist__release=release())
-    return Campaign.objects.filter(missing, finished_at__isnull=False).order_by("-pk")
-
-
-def _key_digest(key: CampaignKey) -> str:
-    return blake2b(repr(key).encode(), digest_size=16).hexdigest()
-
-
-# From so many rows on a page is worth keeping for all processes.
-WORTH_ROWS = 200
-# As many of the newest campaigns have their pages ready; readers of others make them.
-READY = 10
-
-
-def key_of(*seen: Hashable) -> str:
-    """The digest of what a page is made from, of the release that words it, and of the settings and
-    names of files that it mentions."""
-    said = (_wording(), settings.TIME_ZONE, *seen)
-    return blake2b(repr(said).encode(), digest_size=16).hexdigest()
-
-
-def kept_content(campaign: int, key: str) -> bytes | None:
-    """None where it was not kept."""
-    found = KeptPage.objects.filter(campaign=campaign, key=key)
-    content = found.values_list("content", flat=True).first()
-    return None if content is None else bytes(content)
-
-
-def newest_ended() -> Sequence[Campaign]:
-    """The campaigns whose pages are asked for next, the newest first; none of them a search."""
-    ended = Campaign.objects.filter(finished_at__isnull=False, search=None)
-    return ended.select_related("project").order_by("-finished_at", "-pk")[:READY]
-
-
-def readers_of(project: Project) -> list[Actor]:
-    """A member for each role that somebody has in it."""
-    members = Membership.objects.filter(project=project, user__is_active=True)
-    roles = members.order_by("role", "pk").distinct("role").select_related("user")
-    return [Actor(user=member.user) for member in roles]
-
-
-@cache
-def _wording() -> str:
-    """A digest of what pages are worded with: our modules, templates and static files."""
-    digest = blake2b(release().encode(), digest_size=8)
-    for path in sorted(Path(settings.BASE_DIR, "templates").rglob("*.html")):
-        digest.update(path.read_bytes())
-    digest.update(getattr(staticfiles_storage, "manifest_hash", "").encode())
-    return digest.hexdigest()
-
-
-_MODULES = Path(__file__).parent.parent
-
-
-@cache
-def release() -> str:
-    """A digest of our modules: the next release may tell the same results in other words."""
-    digest = blake2b(digest_size=8)
-    for path in sorted(_MODULES.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -26,7 +26,6 @@ from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.presentation.history_words import when_words
 from campaigns.models import (
     Campaign,
-    PooledPercentiles,
     Project,
     Run,
     RunProfile,
@@ -36,7 +35,6 @@ from campaigns.models import (
 from campaigns.models.projects import ProjectQuerySet
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests
-from campaigns.queries.kept_figures import kept_pooled
 from campaigns.queries.measurements import MeasuredRun, measured_runs
 
 LETTERS = "abcdef"  # of the columns; a is the baseline
@@ -271,25 +269,21 @@ def sides_of(columns: Sequence[ComparisonSide], *, shows_machines: bool = True) 
     tests = list(tests)
     if not shows_machines:
         hide_hosts(tests)
-    kept = kept_pooled(tests)
     return [
         Side(
             column,
-            _measured(column, [test for test in tests if _has_test(column, test)], measured, kept),
+            _measured(column, [test for test in tests if _has_test(column, test)], measured),
         )
         for column in columns
     ]
 
 
 def _measured(
-    column: ComparisonSide,
-    tests: list[Test],
-    measured: Sequence[MeasuredRun],
-    kept: Mapping[int, PooledPercentiles],
+    column: ComparisonSide, tests: list[Test], measured: Sequence[MeasuredRun]
 ) -> list[MeasuredTest]:
     if not column.days:
         own = [each for each in measured if _has_run(column, each.run)]
-        return measured_tests(tests, own, kept)
+        return measured_tests(tests, own)
     (test,) = measured_tests(tests, [])
     runs = [each for each in measured if each.run.test_id in column.tests]
     return [replace(test, runs=tuple(_numbered(runs)), is_of_days=True)]

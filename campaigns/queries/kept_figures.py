@@ -2,7 +2,7 @@
 What is kept of a summary's total and of a test's pooled requests, so that pages read small rows and
 decode no histogram; and where these come from where something else is asked for."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from campaigns.domain.analysis import overhead
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust, best_trust
-from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_total
+from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_brief
 from campaigns.domain.metrics.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
 from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
 from campaigns.domain.metrics.injector_end import TlsHandshakes
@@ -20,7 +20,7 @@ from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.presentation.exchange_tables import EXCHANGE_PERCENTILES, EXCHANGE_TIMINGS
-from campaigns.models import PooledPercentiles, Run, RunSummary, Shard, Test
+from campaigns.models import Run, RunSummary, Shard, Test
 
 _STATES = list(TargetState)
 
@@ -166,13 +166,13 @@ POOLED = {
 
 
 def brief_total(total: Total) -> dict[str, Any]:
-    """The column `brief` of a summary with this total."""
+    """The column `figures` of a summary with this total."""
     return brief_of(total, lambda name: _OF_A_RUN.get(name, SHOWN_PERCENTILES), SHOWN_PERCENTILES)
 
 
 def in_brief(summaries: QuerySet[RunSummary]) -> QuerySet[RunSummary]:
     """Without what is large."""
-    return summaries.defer("total", "chunks", "steps")
+    return summaries.defer("histograms", "chunks", "steps")
 
 
 class BriefTotals:
@@ -186,25 +186,19 @@ class BriefTotals:
     def of(self, summary: RunSummary) -> Total:
         """Of a row of `in_brief`."""
         self._summaries.append(summary.pk)
-        return read_total(summary.brief, lambda name: self._histogram(summary.pk, name))
+        return read_brief(summary.figures, lambda name: self._histogram(summary.pk, name))
 
     def _histogram(self, summary: int, name: str) -> Histogram:
         found = self._histograms.setdefault(name, {})
         if summary not in found:
-            timing = KeyTransform(name, KeyTransform("timings", "total"))
             unread = [pk for pk in self._summaries if pk not in found]
             rows = RunSummary.objects.filter(pk__in=unread)
-            found |= rows.values_list("pk", KeyTextTransform("histogram", timing))
+            found |= rows.values_list("pk", KeyTextTransform(name, "histograms"))
         return StoredHistogram(found[summary])
 
 
-def kept_pooled(tests: Collection[Test]) -> dict[int, PooledPercentiles]:
-    """What is kept of their pooled requests, by test."""
-    return PooledPercentiles.objects.in_bulk([test.pk for test in tests])
-
-
 def known_of(pooled: Total) -> dict[str, Any]:
-    """The column `known` of a test whose counted runs have this total."""
+    """By timing its ranks, and the values at them, of tests whose counted runs have this total."""
     return {name: ranked(timing, POOLED[name]) for name, timing in pooled.timings.items()}
 
 

@@ -48,8 +48,7 @@ from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
 from campaigns.queries.measurements import (
     OK_LATE,
     machines_of_run,
-    of_latest_summaries,
-    of_latest_summary,
+    of_summary,
     whole_seconds,
 )
 from campaigns.queries.retention import kept_of
@@ -76,7 +75,7 @@ def measured_seconds(campaign: Campaign) -> QuerySet[MachineSecond]:
     """Those of each run up to the end of its measurement: agents tell more, until the run has
     ended."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE)
-    ends = runs.annotate(duration_s=of_latest_summaries("duration_s"))
+    ends = runs.annotate(duration_s=F("summary__duration_s"))
     alike: dict[int, list[int]] = defaultdict(list)
     for pk, duration_s in ends.exclude(duration_s=None).values_list("pk", "duration_s"):
         alike[n_whole_seconds(duration_s)].append(pk)
@@ -293,8 +292,8 @@ def _tables(
 ) -> tuple[Table | None, list[Table], list[Table]]:
     """Who was the limit, the tables of the machines, and those of their perf stat."""
     # Ok requests/s of a run that has ended.
-    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
-    n_in_time = (run.n or 0) - (of_latest_summary(run, OK_LATE) or 0) if duration_s else 0
+    duration_s = of_summary(run, "duration_s") if run.is_done else None
+    n_in_time = (run.n or 0) - (of_summary(run, OK_LATE) or 0) if duration_s else 0
     rate = n_in_time / duration_s if n_in_time else None
     uses, seconds = uses_of(run, points), whole_seconds(run)
     nouns = run.frozen.plan.nouns
@@ -307,7 +306,7 @@ def _tables(
 
 def _profiles(run: Run) -> list[Table]:
     """Of perf record."""
-    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
+    duration_s = of_summary(run, "duration_s") if run.is_done else None
     told = [
         profile_table(each.source, each.value(), duration_s)
         for each in run.profiles.order_by("source")
@@ -321,7 +320,7 @@ def _limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) 
     if not run.is_done or run.judged is None:
         return None
     plan, judged = run.frozen.plan, run.judged
-    vitals = of_latest_summary(run, "vitals")
+    vitals = of_summary(run, "vitals")
     return limit_table(
         limit_of(judged, uses, plan, ended_early=run.outcome != Outcome.COMPLETE),
         judged,

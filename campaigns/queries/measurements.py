@@ -2,7 +2,7 @@
 Finished runs with their summaries' figures, read only as far as a page needs."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -11,9 +11,10 @@ from math import floor
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from campaigns import cache
 from campaigns.domain.analysis.criteria import in_short
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.likeness import ArmRun
@@ -37,41 +38,34 @@ from campaigns.domain.percentiles import NO_TIMES
 from campaigns.domain.plan.flows import steps_of
 from campaigns.domain.presentation.latency_table import Line
 from campaigns.domain.presentation.report_words import ending_text
-from campaigns.models import MeasuredSoFar, PooledPercentiles, Run, RunSummary, Shard, ShardSecond
-from campaigns.queries.campaign_keys import release
-from campaigns.queries.kept_figures import POOLED, BriefTotals, in_brief, with_known
+from campaigns.models import Run, RunSummary, Shard, ShardSecond
+from campaigns.queries.kept_figures import POOLED, BriefTotals, in_brief, known_of, with_known
 
 WAIT_FOR_SHARDS_S = 3.0  # a second this old is shown even if a shard has not delivered it
 CHUNKS_AT_ONCE = 16  # of an export, about 1.5 MB: for each part PostgreSQL reads all of a run's
 
 
-def latest_summary(run: Run) -> RunSummary | None:
-    return run.summaries.order_by("-revision").first()
+def summary_of(run: Run) -> RunSummary | None:
+    return RunSummary.objects.filter(run=run).first()
 
 
-def of_latest_summary(run: Run, field: str) -> Any:
+def of_summary(run: Run, field: str) -> Any:
     """One field of it; None without a summary."""
-    return run.summaries.order_by("-revision").values_list(field, flat=True).first()
+    return RunSummary.objects.filter(run=run).values_list(field, flat=True).first()
 
 
-def of_latest_summaries(field: str) -> Subquery:
-    """The same of many runs, to annotate them with."""
-    newest = RunSummary.objects.filter(run=OuterRef("pk")).order_by("-revision")
-    return Subquery(newest.values(field)[:1])
-
-
-OK_LATE = "brief__counters__late_ok"  # of a summary: ok requests that are in no rate
+OK_LATE = "figures__counters__late_ok"  # of a summary: ok requests that are in no rate
 
 
 def measurement_of(run: Run) -> Measurement:
     """The measurement so far; a finished run's is in its summary."""
-    summary = latest_summary(run) if run.is_done else None
+    summary = summary_of(run) if run.is_done else None
     return measurement_so_far(run) if summary is None else stored_measurement(run, summary)
 
 
 def points_of(run: Run) -> list[Point]:
     """Only the run's points; stored ones need no histogram."""
-    stored = run.summaries.order_by("-revision").only("run", "chunks")
+    stored = RunSummary.objects.filter(run=run).only("chunks")
     summary = stored.first() if run.is_done else None
     return measurement_so_far(run).series if summary is None else summary.series
 
@@ -91,7 +85,7 @@ def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]
     """The stored points of a finished run as columns, oldest first, some at once. Some parts are a
     statement, so that a slow reader holds neither the memory nor a transaction for the rest.
     `as_written`: numbers may be text, as in the chunks."""
-    summary, start = RunSummary.objects.filter(pk=of_latest_summary(run, "pk")), 0
+    summary, start = RunSummary.objects.filter(run=run), 0
     while chunks := summary.values_list(f"chunks__{start}_{start + CHUNKS_AT_ONCE}").first():
         if not chunks[0]:
             break
@@ -102,7 +96,7 @@ def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]
 def error_kinds_of(run: Run) -> list[str]:
     """The kinds of errors in any stored point of a finished run, sorted: those of the total, and
     those of the warm-up, with which the points begin."""
-    kinds = set(of_latest_summary(run, "total__errors") or ())
+    kinds = set(of_summary(run, "figures__errors") or ())
     for columns in columns_in_parts(run):
         n_warm = bisect_left(columns["second"], 0)
         kinds.update(*columns["errors"][:n_warm])
@@ -115,7 +109,7 @@ def whole_seconds(run: Run) -> int | None:
     """How many seconds a finished run covers to at least nine tenths, at least 1. The last one
     often has only the stragglers of the one before: its counts are no rate per second. None while
     the run is active or if it has no summary."""
-    duration_s = of_latest_summary(run, "duration_s") if run.is_done else None
+    duration_s = of_summary(run, "duration_s") if run.is_done else None
     return None if duration_s is None else n_whole_seconds(duration_s)
 
 
@@ -130,15 +124,15 @@ def machines_of_run(run: Run) -> dict[str, list[MachinePoint]]:
 
 
 def stored_measurement(run: Run, summary: RunSummary, total: Total | None = None) -> Measurement:
-    """The summary's measurement; `total` as in `Measurement.from_json`."""
+    """The summary's measurement, with this total or its own."""
     series = {} if "chunks" in summary.get_deferred_fields() else {"series": summary.series}
     return Measurement.from_json(
         run.frozen.plan,
         vars(summary) | series,
+        summary.total if total is None else total,
         run.ends,
         is_whole=_is_whole(run),
         thresholds=[Verdict.from_json(each) for each in summary.thresholds],
-        total=total,
     )
 
 
@@ -155,7 +149,7 @@ def measurement_to_end(run: Run) -> Measurement | None:
     Who adds the rest has to see that it counts all that is stored up to its last second."""
     if any(rule.is_of_machine for rule in run.frozen.plan.thresholds):
         return None  # agents may have told of a second after it was judged
-    measurement = _kept_so_far(run)
+    measurement = cached_so_far(run)
     if measurement is None or any(point["missing"] for point in measurement.series):
         return None
     _note_shards(measurement, run.shards.all())
@@ -169,15 +163,18 @@ def _empty(run: Run) -> Measurement:
     )
 
 
-def _kept_so_far(run: Run) -> Measurement | None:
+def so_far_key(run: Run) -> str:
+    return cache.key_of("so-far", run.pk, str(run.t0))
+
+
+def cached_so_far(run: Run) -> Measurement | None:
     """An active run's, as far as a worker of this release has added it up."""
-    kept = None
-    if not run.is_done:
-        kept = MeasuredSoFar.objects.filter(run=run, release=release()).first()
-    if kept is None:
+    key = so_far_key(run)
+    stored = None if run.is_done else cache.get_many([key]).get(key)
+    if stored is None:
         return None
     measurement = _empty(run)
-    measurement.go_on_from(kept.state, kept.series)
+    measurement.go_on_from(*stored)
     return measurement
 
 
@@ -194,11 +191,11 @@ def measurement_so_far(
     *,
     until: int | None = None,
 ) -> Measurement:
-    """`known`, or what a worker has kept, with the seconds completed since, up to `until`; or a new
+    """`known`, or what is cached, with the seconds completed since, up to `until`; or a new
     measurement of all of them. A second is complete when every live shard has delivered it, or
     three seconds after its end. Later data are missing here, as the point shows, but are in the
     run's summary."""
-    measurement = known or _kept_so_far(run) or _empty(run)
+    measurement = known or cached_so_far(run) or _empty(run)
     _tell_machines(measurement, run)
     shards = list(run.shards.all())
     _note_shards(measurement, shards)
@@ -254,13 +251,13 @@ _BATCH = 100  # summaries in memory at once
 
 @dataclass(frozen=True, eq=False)
 class MeasuredRun:
-    """A run with its measurement and figures, and the number of its summary; all None without one.
-    Each is itself alone."""
+    """A run with its measurement and figures, and the digest of its seconds; all None without a
+    summary. Each is itself alone."""
 
     run: Run
     measurement: Measurement | None = None
     figures: Figures | None = None
-    summary: int | None = None
+    digest: str = ""
 
     @property
     def total(self) -> Total | None:
@@ -364,14 +361,10 @@ def judged_in_short(judged: Judgement) -> str:
 
 
 def measured_runs(runs: Iterable[Run]) -> list[MeasuredRun]:
-    """The runs with their latest summaries in brief, in one query."""
+    """The runs with their summaries in brief, in one query."""
     runs = list(runs)
-    newest = (
-        RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
-        .order_by("run_id", "-revision")
-        .distinct("run_id")
-    )
-    by_run, totals, rows = {run.pk: run for run in runs}, BriefTotals(), in_brief(newest)
+    stored = RunSummary.objects.filter(run__in=[run.pk for run in runs if run.is_done])
+    by_run, totals, rows = {run.pk: run for run in runs}, BriefTotals(), in_brief(stored)
     # Not all at once: those of earlier releases are large.
     measured = {
         summary.run_id: _measured(by_run[summary.run_id], summary, totals)
@@ -391,7 +384,7 @@ def whole_runs(runs: QuerySet[Run]) -> Iterator[MeasuredRun]:
 
 def _measured(run: Run, summary: RunSummary, totals: BriefTotals) -> MeasuredRun:
     measurement = stored_measurement(run, summary, totals.of(summary))
-    return MeasuredRun(run, measurement, measurement.figures, summary.pk)
+    return MeasuredRun(run, measurement, measurement.figures, summary.digest)
 
 
 def counted_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
@@ -409,17 +402,38 @@ def comparable_runs(runs: Iterable[MeasuredRun]) -> list[MeasuredRun]:
     return [each for each in runs if each.is_usable] or whole
 
 
-def pooled_of(
-    counted: Sequence[MeasuredRun], kept: PooledPercentiles | None = None
-) -> tuple[Total, Figures | None]:
-    """All requests of the counted runs merged, of their timings only those that are shown pooled;
-    figures None if no run counts. `kept` is used where it is of the same summaries."""
-    total = pooled_total(counted, POOLED)
-    if not counted:
-        return total, None
-    if kept and kept.of == summaries_of(counted):
-        total = with_known(total, kept.known)
-    return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+POOLED_DAYS = 30
+
+
+class PooledCache:
+    """Percentiles of the pooled requests of several tests, so that no page decodes the histograms
+    of runs that others have merged. `runs_of_tests`: the counted runs of each of the tests, which
+    are looked up together once one of them is asked for."""
+
+    def __init__(self, runs_of_tests: Callable[[], Iterable[Sequence[MeasuredRun]]] = tuple):
+        self._runs_of_tests = runs_of_tests
+        self._known: dict[str, Mapping[str, Any]] | None = None
+
+    def pooled_of(self, counted: Sequence[MeasuredRun]) -> tuple[Total, Figures | None]:
+        """All requests of the counted runs merged, of their timings only those that are shown
+        pooled; figures None if no run counts."""
+        total = pooled_total(counted, POOLED)
+        if not counted:
+            return total, None
+        if self._known is None:
+            keys = [_pooled_key(runs) for runs in (*self._runs_of_tests(), counted) if runs]
+            self._known = cache.get_many(keys)
+        key = _pooled_key(counted)
+        if key not in self._known:
+            self._known[key] = known_of(total)
+            cache.put_many({key: self._known[key]}, POOLED_DAYS)
+        total = with_known(total, self._known[key])
+        return total, figures_of(total, sum(each.figures.duration_s for each in counted))
+
+
+def _pooled_key(counted: Iterable[MeasuredRun]) -> str:
+    """Their seconds decide, which are the same for whoever measured them."""
+    return cache.key_of("pooled", *sorted((each.run.pk, each.digest) for each in counted))
 
 
 def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
@@ -427,18 +441,14 @@ def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
     flows = counted[0].run.frozen.plan.flows if counted else ()
     if not flows:
         return []
-    stored = RunSummary.objects.filter(pk__in=summaries_of(counted)).values_list("steps", flat=True)
+    runs = [each.run.pk for each in counted]
+    stored = RunSummary.objects.filter(run__in=runs).values_list("steps", flat=True)
     steps = [[Total.from_json(each) for each in of_run] for of_run in stored]
     duration_s = sum(each.figures.duration_s for each in counted)
     return [
         (flow.name, figures_of(joined(run[step] for run in steps for step in own), duration_s))
         for flow, own in zip(flows, steps_of(flows), strict=True)
     ]
-
-
-def summaries_of(runs: Iterable[MeasuredRun]) -> list[int]:
-    """The numbers of their summaries, in their order."""
-    return sorted(each.summary for each in runs)
 
 
 def pooled_total(runs: Sequence[MeasuredRun], names: Iterable[str]) -> Total:

@@ -32,7 +32,6 @@ from campaigns.queries.items import sorted_by
 from campaigns.queries.kept_figures import BriefTotals, in_brief
 from campaigns.queries.measurements import (
     MeasuredRun,
-    of_latest_summaries,
     pooled_total,
     whole_seconds,
 )
@@ -43,7 +42,7 @@ ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
 
 def with_verdicts(runs: QuerySet[Run]) -> QuerySet[Run]:
     """The runs, each with what its `verdicts` are read from."""
-    return runs.annotate(newest_thresholds=of_latest_summaries("thresholds"))
+    return runs.annotate(stored_thresholds=F("summary__thresholds"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +231,7 @@ def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run
     found = found.filter(**{column: word for column, word in answers.items() if word})
     if by.since:
         found = found.filter(state_at__gte=by.since)
-    found = (
-        with_verdicts(found)
-        .annotate(summary_id=of_latest_summaries("pk"))
-        .select_related("campaign")
-    )
+    found = with_verdicts(found).select_related("campaign")
     return sorted_by(found, F("campaign_id"), falls=True)
 
 
@@ -275,9 +270,9 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
     """The runs with their figures; each column has the same decimals on the whole page."""
     totals = BriefTotals()
     found = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
-    found = found.in_bulk([run.summary_id for run in runs if run.summary_id])
+    found = found.in_bulk([run.pk for run in runs])
     seen = [
-        None if run.trust == Trust.NO_ANSWER else _measured(found.get(run.summary_id), totals)
+        None if run.trust == Trust.NO_ANSWER else _measured(found.get(run.pk), totals)
         for run in runs
     ]
     lines = [

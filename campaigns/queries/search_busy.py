@@ -36,8 +36,8 @@ BusyByRun = Mapping[int, Busy]
 def busy_by_run(made: Sequence[MadeTrial], *, with_machines: bool = True) -> BusyByRun:
     """By the number of each trial's run. Without machines nothing is said of the target's."""
     pks = [each.run.pk for each in made]
-    newest = RunSummary.objects.filter(run__in=pks).order_by("run_id", "-revision")
-    rows = newest.distinct("run_id").values_list("run_id", "vitals", "duration_s")
+    stored = RunSummary.objects.filter(run__in=pks)
+    rows = stored.values_list("run_id", "vitals", "duration_s")
     summaries = {pk: (vitals, duration_s) for pk, vitals, duration_s in rows}
     machines = {}
     if with_machines:
@@ -153,8 +153,7 @@ def _open(report: SearchReport) -> list[MadeTrial]:
 
 def _vitals_of(made: Sequence[MadeTrial]) -> list[dict[str, float]]:
     summaries = RunSummary.objects.filter(run__in=[each.run for each in made])
-    newest = summaries.order_by("run_id", "-revision").distinct("run_id")
     return [
         {code: seen.value for code, seen in observed_vitals(vitals).items()}
-        for vitals in newest.values_list("vitals", flat=True)
+        for vitals in summaries.order_by("run_id").values_list("vitals", flat=True)
     ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from campaigns.domain.analysis.comparison import TICK_S, RunCost, cost_difference
 from campaigns.domain.analysis.ratio import ratio_interval
@@ -50,7 +50,7 @@ from campaigns.domain.presentation.target_cost_tables import (
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.models.runs import IN_TURNS
 from campaigns.queries.checks import Check
-from campaigns.queries.measurements import OK_LATE, of_latest_summaries
+from campaigns.queries.measurements import OK_LATE
 from campaigns.queries.probes import live_agents
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
@@ -322,9 +322,7 @@ def _perf_by_run(campaign: Campaign, counted: Collection[int], nouns: str) -> By
 
 def sizes_of(runs: QuerySet[Run]) -> dict[int, RunSize]:
     """Those that have a summary, by number."""
-    runs = runs.annotate(
-        duration_s=of_latest_summaries("duration_s"), late=of_latest_summaries(OK_LATE)
-    )
+    runs = runs.annotate(duration_s=F("summary__duration_s"), late=F(f"summary__{OK_LATE}"))
     rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "late", "duration_s")
     return {pk: RunSize(n, late or 0, duration_s) for pk, n, late, duration_s in rows}
 

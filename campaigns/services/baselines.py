@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from django.db import IntegrityError, InterfaceError, OperationalError, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import BooleanField, ExpressionWrapper, F
 from django.db.models.functions import Now
 
@@ -198,26 +198,17 @@ def _newest_of(baseline: Baseline) -> Iterator[tuple[Baseline, Test]]:
 
 def judge_by_baselines(campaign: Campaign) -> None:
     """Store what the campaign's tests are against their baselines. May be done any number of
-    times; whatever goes wrong, the campaign has ended."""
-    try:
-        if hasattr(campaign, "search"):
-            # Once: a search's answer never changes, nor does what was said of it.
-            test = campaign.search.campaign.tests.select_related("plan_version").get()
-            current = Baseline.objects.filter(
-                replaced_at=None, of_search=True, **key_of(test).columns
-            )
-            current = current.exclude(test__campaign=campaign.search.pk).filter(test__isnull=False)
-            if baseline := current.select_related("test").first():
-                against = against_search(baseline, campaign.search).to_json()
-                Search.objects.filter(pk=campaign.search.pk, against__isnull=True).update(
-                    against=against
-                )
-        else:
-            _judge(_with_baselines(campaign))
-    except (OperationalError, InterfaceError):
-        raise
-    except Exception:
-        logger.exception("Campaign %s has no verdict against its baseline", campaign.pk)
+    times."""
+    if not hasattr(campaign, "search"):
+        _judge(_with_baselines(campaign))
+        return
+    # Once: a search's answer never changes, nor does what was said of it.
+    test = campaign.search.campaign.tests.select_related("plan_version").get()
+    current = Baseline.objects.filter(replaced_at=None, of_search=True, **key_of(test).columns)
+    current = current.exclude(test__campaign=campaign.search.pk).filter(test__isnull=False)
+    if baseline := current.select_related("test").first():
+        against = against_search(baseline, campaign.search).to_json()
+        Search.objects.filter(pk=campaign.search.pk, against__isnull=True).update(against=against)
 
 
 def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
@@ -260,20 +251,10 @@ _FOLLOWED += ("high", "p_value", "causes")
 _LONGEST_WHY, _LONGEST_LINK = 2000, 500
 
 
-def note_changes_safely(*, campaign_id: int) -> None:
-    """The same, where a failure must not keep anything else from ending: the next campaign of
-    these tests finds what is missed here."""
-    try:
-        note_changes(campaign_id=campaign_id)
-    except (OperationalError, InterfaceError):
-        raise
-    except Exception:
-        logger.exception("The changes after campaign %s were not noted", campaign_id)
-
-
 @transaction.atomic
 def note_changes(*, campaign_id: int) -> int:
-    """Write down the changes in the histories of an ended campaign's tests; how many are new."""
+    """Write down the changes in the histories of an ended campaign's tests; how many are new. What
+    is missed here, the next campaign of these tests finds."""
     campaign = Campaign.objects.get(pk=campaign_id)
     # One at a time for each project, so that changes which belong together find each other.
     Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)

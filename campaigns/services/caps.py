@@ -118,7 +118,7 @@ _SIZES = """
         (SELECT count(*) FROM campaigns_machinesecond WHERE run_id = %(run)s),
         (SELECT avg(pg_column_size(each.*)) FROM
             (SELECT * FROM campaigns_machinesecond WHERE run_id = %(run)s LIMIT %(sample)s) each),
-        (SELECT sum(pg_column_size(each.*)) FROM campaigns_runsummary each
+        (SELECT pg_column_size(each.*) FROM campaigns_runsummary each
             WHERE run_id = %(run)s)
         + (SELECT coalesce(sum(pg_column_size(each.*)), 0) FROM campaigns_round each
             WHERE run_id = %(run)s)

@@ -44,9 +44,8 @@ from campaigns.queries.engine import has_shard
 from campaigns.queries.injector_hosts import Compiled, live_hosts_now, taken_slots
 from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
-from campaigns.services.baselines import judge_by_baselines, note_changes_safely
+from campaigns.services import results
 from campaigns.services.endings import OVER, end_queued, lock_runs, request_stop
-from campaigns.services.kept_pages import keep_gist
 from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
 
 logger = logging.getLogger(__name__)
@@ -444,14 +443,11 @@ def finish_campaigns() -> int:
 
 
 def _finish(open_, pk: int, repeats: int) -> int:
-    # Nobody does it later, so first: if it is interrupted, the campaign is closed at another turn.
-    judge_by_baselines(Campaign.objects.get(pk=pk))
-    n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
-    if n_finished:
-        note_changes_safely(campaign_id=pk)
-        keep_gist(pk)
-        queue.enqueue(queue.PAGES)
-    notify_viewers(campaign_id=pk)
+    # Together: if it is interrupted, the campaign is closed at another turn.
+    with transaction.atomic():
+        n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
+        if n_finished:
+            results.changed(Campaign.objects.get(pk=pk))
     return n_finished
 
 

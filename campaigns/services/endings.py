@@ -8,7 +8,6 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Max, Q
 from django.db.models.functions import Now
 
-from campaigns import queue
 from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
@@ -28,13 +27,10 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run, RunEvent, Shard
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require, require_administrator
-from campaigns.queries.measurements import latest_summary, stored_measurement
-from campaigns.services import audit
-from campaigns.services.baselines import judge_by_baselines, note_changes_safely
-from campaigns.services.caps import measure_use
-from campaigns.services.kept_pages import keep_gist
+from campaigns.queries.measurements import stored_measurement, summary_of
+from campaigns.services import audit, results
 from campaigns.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
-from campaigns.services.summaries import keep_figures, summarise_run
+from campaigns.services.summaries import summarise_run
 from campaigns.stop_calls import StopCall, call
 
 # Nothing is sent any more: a stop request would only change the outcome.
@@ -142,20 +138,8 @@ def _end(run: Run, outcome: Outcome, reason: str) -> bool:
             state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
         )
         if ended:
-            _keep_figures(run)
-        notify_viewers(run_id=run.pk, campaign_id=run.campaign_id)
+            results.changed(run.campaign, run)
     return bool(ended)
-
-
-def _keep_figures(run: Run) -> None:
-    """For the history of its test, and its use of caps; whatever goes wrong, the run has ended."""
-    try:
-        keep_figures([run.test_id])
-        measure_use(run)
-    except (OperationalError, InterfaceError):
-        raise
-    except Exception:
-        logger.exception("The history of the test of run %s is not up to date", run.pk)
 
 
 def summarise_late_runs() -> int:
@@ -169,8 +153,7 @@ def summarise_late_runs() -> int:
     )
     n_made = 0
     for run_id in _unanswered(dict(notes)):
-        n_made += _summarise_again(Run.objects.get(pk=run_id))
-        notify_viewers(run_id=run_id)
+        n_made += _summarise_again(Run.objects.select_related("campaign").get(pk=run_id))
     return n_made
 
 
@@ -183,13 +166,7 @@ def _summarise_again(run: Run) -> bool:
         run.outcome = outcome
     Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
     is_summarised = _summarise(run, up_to) is None
-    _keep_figures(run)
-    if run.campaign.finished_at:
-        judge_by_baselines(run.campaign)
-        keep_gist(run.campaign_id)
-        queue.enqueue(queue.PAGES)
-    if is_summarised:
-        note_changes_safely(campaign_id=run.campaign_id)
+    results.changed(run.campaign, run)
     return is_summarised
 
 
@@ -292,7 +269,7 @@ def stop_if_everything_failed(run: Run) -> bool:
 
 def _words(run: Run) -> str:
     """What failed; "" if anything was ok."""
-    summary = latest_summary(run)
+    summary = summary_of(run)
     if summary is None:
         return ""
     seen = stored_measurement(run, summary)

@@ -1,11 +1,11 @@
 """A run's summary: derived from its seconds, recomputed when late ones arrive; and what histories
-and lists read of it. Keeps what runs under way have measured, added up, for the process that shows
+and lists read of it. Caches what runs under way have measured, added up, for the process that shows
 one next. Thins the seconds of old runs to minutes; their summaries, with all histograms and series,
 stay."""
 
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime, timedelta
@@ -13,16 +13,18 @@ from math import ceil
 from typing import Any
 
 from django.conf import settings
-from django.db import DatabaseError, InterfaceError, OperationalError, connection, transaction
+from django.db import connection, transaction
 from django.db.models import F, Max, QuerySet, Sum
-from django.db.models.functions import Length
+from django.db.models.functions import Length, Now
 
+from campaigns import cache
 from campaigns.domain.analysis.busy import observed_machines
 from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.lifecycle import RunState, ShardState
+from campaigns.domain.metrics.brief import histograms_of
 from campaigns.domain.metrics.injector_end import peers_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.packed_second import pack
@@ -31,8 +33,6 @@ from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.models import (
     InjectorHost,
     KeptMinute,
-    MeasuredSoFar,
-    PooledPercentiles,
     Run,
     RunSummary,
     RunUse,
@@ -41,22 +41,18 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.queries.campaign_keys import release
-from campaigns.queries.kept_figures import brief_total, figures_of, known_of
+from campaigns.queries.kept_figures import brief_total, figures_of
 from campaigns.queries.machine_runs import measured_machines, uses_of
 from campaigns.queries.measurements import (
-    MeasuredRun,
-    counted_runs,
-    latest_summary,
+    cached_so_far,
     machines_of_run,
-    measured_runs,
     measurement_so_far,
     measurement_to_end,
     new_measurement,
-    of_latest_summary,
-    pooled_of,
+    of_summary,
     rows_of,
-    summaries_of,
+    so_far_key,
+    summary_of,
 )
 from campaigns.queries.reports import parts_to_keep, warm_up_of
 from campaigns.queries.retention import kept_of, uses_to_thin
@@ -64,12 +60,10 @@ from campaigns.queries.retention import kept_of, uses_to_thin
 
 @transaction.atomic
 def keep_figures(tests: Iterable[int]) -> None:
-    """Write the figures of these tests as their runs have them now, for pages and for histories.
+    """Write the figures of these tests as their runs have them now, for histories.
     May be done any number of times. Trials of a search and points of a sweep have no history: they
     are not the plan."""
-    tests = list(tests)
-    keep_pooled(tests)
-    chosen = Test.objects.filter(pk__in=tests, swept="")
+    chosen = Test.objects.filter(pk__in=list(tests), swept="")
     chosen = chosen.exclude(campaign__in=Search.objects.values("pk"))
     # Who writes later has read later.
     list(chosen.select_for_update(no_key=True).order_by("pk").values_list("pk"))
@@ -89,41 +83,14 @@ _WRITTEN = (
 
 
 @transaction.atomic
-def keep_pooled(tests: Collection[int]) -> None:
-    """Write the percentiles of these tests as their runs count now. May be done any number of
-    times. Trials of a search are not pooled: each has another rate."""
-    chosen = Test.objects.filter(pk__in=tests).exclude(campaign__in=Search.objects.values("pk"))
-    # Who writes later has read later.
-    locked = chosen.select_for_update(no_key=True).order_by("pk")
-    chosen = list(locked.values_list("pk", flat=True))
-    runs: dict[int, list[MeasuredRun]] = {}
-    counted = Run.objects.filter(test__in=chosen, is_alone=False)
-    for each in measured_runs(counted.prefetch_related("shards")):
-        if each.measurement:
-            runs.setdefault(each.run.test_id, []).append(each)
-    PooledPercentiles.objects.bulk_create(
-        (_pooled(*of_test) for of_test in runs.items()),
-        update_conflicts=True,
-        unique_fields=["test"],
-        update_fields=["of", "known"],
-    )
-
-
-def _pooled(test: int, runs: Iterable[MeasuredRun]) -> PooledPercentiles:
-    counted = counted_runs(runs)
-    total, _ = pooled_of(counted)
-    return PooledPercentiles(test_id=test, of=summaries_of(counted), known=known_of(total))
-
-
-@transaction.atomic
 def summarise_run(run: Run) -> RunSummary:
     """Merge the run's seconds into a summary and judge the run by it. Idempotent: the same seconds
-    keep the summary, others create a new revision. A run whose seconds were removed keeps the
+    keep the summary, others write it again. A run whose seconds were removed keeps the
     summary that it has."""
     # no_key: inserts of late seconds, which reference the run, must not wait for this lock.
     Run.objects.select_for_update(no_key=True).get(pk=run.pk)
     if kept_of(run) is not None:
-        return latest_summary(run)
+        return summary_of(run)
     measurement, digest = _added_up(run)
     for shard in run.shards.all():
         measurement.close(shard.injector_end, shard.number)
@@ -131,16 +98,19 @@ def summarise_run(run: Run) -> RunSummary:
     for verdict in measurement.thresholds:
         if verdict.metric in TARGET_METRICS:
             digest.update(repr(verdict).encode())
-    summary = latest_summary(run)
+    summary = summary_of(run)
     if summary is None or summary.digest != digest.hexdigest():
-        summary = RunSummary.objects.create(
+        summary = RunSummary(
             run=run,
-            revision=summary.revision + 1 if summary else 1,
+            version=summary.version + 1 if summary else 1,
             n_seconds=measurement.n_added,
             digest=digest.hexdigest(),
-            brief=brief_total(measurement.total),
+            figures=brief_total(measurement.total),
+            histograms=histograms_of(measurement.total),
+            made_at=Now(),
             **measurement.to_json(),
         )
+        summary.save()
     n_lost = run.shards.filter(state=ShardState.LOST).count()
     observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
     machines = measured_machines(run, measurement.duration_s)
@@ -202,53 +172,51 @@ logger = logging.getLogger(__name__)
 # A process adds up fewer seconds than this soon enough by itself.
 WORTH_S = 30
 PORTION_S = 60  # added up before somebody asks whether the time is over
+SO_FAR_DAYS = 1 / 24
 
 
-def keep_so_far(*, is_over: Callable[[], bool]) -> int:
-    """Until `is_over`, those first of which most is missing; how many runs were kept. What is not
-    done goes on at the next call, and may be done any number of times."""
-    MeasuredSoFar.objects.filter(run__state=RunState.DONE).delete()
-    n_kept = 0
-    for run in _behind():
+def cache_so_far(*, is_over: Callable[[], bool]) -> int:
+    """Add up what runs under way have measured, until `is_over`, those first of which most is
+    missing; how many runs got further. What is not done goes on at the next call, and may be done
+    any number of times."""
+    n_cached = 0
+    for run, measured in _behind():
         if is_over():
             break
-        try:
-            n_kept += _keep(run, is_over)
-        except (OperationalError, InterfaceError):
-            raise
-        except DatabaseError:  # such as a run that was deleted meanwhile
-            logger.warning("What run %s measured so far was not kept", run.pk, exc_info=True)
-    return n_kept
+        n_cached += _go_on(run, measured, is_over)
+    return n_cached
 
 
-def _behind() -> list[Run]:
+def _behind() -> list[tuple[Run, Measurement]]:
     """Runs that send, the furthest behind first, with `reached`, the last second that any injector
-    has delivered, and `kept`, the last one that is kept."""
-    known = dict(
-        MeasuredSoFar.objects.filter(release=release()).values_list("run_id", "last_second")
-    )
+    has delivered; and what is cached of them."""
     sending = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False)
-    found = list(sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0))
-    for run in found:
-        run.kept = known.get(run.pk, -ceil(run.frozen.plan.warm_up_s) - 1)
-    behind = [run for run in found if run.reached - run.kept >= WORTH_S]
-    return sorted(behind, key=lambda run: run.kept - run.reached)
+    reached = sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0)
+    known = [(run, cached_so_far(run) or new_measurement(run)) for run in reached]
+    behind = [each for each in known if _n_missing(*each) >= WORTH_S]
+    return sorted(behind, key=lambda each: _n_missing(*each), reverse=True)
 
 
-def _keep(run: Run, is_over: Callable[[], bool]) -> bool:
-    measured, until = None, run.kept
-    while measured is None or (until < run.reached and not is_over()):
+def _n_missing(run: Run, measured: Measurement) -> int:
+    return run.reached - _last_second(run, measured)
+
+
+def _last_second(run: Run, measured: Measurement) -> int:
+    if measured.last_second is None:
+        return -ceil(run.frozen.plan.warm_up_s) - 1
+    return measured.last_second
+
+
+def _go_on(run: Run, measured: Measurement, is_over: Callable[[], bool]) -> bool:
+    until = _last_second(run, measured)
+    while until < run.reached:
         until += PORTION_S
         measured = measurement_so_far(run, measured, until=until)
+        if is_over():
+            break
     if not measured.series:
         return False
-    columns = MeasuredSoFar.columns_of(measured.state(), measured.series)
-    MeasuredSoFar.objects.bulk_create(
-        [MeasuredSoFar(run=run, release=release(), **columns)],
-        update_conflicts=True,
-        unique_fields=["run"],
-        update_fields=["release", *columns],
-    )
+    cache.put_many({so_far_key(run): [measured.state(), measured.series]}, SO_FAR_DAYS)
     return True
 
 
@@ -304,7 +272,7 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     """From here on pages read what is kept, and nobody the seconds. False if there is another
     summary meanwhile: the next call tries again. It is read before the run is locked, which of a
     long run takes a while."""
-    summary = latest_summary(run)
+    summary = summary_of(run)
     kept = {
         "warm_up": warm_up_of(run).to_json(),
         "parts": [astuple(part) for part in parts_to_keep(run)],
@@ -312,8 +280,7 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     }
     with _briefly():
         Run.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
-        newest = of_latest_summary(run, "pk")
-        if newest != summary.pk:
+        if of_summary(run, "version") != summary.version:
             return False
         RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
     return True

@@ -23,8 +23,6 @@ from campaigns.models import (
     Campaign,
     FailureExample,
     KeptMinute,
-    KeptPage,
-    MeasuredSoFar,
     Membership,
     PlanSecret,
     Probe,
@@ -269,8 +267,6 @@ def world():
     Round.objects.create(run=run, number=0, line={})
     RequestsOfShard.objects.create(run=run, shard=0, packed=b"")
     RunProfile.objects.create(run=run, source="shop-1", data={})
-    MeasuredSoFar.objects.create(run=run, last_second=0, packed=b"", chunks=[])
-    KeptPage.objects.create(campaign=rows["campaign"], key="k", content=b"")
     texts = {"request": "GET /", "reply": "", "detail": ""}
     FailureExample.objects.create(
         run=run, shard=0, second=0, step=0, kind="status", status=500, at_us=1, **texts

@@ -1,24 +1,23 @@
-"""What runs under way have measured is kept, and what lists say of a campaign: a process that comes
-later goes on from it.
+"""What runs under way have measured is cached, and what lists say of a campaign: a process that
+comes later goes on from it.
 """
 
+import functools
 from datetime import timedelta
-from functools import cache
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.lifecycle import Outcome, RunState, ShardState
+from campaigns import cache
+from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.live import memory
 from campaigns.live.memory import answer_of, gist_of
-from campaigns.models import Campaign, MeasuredSoFar, Run, RunSummary, ShardSecond
-from campaigns.queries import campaign_keys
-from campaigns.queries.measurements import measurement_so_far
+from campaigns.models import Campaign, Run, RunSummary, ShardSecond
+from campaigns.queries.measurements import cached_so_far, measurement_so_far
 from campaigns.services import dispatch, endings, summaries
-from campaigns.services.kept_pages import keep_gist, keep_missing_gists
-from campaigns.services.shards import mark_done, record_seconds
-from campaigns.services.summaries import keep_so_far, summarise_run
+from campaigns.services.shards import record_seconds
+from campaigns.services.summaries import cache_so_far, summarise_run
 from tests.factories import (
     begin_run,
     begin_shards,
@@ -28,8 +27,9 @@ from tests.factories import (
     make_test,
     store_second,
 )
+from tests.kept_rows import forget
 from tests.queries.measured import https_campaign, run_in_blocks
-from tests.services.engine import end, expire, measuring, second, settled
+from tests.services.engine import expire, measuring, second, settled
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +65,7 @@ def send(run: Run, seconds: range) -> None:
     run.shards.update(last_second=seconds[-1])
 
 
-@cache
+@functools.cache
 def sent(second: int, shard: int) -> dict[str, Any]:
     failed = int(second % 9 == 4)
     more = {"counters": {"failed": failed}, "errors": {"reset": failed} if failed else {}}
@@ -82,11 +82,15 @@ def all_of(run: Run) -> tuple[dict, dict]:
     return measured.to_json(), measured.state()
 
 
-def test_who_goes_on_from_what_is_kept_measures_the_same_as_who_reads_all(sending):
-    assert keep_so_far(is_over=never) == 1
+def cached_until(run: Run) -> int:
+    return cached_so_far(run).last_second
+
+
+def test_who_goes_on_from_what_is_cached_measures_the_same_as_who_reads_all(sending):
+    assert cache_so_far(is_over=never) == 1
     send(sending, range(SECONDS, SECONDS + 20))
     gone_on = all_of(sending)
-    MeasuredSoFar.objects.all().delete()
+    forget()
     assert gone_on == all_of(sending)
     first, _ = gone_on
     assert first["failures"]
@@ -95,34 +99,34 @@ def test_who_goes_on_from_what_is_kept_measures_the_same_as_who_reads_all(sendin
     assert of_errors["since"] is not None
 
 
-def test_seconds_that_are_kept_are_not_read_again(sending):
+def test_seconds_that_are_cached_are_not_read_again(sending):
     before = all_of(sending)
-    keep_so_far(is_over=never)
+    cache_so_far(is_over=never)
     sending.seconds.all().delete()
     assert all_of(sending) == before
 
 
-def test_what_another_release_kept_is_not_read(sending):
-    keep_so_far(is_over=never)
-    MeasuredSoFar.objects.update(release="another")
+def test_what_another_release_cached_is_not_read(sending, monkeypatch):
+    cache_so_far(is_over=never)
+    monkeypatch.setattr(cache, "release", lambda: "another")
     sending.seconds.filter(second__lt=50).delete()
     assert measurement_so_far(sending).series[0]["second"] == 50
 
 
-def test_a_run_is_kept_again_only_when_it_has_gone_on(sending):
-    assert keep_so_far(is_over=never) == 1
-    assert keep_so_far(is_over=never) == 0
+def test_a_run_is_added_up_again_only_when_it_has_gone_on(sending):
+    assert cache_so_far(is_over=never) == 1
+    assert cache_so_far(is_over=never) == 0
     send(sending, range(SECONDS, SECONDS + summaries.WORTH_S))
-    assert keep_so_far(is_over=never) == 1
-    assert MeasuredSoFar.objects.get().last_second == SECONDS + summaries.WORTH_S - 1
+    assert cache_so_far(is_over=never) == 1
+    assert cached_until(sending) == SECONDS + summaries.WORTH_S - 1
 
 
 def test_what_there_is_no_time_for_goes_on_at_the_next_call(sending):
     asked = iter([False, True])
-    assert keep_so_far(is_over=lambda: next(asked)) == 1
-    assert MeasuredSoFar.objects.get().last_second == summaries.PORTION_S - WARM_UP_S - 1
-    assert keep_so_far(is_over=never) == 1
-    assert MeasuredSoFar.objects.get().last_second == SECONDS - 1
+    assert cache_so_far(is_over=lambda: next(asked)) == 1
+    assert cached_until(sending) == summaries.PORTION_S - WARM_UP_S - 1
+    assert cache_so_far(is_over=never) == 1
+    assert cached_until(sending) == SECONDS - 1
 
 
 def end_sending(run: Run) -> None:
@@ -133,7 +137,7 @@ def end_sending(run: Run) -> None:
 
 def summary_of(run: Run) -> dict[str, Any]:
     """What is stored of it, made anew."""
-    run.summaries.all().delete()
+    RunSummary.objects.filter(run=run).delete()
     made = summarise_run(Run.objects.get(pk=run.pk))
     found = Run.objects.filter(pk=run.pk).values().get()
     stored = {field.name: getattr(made, field.name) for field in RunSummary._meta.concrete_fields}
@@ -149,13 +153,13 @@ def decoded(monkeypatch) -> list[int]:
 
 
 def test_the_summary_of_a_run_that_ends_goes_on_from_what_is_kept(sending, decoded):
-    keep_so_far(is_over=never)
+    cache_so_far(is_over=never)
     send(sending, range(SECONDS, SECONDS + 20))
     end_sending(sending)
     decoded.clear()
     gone_on = summary_of(sending)
     assert min(decoded) == SECONDS
-    MeasuredSoFar.objects.all().delete()
+    forget()
     assert gone_on == summary_of(sending)
     assert gone_on["n_seconds"] == 2 * (WARM_UP_S + SECONDS + 20)
     assert min(decoded) == -WARM_UP_S
@@ -177,35 +181,26 @@ def no_more_than_a_point_says(run: Run) -> None:
 def test_where_more_is_stored_or_a_point_lacks_an_injector_all_is_read(sending, decoded, happens):
     if happens is not what_comes_later:
         sending.seconds.filter(second=70, shard=1).delete()
-    keep_so_far(is_over=never)
+    cache_so_far(is_over=never)
     happens(sending)
     end_sending(sending)
     decoded.clear()
     read = summary_of(sending)
     assert min(decoded) == -WARM_UP_S
-    MeasuredSoFar.objects.all().delete()
+    forget()
     assert read == summary_of(sending)
-
-
-def test_nothing_is_kept_of_a_run_that_has_ended(sending):
-    keep_so_far(is_over=never)
-    runs = Run.objects.filter(pk=sending.pk)
-    runs.update(state=RunState.FINALIZING)
-    runs.update(state=RunState.DONE, ended_at=timezone.now(), outcome=Outcome.COMPLETE)
-    assert keep_so_far(is_over=never) == 0
-    assert not MeasuredSoFar.objects.exists()
 
 
 @pytest.fixture(autouse=True)
 def read(monkeypatch) -> list[int]:
-    """The campaigns whose results were read for a list, in a process that has just started."""
+    """The campaigns whose results were read for a list; nothing is cached."""
+    forget()
     campaigns, answers = [], memory.campaign_answers
 
     def counted(batch):
         campaigns.extend(each.pk for each in batch)
         return answers(batch)
 
-    monkeypatch.setattr(memory, "_GISTS", memory.Memory(500))
     monkeypatch.setattr(memory, "campaign_answers", counted)
     return campaigns
 
@@ -217,76 +212,50 @@ def finished(project) -> Campaign:
     return campaign
 
 
-def test_a_campaign_that_ends_keeps_what_its_page_says(project, read):
-    run, lease = measuring(project)
-    mark_done(lease=lease, end=end())
-    settled(run)
-    assert dispatch.finish_campaigns() == 1
-    campaign = Campaign.objects.get(pk=run.campaign_id)
-    assert gist_of(campaign) == answer_of(campaign).gist
-    assert read == []
-
-
-def test_every_answer_comes_back_from_the_database_as_it_was(project, read):
+def test_the_results_of_an_ended_campaign_are_read_once(project, read):
     campaign = finished(project)
     said = answer_of(campaign).gist
-    keep_gist(campaign.pk)
-    campaign.refresh_from_db()
-    assert gist_of(campaign) == said
+    assert [gist_of(campaign) for _ in range(2)] == [said, said]
     assert said.found.trust
-    assert read == []
+    assert read == [campaign.pk]
 
 
-def test_late_seconds_keep_it_anew(project, read):
+def test_after_late_seconds_it_is_read_again(project, read):
     run, lease = measuring(project)
     expire(run)
     settled(run)
     assert dispatch.finish_campaigns() == 1
-    before = Campaign.objects.get().gist
+    gist_of(Campaign.objects.get())
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
     campaign = Campaign.objects.get()
-    assert campaign.gist["key"] != before["key"]
     assert gist_of(campaign) == answer_of(campaign).gist
-    assert read == []
+    assert read == [campaign.pk, campaign.pk]
 
 
 @pytest.mark.parametrize("renamed", ["plan", "target"])
 def test_a_new_name_is_said_at_once(project, read, renamed):
     campaign = finished(project)
-    keep_gist(campaign.pk)
+    gist_of(campaign)
     test = campaign.tests.first()
     row = test.plan_version.plan if renamed == "plan" else test.endpoint.target
     row.name = "Renamed"
     row.save()
-    campaign.refresh_from_db()
     assert gist_of(campaign) == answer_of(campaign).gist
-    assert read == [campaign.pk]
+    assert read == [campaign.pk, campaign.pk]
 
 
-def test_of_a_campaign_that_goes_on_nothing_is_kept(project):
+def test_of_a_campaign_that_goes_on_a_list_says_what_its_page_says(project, read):
     campaign = finished(project)
     Campaign.objects.update(finished_at=None)
-    keep_gist(campaign.pk)
-    assert Campaign.objects.get().gist is None
+    campaign.refresh_from_db()
+    assert gist_of(campaign) == answer_of(campaign).gist
+    assert read == []
 
 
-def test_what_an_earlier_release_kept_is_made_again_the_newest_first(project, monkeypatch):
-    older, newer = finished(project), finished(project)
-    keep_gist(older.pk)
-    monkeypatch.setattr(campaign_keys, "release", lambda: "the next one")
-    looks = iter([False, True])
-    assert keep_missing_gists(is_over=lambda: next(looks)) == 1
-    kept = dict(Campaign.objects.values_list("pk", "gist__release"))
-    assert kept[newer.pk] == "the next one"
-    assert kept[older.pk] != "the next one"
-    assert keep_missing_gists(is_over=bool) == 1
-    assert keep_missing_gists(is_over=bool) == 0
-
-
-def test_a_campaign_whose_answer_fails_has_ended_all_the_same(project, monkeypatch, caplog):
+def test_the_next_release_reads_the_results_again(project, read, monkeypatch):
     campaign = finished(project)
-    monkeypatch.setattr("campaigns.services.kept_pages.campaign_answer", lambda _: 1 / 0)
-    keep_gist(campaign.pk)
-    assert "Lists read the results" in caplog.text
-    assert Run.objects.filter(state="done").count() == 6
+    gist_of(campaign)
+    monkeypatch.setattr(cache, "release", lambda: "the next one")
+    gist_of(campaign)
+    assert read == [campaign.pk, campaign.pk]

@@ -10,20 +10,17 @@ from campaigns.domain.metrics.snapshot import Total
 from campaigns.models import (
     FailureExample,
     InjectorHost,
-    PooledPercentiles,
     Run,
     RunSummary,
-    Test,
     TestFigures,
 )
 from campaigns.permissions import Actor
 from campaigns.queries.runs import examples_of
-from campaigns.services import endings
+from campaigns.services import endings, results
 from campaigns.services.shards import mark_done, record_seconds
-from campaigns.services.summaries import keep_figures, keep_pooled, summarise_run
+from campaigns.services.summaries import summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
-from tests.queries.measured import end_shards, https_campaign, measure, run_in_blocks
-from tests.searches import end_trial, searching
+from tests.queries.measured import end_shards, measure
 from tests.services.engine import end, expire, measuring, running, second, settled
 from tests.values import make_second, plan_spec
 
@@ -44,7 +41,7 @@ def test_it_merges_all_seconds_and_keeps_the_warm_up_out_of_the_total(run):
     for number, values in ((-1, [9000]), (0, [1000, 2000]), (1, [3000])):
         store_second(run, make_second(number, values))
     summary = summarise_run(run)
-    total = Total.from_json(summary.total)
+    total = summary.total
     assert total.count("ok") == 3
     assert total.timing("response").mean_us == 2000
     assert total.timing("response").max_us == 3000
@@ -70,17 +67,16 @@ def test_steps_and_shards_are_merged_each_for_itself(project):
 
 def test_the_same_seconds_give_the_same_summary(run):
     store_second(run, make_second(0, [1000]))
-    assert summarise_run(run).pk == summarise_run(run).pk
-    assert run.summaries.count() == 1
+    assert [summarise_run(run).version for _ in range(2)] == [1, 1]
 
 
-def test_a_late_second_makes_a_new_revision(run):
+def test_a_late_second_writes_it_again(run):
     store_second(run, make_second(0, [1000]))
     first = summarise_run(run)
     store_second(run, make_second(1, [5000]))
     second = summarise_run(run)
-    assert (first.revision, second.revision) == (1, 2)
-    assert Total.from_json(second.total).count("ok") == 2
+    assert (first.version, second.version) == (1, 2)
+    assert RunSummary.objects.get().total.count("ok") == second.total.count("ok") == 2
 
 
 def test_it_writes_nothing_to_the_run_but_its_judgement(run):
@@ -206,14 +202,11 @@ def test_a_run_that_ends_is_in_the_history_of_its_test_and_among_its_runs(projec
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert not TestFigures.objects.exists()
-    assert not PooledPercentiles.objects.exists()
     settled(run)
     figures = TestFigures.objects.get(test=run.test)
     assert (figures.n, figures.errors) == (run.n, run.errors)
     assert figures.started_at == run.campaign.started_at
-    (summary,) = run.summaries.all()
-    assert summary.brief["counters"] == summary.total["counters"]
-    assert PooledPercentiles.objects.get(test=run.test).of == [summary.pk]
+    assert RunSummary.objects.get(run=run).total.count("ok") + run.errors == run.n
 
 
 def test_its_facts_say_what_tls_was_agreed_on_and_what_spoke_it(project):
@@ -230,56 +223,26 @@ def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     def fail(tests):
         raise ValueError("no such fact")
 
-    monkeypatch.setattr(endings, "keep_figures", fail)
+    monkeypatch.setattr(results, "keep_figures", fail)
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)
 
 
-def measured(project) -> list[Test]:
-    _, tests = https_campaign(project)
-    run_in_blocks(tests, [[10_000, 10_100], [13_000, 13_100]])
-    return tests
+def kept() -> list:
+    return list(RunSummary.objects.order_by("pk").values_list("figures", flat=True))
 
 
-@pytest.fixture
-def earlier(project) -> list[Test]:
-    tests = [*measured(project), *measured(project)]
-    keep_figures([test.pk for test in tests])
-    return tests
-
-
-def kept() -> tuple[list, list]:
-    summaries = RunSummary.objects.order_by("pk").values_list("brief", flat=True)
-    return list(summaries), list(PooledPercentiles.objects.order_by("pk").values())
-
-
-def test_a_new_revision_of_its_summary_writes_all_again(project):
+def test_a_new_version_of_its_summary_writes_all_again(project):
     run, lease = measuring(project)
     expire(run)
     settled(run)
     before, n_before = kept(), TestFigures.objects.get().n
     record_seconds(lease=lease, seconds=[second(0), second(1)])
     endings.summarise_late_runs()
-    briefs, pooled = kept()
-    assert len(briefs) == 2
+    assert len(kept()) == 1
     assert TestFigures.objects.get().n == 2 * n_before
-    assert briefs[0] == before[0][0] != briefs[1]
-    # It ended partial, so it does not count.
-    assert [each["of"] for each in pooled] == [[]]
-
-
-def test_pooled_percentiles_may_be_written_any_number_of_times(earlier):
-    before = kept()
-    keep_pooled([test.pk for test in earlier])
-    assert kept() == before
-
-
-def test_trials_of_a_search_are_not_pooled(project):
-    campaign = searching(project)
-    end_trial(campaign, p95_ms=120)
-    keep_pooled([campaign.tests.get().pk])
-    assert not PooledPercentiles.objects.exists()
+    assert kept() != before
 
 
 KEY = ("add", "status_unexpected", 404)

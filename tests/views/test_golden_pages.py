@@ -21,8 +21,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.reports import styles_for
-from campaigns.models import Campaign, Run, ShardSecond
-from campaigns.services.kept_pages import keep_gist
+from campaigns.models import Campaign, Run, RunSummary, ShardSecond
 from campaigns.services.summaries import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
 from tests.factories import make_test as make_test_row
@@ -175,7 +174,6 @@ def settle(campaign: Campaign) -> None:
         t0 = campaign.started_at + timedelta(minutes=run.position)
         Run.objects.filter(pk=run.pk).update(t0=t0, ended_at=t0 + timedelta(seconds=30))
     keep_figures(test.pk for test in campaign.tests.all())
-    keep_gist(campaign.pk)
 
 
 def check(**texts: str) -> None:
@@ -253,7 +251,7 @@ def test_a_run_of_several_injectors_and_steps(large, text_at):
 
 def test_a_run_of_a_billion_requests_and_more_than_an_hour(largest, text_at):
     assert largest.n >= 10**9
-    assert len(largest.summaries.get().chunks) == 2
+    assert len(RunSummary.objects.get(run=largest).chunks) == 2
     page = text_at("run-detail", largest.pk)
     assert 300 < page.count('{"second"') <= 1000
     check(

@@ -7,7 +7,7 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.results import Gist
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import DASH, rate
-from campaigns.models import Campaign, Search
+from campaigns.models import Campaign, RunSummary, Search
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch
@@ -127,7 +127,7 @@ def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
 def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher, searched):
     """Its height says that the response time was right."""
     run = searched.runs.order_by("repeat").last()
-    summary = run.summaries.get()
+    summary = RunSummary.objects.get(run=run)
     rule = {"rule": "errors < 1 %", "metric": "errors", "limit": 1, "unit": "%", "since": None}
     summary.thresholds = [{**rule, "measured": 1.6, "passed": False}]
     summary.save()

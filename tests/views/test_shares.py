@@ -11,7 +11,7 @@ from django.utils.http import urlencode
 from campaigns.domain.analysis.criteria import TARGET_MACHINE
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.forms.projects import ShareForm
-from campaigns.models import Campaign, Run
+from campaigns.models import Campaign, Run, RunSummary
 from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import report_of_search
 from campaigns.services.campaigns import start_campaign
@@ -276,7 +276,7 @@ def on_a_full_machine(run):
         Verdict(f"{metric} < 80 %", metric, 80, "%", measured, passed, None if passed else 2)
         for metric, measured, passed in rules
     ]
-    run.summaries.update(thresholds=[each.to_json() for each in verdicts])
+    RunSummary.objects.filter(run=run).update(thresholds=[each.to_json() for each in verdicts])
     return run
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.domain.metrics.snapshot import Total
+from campaigns.models import RunSummary
 from tests.injector.servers import scripted
 from tests.injector.test_redirects import routes, to
 from tests.workers.launching import done
@@ -26,7 +26,7 @@ def test_redirects_to_another_origin_stand_on_the_run_s_page(
             launcher.launch_one(worker="w", host="host 1")
             done(run, 30)
     assert (run.outcome, server.n_requests, other.n_requests) == ("complete", 41, 41)
-    total = Total.from_json(run.summaries.get().total)
+    total = RunSummary.objects.get(run=run).total
     assert (total.count("ok"), total.count("redirects"), total.errors) == (41, 41, {})
     client.force_login(bob)
     page = client.get(reverse("run-detail", args=[run.pk])).content.decode()

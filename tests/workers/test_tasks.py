@@ -20,7 +20,7 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import ResponseError
 
 from campaigns import queue
-from campaigns.models import InjectorHost, KeptPage, Probe, Run, Shard
+from campaigns.models import InjectorHost, Probe, Run, Shard
 from campaigns.services.caps import measure_use
 from campaigns.services.shards import claim_shard
 from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db
 def test_a_worker_finds_every_task_by_its_name():
     assert set(tasks.__all__) >= {"inject", "periodic", "checks"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
-    names = ("exporter", "gists", "inject", "housekeeping", "ownership", "pages")
+    names = ("exporter", "inject", "housekeeping", "ownership", "results")
     assert ours == {f"workers.{each}" for each in (*names, "retention", "so_far")}
 
 
@@ -125,16 +125,12 @@ def test_keeping_house_deletes_what_is_old_and_nothing_else(project):
     endpoint = make_endpoint(make_target(project))
     old, new = (Probe.objects.create(endpoint=endpoint, request={}) for _ in range(2))
     Probe.objects.filter(pk=old.pk).update(requested_at=long_ago)
-    campaign = make_campaign(project)
-    for key, kept_at in (("old", long_ago), ("new", timezone.now())):
-        KeptPage.objects.create(campaign=campaign, key=key, content=b"", kept_at=kept_at)
     host(slots=1, name="lost")
     InjectorHost.objects.update(seen_at=long_ago)
     host(slots=1, name="here")
     delete_old_rows()
     assert [session.session_key for session in Session.objects.all()] == ["s1"]
     assert list(Probe.objects.all()) == [new]
-    assert [page.key for page in KeptPage.objects.all()] == ["new"]
     assert InjectorHost.objects.get().name == "here"
 
 

@@ -1,4 +1,5 @@
-"""The periodic tasks of the general worker; how often: `workers.side_threads.PERIODIC_TASKS_S`.
+"""Tasks of the general worker: periodic ones (how often: `workers.side_threads.PERIODIC_TASKS_S`),
+and what is made ready when a campaign's results have changed.
 
 What catches up goes on for a few seconds and leaves the rest for its next turn: people wait in the
 same queue for checks of hosts and exporters.
@@ -13,21 +14,18 @@ from celery import shared_task
 from django.core.management import call_command
 from django.db import transaction
 
-from campaigns.models import InjectorHost, KeptPage, Probe, Target
+from campaigns.models import Campaign, InjectorHost, Probe, Target
 from campaigns.models.dbtime import db_now
-from campaigns.queue import GISTS, HOUSEKEEPING, PAGES, RETENTION, SO_FAR
+from campaigns.queue import HOUSEKEEPING, RESULTS, RETENTION, SO_FAR
 from campaigns.services.agents import database_time
 from campaigns.services.bodies import forget_unused_bodies
-from campaigns.services.kept_pages import keep_missing_gists
-from campaigns.services.summaries import keep_so_far, remove_old_seconds
+from campaigns.services.summaries import cache_so_far, remove_old_seconds
 
 logger = logging.getLogger(__name__)
 
 TURN_S = 5.0
 RETENTION_PAUSE_S = 0.05
 PROBES_KEPT_S = 30 * 24 * 3600
-# Who opens an older page makes it again.
-PAGES_KEPT_S = 30 * 24 * 3600
 # Containers get a new name at each start; the old names should leave the page at some point.
 HOSTS_KEPT_S = 7 * 24 * 3600
 TRIED_KEPT_S = 7 * 24 * 3600
@@ -43,24 +41,17 @@ def _turn_over() -> Callable[[], bool]:
 def keep_measured() -> None:
     """Add up what runs under way have measured, so that a process that begins to show one need not
     read it from its first second."""
-    keep_so_far(is_over=_turn_over())
+    cache_so_far(is_over=_turn_over())
 
 
-@shared_task(name=GISTS)
-def keep_gists() -> None:
-    """Keep what lists say of campaigns that ended before this release."""
-    if n_kept := keep_missing_gists(is_over=_turn_over()):
-        logger.info("Lists of campaigns: kept what %d of them say", n_kept)
-
-
-@shared_task(name=PAGES)
-def make_pages() -> None:
-    """Make large pages of campaigns that have ended before anybody asks: when one ends, and after
-    what they show has changed."""
+@shared_task(name=RESULTS)
+def make_ready(campaign: int) -> None:
+    """What lists and pages say of a campaign that has ended, before anybody asks."""
     # Only the process that makes pages loads them.
-    from campaigns.views.kept_pages import make_pages_ahead
+    from campaigns.views.kept_pages import make_pages
 
-    make_pages_ahead(is_over=_turn_over())
+    for ended in Campaign.objects.filter(pk=campaign).exclude(finished_at=None):
+        make_pages(ended)
 
 
 @shared_task(name=RETENTION)
@@ -77,13 +68,12 @@ def remove_seconds() -> None:
 
 @shared_task(name=HOUSEKEEPING)
 def delete_old_rows() -> None:
-    """Delete expired sessions, old probes and pages, what was only tried, and lost hosts; never
+    """Delete expired sessions, old probes, what was only tried, and lost hosts; never
     results."""
     call_command("clearsessions")
     # A campaign's first requests are among its results.
     old = Probe.objects.filter(campaign=None, requested_at__lt=db_now(-PROBES_KEPT_S))
     n_probes, _ = old.delete()
-    KeptPage.objects.filter(kept_at__lt=db_now(-PAGES_KEPT_S)).delete()
     n_hosts, _ = InjectorHost.objects.filter(seen_at__lt=db_now(-HOSTS_KEPT_S)).delete()
     _delete_tried_targets()
     forget_unused_bodies()

@@ -1,5 +1,5 @@
 """A total in brief: its counts, and of each timing the moments and some percentiles, so that nobody
-who shows them decodes a histogram.
+who shows them decodes a histogram. The histograms are stored beside it.
 
 {"counters", "errors", "statuses", "timings": {name: [n, sum, sum of squares, min, max, ranks, the
 values at these ranks]}, "jumps": {percentile of the response time: its jump or null}}, times in µs.
@@ -46,13 +46,28 @@ def ranked(timing: Timing, per_100k: Collection[int]) -> tuple[list[int], list[f
     return ranks, timing.histogram.values_at_ranks(ranks)
 
 
-def read_total(data: Mapping[str, Any], whole: Whole | None = None) -> Total:
-    """A stored total, or one in brief; then `whole` reads a histogram of which more is asked than
-    was kept."""
-    if "jumps" in data:
-        timings = _BriefTimings(data, whole)
-    else:
-        timings = {name: _stored(each) for name, each in data["timings"].items()}
+def read_brief(data: Mapping[str, Any], whole: Whole) -> Total:
+    """A total in brief; `whole` reads a histogram of which more is asked than was kept."""
+    return Total(data["counters"], data["errors"], data["statuses"], _BriefTimings(data, whole))
+
+
+def histograms_of(total: Total) -> dict[str, str]:
+    """What is stored beside the total in brief."""
+    return {name: timing.histogram.encode() for name, timing in total.timings.items() if timing.n}
+
+
+def read_whole(data: Mapping[str, Any], histograms: Mapping[str, str]) -> Total:
+    """A total in brief, with its histograms."""
+    timings = {
+        name: Timing(*moments[: len(MOMENTS)], StoredHistogram(histograms[name]))
+        for name, moments in data["timings"].items()
+    }
+    return Total(data["counters"], data["errors"], data["statuses"], timings)
+
+
+def read_total(data: Mapping[str, Any]) -> Total:
+    """As `Total.from_json`, but no histogram is decoded before somebody asks for it."""
+    timings = {name: _stored(each) for name, each in data["timings"].items()}
     return Total(data["counters"], data["errors"], data["statuses"], timings)
 
 
@@ -98,7 +113,7 @@ class _BriefTimings(Mapping[str, Timing]):
 
     __slots__ = ("_data", "_made", "_whole")
 
-    def __init__(self, data: Mapping[str, Any], whole: Whole | None) -> None:
+    def __init__(self, data: Mapping[str, Any], whole: Whole) -> None:
         self._data, self._whole = data, whole
         self._made: dict[str, Timing] = {}
 

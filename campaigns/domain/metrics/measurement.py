@@ -312,10 +312,9 @@ class Measurement:
         self._present = self.last_second
 
     def to_json(self) -> dict[str, Any]:
-        """The summary's fields, without the warm-up."""
+        """The summary's fields, without the warm-up and the total."""
         return {
             "duration_s": self.duration_s,
-            "total": self.total.to_json(),
             "steps": [step.to_json() for step in self.steps],
             "series": self.series,
             "vitals": self.vitals,
@@ -328,20 +327,19 @@ class Measurement:
         cls,
         plan: Plan,
         data: Mapping[str, Any],
+        total: Total,
         ends: Iterable[InjectorEnd] = (),
         *,
         is_whole: bool = True,
         thresholds: list[Any] | None = None,
-        total: Total | None = None,
     ) -> Self:
-        """A stored measurement; `steps`, `series` and `failures` may be missing. `total` takes the
-        place of the stored one."""
+        """A stored measurement; `steps`, `series` and `failures` may be missing."""
         ends = dict(enumerate(ends))
         seen = cls(
             plan,
             hosts=dict.fromkeys(ends, ""),
             is_whole=is_whole,
-            total=read_total(data["total"]) if total is None else total,
+            total=total,
             steps=[read_total(each) for each in data.get("steps", ())],
             series=data.get("series", []),
             _ends=ends,

@@ -18,7 +18,7 @@ from campaigns.permissions import Actor
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.load_control import why_load_is_off
-from campaigns.queries.measurements import latest_summary
+from campaigns.queries.measurements import summary_of
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.probes import try_again
 
@@ -135,8 +135,8 @@ def _why_late(campaign: Campaign, waited_s: float) -> str:
 
 
 def _errors_of(run: Run) -> str:
-    summary = latest_summary(run)
-    errors = summary.total["errors"] if summary else {}
+    summary = summary_of(run)
+    errors = summary.figures["errors"] if summary else {}
     if not errors:
         return ""
     counted = ", ".join(f"{n} {kind}" for kind, n in errors.items())
