@@ -45,7 +45,7 @@ def checks_before_start(
     may see who may edit a campaign."""
     why = why_never(project, injectors)
     slots = (Check("bad", why) if why else None) or _slots(injectors)
-    return [*_addresses(endpoints), slots, *_machine(), *_busy_targets(endpoints)]
+    return [*_addresses(endpoints), slots, *machine_checks(), *_busy_targets(endpoints)]
 
 
 def first_requests_check(cells: Iterable[tuple[Plan, Endpoint]]) -> Check:
@@ -107,7 +107,7 @@ def _free_words(free: int, slots: int) -> str:
     return f"{free} of {counted(slots, 'injector slots')} {'is' if free == 1 else 'are'} free"
 
 
-def _machine() -> Iterable[Check]:
+def machine_checks() -> Iterable[Check]:
     """Whether other programs leave the injector hosts alone."""
     uses = host_uses()
     if busy := busiest(uses):

@@ -330,6 +330,10 @@ class Tried:
         return f"Nothing answers over {twin[0].upper()} on port {twin[1]}."
 
     @property
+    def other_scheme(self) -> str:
+        return "http" if self.typed.endpoint.scheme == "https" else "https"
+
+    @property
     def sentence(self) -> list[tuple[str, bool]]:
         """[(words, whether they are bold)]."""
         right = sorted(self.right, key=lambda each: each.endpoint.scheme, reverse=True)

@@ -25,6 +25,7 @@ from campaigns.queries.campaign_keys import campaign_key, campaign_keys, rows_of
 from campaigns.queries.campaign_list import going_on, trends_of
 from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.ladders import ladder_metric
+from campaigns.queries.samples import is_first_visit
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -57,9 +58,9 @@ UNDER_WAY_SHOWN = 8
 def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = list_context(request, "campaign", found)
-    if not context["n_all"]:
+    if not request.GET and is_first_visit(found):
         return field_page(request, found)
+    context = list_context(request, "campaign", found)
     # Each gets what its row says.
     campaigns = context["page"].rows
     keys, trends = campaign_keys(campaigns), trends_of(campaigns)

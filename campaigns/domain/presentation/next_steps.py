@@ -45,13 +45,13 @@ class AskedQuestion(NamedTuple):
 
 ASKED_QUESTIONS = (
     AskedQuestion(
-        "https", "What does HTTPS cost?", "HTTP against HTTPS of one server", "about 20 s"
+        "https", "What does HTTPS cost?", "HTTP against HTTPS of one server", "about 30 s"
     ),
     AskedQuestion(
         "faster",
         "Which one is faster?",
         "Two servers, releases or settings, side by side",
-        "about 20 s",
+        "about 30 s",
     ),
     AskedQuestion(
         "limit",

@@ -3,6 +3,7 @@
 import $ from "../../lib/jquery.module.min.js";
 import { addAnother, pickers } from "../lib/pickers.js";
 import { keepTyped } from "../lib/typed.js";
+import "../lib/url_field.js";
 import { previewWhileTyping } from "../live/preview.js";
 import { replaceRegions } from "../live/regions.js";
 
