@@ -208,8 +208,8 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
     again = _asked_again(request, found, grid)
     edit = _edit_of(request, again)
     initial = initial_of(request, grid, again, confirm)
-    form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     is_kept = not {_TRY, _PICK} & request.POST.keys()
+    form = CampaignForm(request.POST or None, grid=grid, initial=initial, is_preview=not is_kept)
     not_tried = _try_chosen(request, form) if _TRY in request.POST else ""
     if is_kept:
         campaign = saved_by(form, lambda values: _save(request, values, found, edit, again))

@@ -34,7 +34,7 @@ from campaigns.domain.presentation.plan_words import (
 )
 from campaigns.domain.units import DASH, duration
 from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
-from campaigns.forms.plan_steps import ORDER_WORDS
+from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
 from campaigns.models import PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, require
@@ -89,7 +89,9 @@ def plan_new(request, project: int):
         form = PlanForm.of(preset.name, preset.spec)
     elif copied:
         form = PlanForm.of(f"{copied.name} copy"[:100], copied.latest.value().to_json())
-    if request.method == "POST":
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(
             form, services.create_plan, preset and preset.spec, by=actor, project=found
@@ -100,6 +102,11 @@ def plan_new(request, project: int):
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
+
+
+def _arranged(request: HttpRequest) -> PlanForm:
+    """The form with its steps in another order, where no script does it; a file is chosen again."""
+    return PlanForm(initial=rearranged(request.POST.dict(), request.POST["arrange"]))
 
 
 def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
@@ -123,7 +130,9 @@ def plan_edit(request, plan: int):
     latest = found.latest
     spec = latest.value().to_json()
     form = PlanForm.of(found.name, spec)
-    if request.method == "POST":
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=found)
         if version:
@@ -291,8 +300,7 @@ class _PreviewForm(PlanForm):
         pass
 
     def steps(self) -> list[dict[str, Any]]:
-        self._indices = list(range(self.step_count))
-        return [{"method": "GET", "path": f"/{number}"} for number in self._indices]
+        return [{"method": "GET", "path": f"/{number}"} for number in range(self.step_count)]
 
     def order(self) -> dict[str, Any]:
         return {}
@@ -342,7 +350,7 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
         ),
         "disclosures": form.disclosures,
         "step_blocks": form.step_blocks,
-        "differing_words": form.differing_words,
+        "closed_rows": (form.order_disclosure, form.messages_disclosure, *form.disclosures),
     }
 
 

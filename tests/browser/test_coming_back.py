@@ -123,16 +123,16 @@ def test_a_plan_comes_back_with_its_steps_as_they_were(served_tab, alice, projec
     served_tab.goto(f"/projects/{project.pk}/plans/new/")
     served_tab.locator("#id_name").fill("Two steps")
     served_tab.locator("#id_path").fill("/first")
-    served_tab.locator("details:has([data-steps]) > summary").click()
     for path in ("/second", "/third"):
-        served_tab.get_by_role("button", name="Add a step").click()
+        served_tab.get_by_role("button", name="Add step").click()
         served_tab.locator("[data-step] input[name$=path]").last.fill(path)
+    served_tab.locator("[data-step] > details > summary").nth(1).click()
     served_tab.locator("[data-step]").nth(1).get_by_role("button", name="Remove").click()
     leave_and_come_back(served_tab)
     paths = served_tab.locator("[data-step] input[name$=path]").all()
     assert [path.input_value() for path in paths] == ["/first", "/third"]
     expect(served_tab.locator("[name=n_steps]")).to_have_value("2")
-    served_tab.get_by_role("button", name="Create plan", exact=True).click()
+    served_tab.get_by_role("button", name="Save plan", exact=True).click()
     served_tab.wait_for_url(r"**/plans/*/")
     expect(served_tab.locator("main")).to_contain_text("/third")
 

@@ -146,21 +146,23 @@ def make_plan(page, project_path):
     page.locator("#id_name").fill("addRItoScope")
     page.locator("[name=method]").select_option("POST")
     page.locator("#id_path").fill("/soap")
-    page.get_by_text("Headers and body").first.click()
+    page.locator("[name=part][value=headers]").check(force=True)
     page.locator("#id_headers").fill("Content-Type: text/xml; charset=utf-8")
+    page.locator("[name=part][value=body]").check(force=True)
     page.locator("[name=files]").set_input_files(
         files=[{"name": "soap.xml", "mimeType": "text/xml", "buffer": SOAP.encode()}]
     )
     page.locator("[name=model][value=over]").check(force=True)
     page.locator("#id_requests").fill("no idea")
     page.locator("#id_over_s").fill(str(OVER_S))
+    page.locator("#group-connections > summary").click()
     page.locator("[name=connection_mode][value=new]").check(force=True)
-    page.get_by_role("button", name="Create plan", exact=True).click()
+    page.get_by_role("button", name="Save plan", exact=True).click()
     page.locator(".error").first.wait_for()
     assert page.locator("#id_body").input_value() == SOAP
     page.locator("#id_requests").fill(str(REQUESTS))
     page.locator("[data-estimate=requests]").get_by_text(str(REQUESTS)).wait_for()
-    page.get_by_role("button", name="Create plan", exact=True).click()
+    page.get_by_role("button", name="Save plan", exact=True).click()
     page.wait_for_url(re.compile(r"/plans/\d+/"))
 
 

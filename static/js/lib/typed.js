@@ -8,7 +8,7 @@ import $ from "../../lib/jquery.module.min.js";
 const NOT_KEPT = "[type=hidden], [type=password], [type=file], [data-secret]";
 
 function fieldsOf(form) {
-  return form.find("input, select, textarea").not(NOT_KEPT).get();
+  return form.find("input[name], select[name], textarea[name]").not(NOT_KEPT).get();
 }
 
 const isTick = ({ type }) => ["radio", "checkbox"].includes(type);
