@@ -140,7 +140,7 @@ class SearchForm(CheckedForm):
         0,
         MAX_RATE_PER_S,
         label="Start at",
-        help_text="A rate that is kept easily. It is doubled until a trial fails.",
+        help_text="Start low. We double the rate until a trial fails.",
     )
     limit_per_s = amount_field(per_second_in, 0, MAX_RATE_PER_S, label="Never above")
     trial_s = amount_field(
@@ -156,7 +156,7 @@ class SearchForm(CheckedForm):
         LONGEST_SEARCH_S // 60,
         initial=60,
         label="Ends at the latest after",
-        help_text="No trial begins that would end later. What is known by then is the answer.",
+        help_text="The search stops at this time and reports its best result.",
     )
     injectors = number_field(
         forms.IntegerField, 1, MAX_INJECTORS, initial=1, label="Injector processes"

@@ -215,7 +215,7 @@ def cells_of_question(
     few do."""
     target = probes[0].endpoint.target if probes else None
     if target is None:
-        raise Refused("Nothing answers yet. Try one request first.")
+        raise Refused("No endpoint answers yet. Send a test request first.")
     require(by, Action.EDIT, target.project)
     keep_target(target)
     version_of = {probe.endpoint.scheme: probe.request.get("http_version", "") for probe in probes}

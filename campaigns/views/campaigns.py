@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -180,10 +181,14 @@ def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
 def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign, actor, pk=campaign)
-    repeated = services.repeat_campaign(by=actor, campaign=found)
-    messages.success(
-        request, "Draft created with the same tests. Start it when the target is ready."
-    )
+    with transaction.atomic():
+        repeated = services.repeat_campaign(by=actor, campaign=found)
+        if "when_quiet" in request.POST:
+            services.start_campaign(by=actor, campaign=repeated, when_quiet=True)
+    if "when_quiet" not in request.POST:
+        messages.success(
+            request, "Draft created with the same tests. Start it when the target is ready."
+        )
     return redirect("campaign-detail", campaign=repeated.pk)
 
 

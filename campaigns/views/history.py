@@ -321,7 +321,7 @@ def history_baseline(request: HttpRequest, test: int) -> HttpResponse:
     tests = Test.objects.visible_to(actor).filter(pk__in=ticked).select_related("plan_version")
     same = [each for each in tests if key_of(each) == key_of(found)]
     if not same:
-        raise Refused("Tick the campaigns whose runs are to be the baseline.")
+        raise Refused("Select campaigns for the baseline.")
     _make(request, found.campaign.project, same)
     return redirect("history-test", test=test)
 

@@ -125,7 +125,7 @@ _GLYPHS = {
 }
 NOTES = {
     HistoryStatus.MOVED: "plan or environment was changed at the same time",
-    HistoryStatus.ODD: "one campaign outside what was expected; two more will tell",
+    HistoryStatus.ODD: "one campaign outside the expected range; two more decide",
     HistoryStatus.UNCOUNTED: "the newest campaign has no figure that counts",
     HistoryStatus.NEW: f"fewer than {MIN_CAMPAIGNS} campaigns",
 }

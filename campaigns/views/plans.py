@@ -195,7 +195,7 @@ def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
 def _saved_text(version: PlanVersion, is_new: bool) -> str:
     if is_new:
         return f"Version {version.number} created. Earlier results keep theirs."
-    return f"Nothing changed in what is sent. Version {version.number} is still the latest."
+    return f"No changes to the requests. Version {version.number} is still the latest."
 
 
 def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:

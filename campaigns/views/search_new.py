@@ -331,5 +331,5 @@ def steps_to_come(report: SearchReport) -> list[tuple[str, str]]:
         steps.append((f"{left} around it", "about 4 trials each"))
     more = f"only if the interval is wider than {asked}"
     steps.append((f"More searches, up to {MOST_SEARCHES}", more))
-    silent = f"if it does not answer within {SILENT_AFTER_S} s after a trial"
-    return [*steps, ("Stops and says so", silent)]
+    silent = f"if the server doesn't recover within {SILENT_AFTER_S} s"
+    return [*steps, ("Stops", silent)]

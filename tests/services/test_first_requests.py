@@ -83,7 +83,7 @@ class TestHolding:
         campaign = answer(begun(project, n_tests=2), result, OK)
         assert campaign.is_held
         assert dispatch.admit_runs() == 0
-        assert first_requests_of(campaign).words == "1 of 2 first requests failed"
+        assert first_requests_of(campaign).words == "1 of 2 preflight requests failed"
 
     def test_one_that_keeps_going_goes_on(self, project):
         answer(begun(project, keeps_going=True), REFUSED)

@@ -56,6 +56,20 @@ def test_a_draft_that_waits_says_so_until_when_and_can_be_started_or_stopped(as_
     assert campaign.opened_at
 
 
+def test_a_campaign_runs_again_as_soon_as_the_machine_is_quiet(as_editor, project):
+    old = started(project)
+    as_editor.post(reverse("campaign-repeat", args=[old.pk]), {"when_quiet": "1"})
+    again = Campaign.objects.latest("pk")
+    assert again != old
+    assert again.waits_for_quiet
+    assert as_cells(again) == as_cells(old)
+
+
+def as_cells(campaign: Campaign) -> list[tuple]:
+    columns = ("plan_version", "endpoint", "connection_mode", "injectors")
+    return list(campaign.tests.values_list(*columns).order_by("position"))
+
+
 def test_the_form_of_a_new_campaign_offers_to_wait(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
     estimate = reverse("campaign-estimate", args=[project.pk])

@@ -27,8 +27,7 @@ def next_step(overheads: Sequence[OverheadAnswer], room: int) -> NextStep | None
     more = max(fitting or wanted)
     blocks = counted(more, "more blocks")
     if not fitting:
-        text = f"It would take about {blocks} to settle this. A campaign has room for {room}."
-        return NextStep(f"{text} Longer runs vary less.")
+        return NextStep("Too noisy to settle with more runs. Try longer runs.")
     settle = "settles" if more == 1 else "settle"
     text = f"About {blocks} {settle} this."
     return NextStep(text, f"Add {counted(more, 'blocks')}", more)
