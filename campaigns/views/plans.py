@@ -36,13 +36,16 @@ from campaigns.domain.units import DASH, duration
 from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
-from campaigns.models import PlanVersion, Project, SavedPlan
+from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
+from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.probes import ProbeReport, report_of
 from campaigns.services import plans as services
 from campaigns.services.bodies import keep_body
+from campaigns.services.step_tries import try_next_step, went_well
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -220,6 +223,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "base": json.dumps(form.base_of(preset.name, preset.spec)) if preset else "",
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
+        "endpoints": _endpoints_to_try(project),
         "has_secret": plan is not None and hasattr(plan, "secret"),
         # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
         **preview_of(_completed(form.data if form.is_bound else form.initial)),
@@ -227,6 +231,13 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
     errors = form.is_bound and form.errors
     status = edit.status(errors) if edit else 422 if errors else 200
     return render(request, "plans/form.html", context, status=status)
+
+
+def _endpoints_to_try(project: Project) -> list[Endpoint]:
+    """Those of the target that was measured last first."""
+    grid = grid_of(project)
+    of_each = (grid.endpoints_of(target) for target in grid.recent_targets)
+    return [each for some in of_each for each in some if each.scheme in ("http", "https")]
 
 
 _TOP, FLOOR, _MARK = 8.0, 156.0, 7
@@ -335,6 +346,54 @@ def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     require(actor, Action.EDIT, find(Project, actor, pk=project))
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
+
+
+@signed_in_post
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
+def plan_try(request: HttpRequest, project: int) -> HttpResponse:
+    """The test request of each step of what is typed, as far as they were sent; sends the next."""
+    actor = actor_of(request)
+    found = project_to_edit(actor, project)
+    form = PlanForm(request.POST, request.FILES)
+    context: dict[str, Any] = {"tried": [], "refusal": ""}
+    try:
+        if not form.is_valid():
+            raise Refused("Correct the fields that are marked first.")
+        endpoints = Endpoint.objects.filter(target__project=found, archived_at=None)
+        endpoint = find(endpoints, actor, pk=request.POST.get("try_endpoint") or 0)
+        key = request.POST.get("try_key", "")[:40]
+        plan = Plan.from_json(form.spec() | {"thresholds": []})
+        probes = try_next_step(by=actor, plan=plan, endpoint=endpoint, key=key)
+        context["tried"] = [TriedStep.of(each) for each in probes]
+        context["awaited"] = any(each.finished_at is None for each in probes) or (
+            len(probes) < len(plan.steps) and went_well(probes[-1])
+        )
+    except InvalidPlan as invalid:
+        context["refusal"] = next(iter(invalid.errors.values()))
+    except Refused as refusal:
+        context["refusal"] = str(refusal)
+    return render(request, "plans/_tried.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedStep:
+    """`report` is None while the response is awaited."""
+
+    probe: Probe
+    report: ProbeReport | None
+    is_right: bool
+
+    @property
+    def words(self) -> str:
+        """200 OK, 14.2 ms"""
+        said = self.report.sentence.rstrip(".") if self.report else ""
+        took = self.report.total_ms if self.report else ""
+        return f"{said}, {took} ms" if took else said
+
+    @classmethod
+    def of(cls, probe: Probe) -> "TriedStep":
+        report = report_of(probe, probe.finished_at) if probe.finished_at else None
+        return cls(probe, report, went_well(probe))
 
 
 def preview_of(form: _PreviewForm) -> dict[str, Any]:
