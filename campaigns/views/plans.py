@@ -21,10 +21,11 @@ from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.load import planned_arrivals, planned_duration_s
-from campaigns.domain.plan.load_curve import LoadCurve, load_curve
+from campaigns.domain.plan.load_curve import load_curve
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.presentation import plan_words
+from campaigns.domain.presentation.charts import Charts
 from campaigns.domain.presentation.cost_words import DEPENDS, sessions_words
 from campaigns.domain.presentation.plan_words import (
     arrival_noun,
@@ -56,8 +57,8 @@ from campaigns.views.access import (
     signed_in_safe,
     takes_a_form,
 )
-from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 from campaigns.views.items import list_context
+from campaigns.views.load_plots import load_charts
 from campaigns.views.transfer import takes_bytes
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
@@ -165,7 +166,7 @@ def plan_detail(request, plan: int):
         "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
         "exchange_facts": plan_words.exchange_facts(value.exchange),
         "load_facts": plan_words.load_facts(value.load),
-        "picture": picture_of(value),
+        "charts": charts_of(value),
         "n_requests": value.planned_requests,
         "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
         "duration_s": planned_duration_s(value.load),
@@ -240,63 +241,6 @@ def _endpoints_to_try(project: Project) -> list[Endpoint]:
     return [each for some in of_each for each in some if each.scheme in ("http", "https")]
 
 
-_TOP, FLOOR, _MARK = 8.0, 156.0, 7
-# Minimum distance, in percent, between the labels of the warm-up's start and of 0.
-_LEAST_GAP = 10
-# The last part of a load without a planned end is dotted.
-_SOLID_SHARE = 0.7
-
-
-@dataclass(frozen=True, slots=True)
-class LoadDrawing:
-    """`zero` is the start of the measurement, after the warm-up. `line`, `dotted` and `arrivals`
-    are SVG paths, "" if there is none."""
-
-    zero: float
-    line: str
-    dotted: str
-    arrivals: str
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
-
-
-def draw_load(curve: LoadCurve) -> LoadDrawing:
-    x_step = round_up(curve.end_s / 4, TICK_STEPS)
-    y_step = round_up(1.15 * curve.peak / 3, TICK_STEPS)
-    top = y_step * -(-1.15 * curve.peak // y_step)
-
-    def x(second: float) -> float:
-        return round(100 * (second - curve.begin_s) / (curve.end_s - curve.begin_s), 3)
-
-    def y(level: float) -> float:
-        return round(FLOOR - (FLOOR - _TOP) * level / top, 2)
-
-    seconds = [curve.begin_s] if x(0) > _LEAST_GAP else []
-    n_ticks = 0 if curve.is_open_ended else int(curve.end_s / x_step * 1.001)
-    seconds += [x_step * n for n in range(n_ticks + 1)]
-    levels = [y_step * n for n in range(round(top / y_step) + 1)]
-    corners = [(x(second), y(level)) for second, level in curve.points]
-    solid, dotted = _divided(corners) if curve.is_open_ended else (corners, [])
-    return LoadDrawing(
-        zero=x(0),
-        line=_path(solid),
-        dotted=_path(dotted),
-        arrivals="".join(f"M{x(second):g} {FLOOR:g}v-{_MARK}" for second in curve.arrivals_s),
-        x_ticks=[Tick(x(second), f"{second:,.12g}".replace("-", "−")) for second in seconds],
-        y_ticks=[Tick(y(level), f"{level:,.12g}") for level in levels],
-    )
-
-
-def _divided(corners: list[tuple[float, float]]) -> tuple[list, list]:
-    (start, _), (end, level) = corners[-2:]
-    middle = (start + (end - start) * _SOLID_SHARE, level)
-    return [*corners[:-1], middle], [middle, (end, level)]
-
-
-def _path(corners: list[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:g} {y:g}" for x, y in corners) if corners else ""
-
-
 # The fields that determine a plan's cost; of bodies the page sends the size alone.
 _READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s", "flows")
 
@@ -318,16 +262,6 @@ class _PreviewForm(PlanForm):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadPicture:
-    """A plan's load curve with its unit and the sentence that describes it."""
-
-    unit: str
-    sentence: str
-    drawing: LoadDrawing
-    has_warm_up: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Preview:
     """One run's estimates as text."""
 
@@ -336,7 +270,7 @@ class Preview:
     nouns: str
     percentile: str
     checks: list[Check]
-    picture: LoadPicture
+    charts: Charts
     sessions: str = ""  # of each flow
 
 
@@ -413,13 +347,9 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
     }
 
 
-def picture_of(plan: Plan) -> LoadPicture:
-    return LoadPicture(
-        unit=curve_unit(plan),
-        sentence=load_sentence(plan),
-        drawing=draw_load(load_curve(plan.load, plan.warm_up_s)),
-        has_warm_up=plan.warm_up_s > 0,
-    )
+def charts_of(plan: Plan) -> Charts:
+    curve = load_curve(plan.load, plan.warm_up_s)
+    return load_charts(curve, curve_unit(plan), load_sentence(plan))
 
 
 def _completed(values: Mapping[str, Any]) -> _PreviewForm:
@@ -452,7 +382,7 @@ def _preview(plan: Plan) -> Preview:
         nouns=plan.nouns,
         percentile=DEPENDS if requests is None else highest_percentile(requests).label or DASH,
         checks=list(room_checks(estimate, room_of(hosts()))),
-        picture=picture_of(plan),
+        charts=charts_of(plan),
         sessions=sessions_words(estimate.sessions),
     )
 

@@ -24,6 +24,7 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
+from campaigns.domain.presentation.charts import LineStyle, line_style
 from campaigns.domain.presentation.history_words import overview_sentence
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
@@ -64,9 +65,10 @@ from campaigns.views.access import (
     signed_in_post,
     signed_in_safe,
 )
-from campaigns.views.drawings import LineStyle, Mark, RatioAxis, draw_waterfall, line_style
+from campaigns.views.drawings import RatioAxis, RatioMark
 from campaigns.views.history_rows import counts_of, directions_of, in_order, row_of
 from campaigns.views.items import list_context
+from campaigns.views.load_plots import waterfall_charts
 
 _MOST_RESULTS = 12  # the history has all
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
@@ -231,7 +233,7 @@ def probe_detail(request, probe: int):
         "target": found.endpoint.target,
         "report": report,
         "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
-        "waterfall": report and draw_waterfall(report.parts),
+        "waterfall": report and waterfall_charts(report.parts),
         "reason_to_wait": reason_to_wait(found, now),
         "headers_text": write_headers(found.request.get("headers", [])),
         "may": rights_in(project, actor),
@@ -388,7 +390,7 @@ class DrawnCell:
     interval: str
     difference: str
     difference_interval: str
-    mark: Mark | None
+    mark: RatioMark | None
     is_best: bool
     is_short: bool
     why: str

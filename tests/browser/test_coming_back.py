@@ -113,7 +113,7 @@ def test_what_was_sent_after_a_sign_out_is_still_there_after_the_sign_in(
     served_tab.fill("[name=username]", "alice")
     served_tab.fill("[name=password]", "pw")
     served_tab.get_by_role("button", name="Sign in").click()
-    expect(served_tab.locator(".message")).to_contain_text("nothing was done")
+    expect(served_tab.locator(".message")).to_contain_text("signed out before this was saved")
     expect(served_tab.locator("#id_name")).to_have_value("shop")
     assert rows_of(served_tab) == typed
 

@@ -84,7 +84,7 @@ def test_each_number_goes_from_the_form_to_table_curves_and_sentence(
     said = plain_text(page.context["answer"].sentence)
     assert f"{words}: 40.0 requests/s" in said
     (group,) = page.context["sweeps"]
-    titles = [panel.title for panel in group["panels"]]
+    titles = [panel.title for panel in group["charts"].panels]
     is_divided = field in {"connections", "injectors"}
     assert titles == [
         "Throughput",

@@ -48,7 +48,8 @@ def test_stages_are_counted_and_drawn(preview):
     stages = {"rate_shape": "stages", "stages": "30: 10\n60: 10-50\n5: 0"}
     shown = preview(model="open", **stages)[0]["preview"]
     assert shown.requests == "2,100"
-    assert shown.picture.drawing.line.count("L") == 5
+    (chart,) = shown.charts.panels
+    assert list(chart.series[0].y) == [10, 10, 10, 50, 0, 0]
 
 
 def test_the_calls_of_a_session_are_counted(preview):

@@ -1,7 +1,7 @@
 // A picker is a list behind what is chosen: [data-picker], with a field that narrows the list. One
 // row is chosen; "add another" lets several be ticked.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 function close(picker, { focus = false } = {}) {
   picker.find("details").prop("open", false);

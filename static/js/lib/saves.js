@@ -1,7 +1,7 @@
 // "Save from response": a row of name, kind and expression for each line of its text. Lines that are
 // none of these stay a text.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const KINDS = { json: "JSON path", body: "Pattern", header: "Header", cookie: "Cookie" };
 const LINE = /^\s*([^=]*?)\s*=\s*(?:(json|body):|(header|cookie)\s)\s*(.*?)\s*$/;

@@ -1,7 +1,7 @@
 // The cards of a plan's steps: one open at a time, added, copied, moved and removed. Steps change
 // places by their values: the fields stay.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { showSaves } from "./saves.js";
 import { copied, moved, without } from "./step_values.js";
 

@@ -1,6 +1,6 @@
 // The ticks of a list: how many there are, all of a page at once, Shift for a range.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const boxes = () => $("input[form=bulk][name=pk]");
 let last = null;

@@ -3,7 +3,7 @@
 // none with autocomplete=off: such a form has that itself, and data-typed-by, the user whose it is. Kept in
 // the tab; never a password, file or key.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const NOT_KEPT = "[type=hidden], [type=password], [type=file], [data-secret]";
 

@@ -1,6 +1,6 @@
 // The form of a new campaign: its pickers, the estimate while choosing, and test requests.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { addAnother, pickers } from "../lib/pickers.js";
 import { keepTyped } from "../lib/typed.js";
 import "../lib/url_field.js";

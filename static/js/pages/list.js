@@ -1,6 +1,6 @@
 // Lists: filters apply at once, running campaigns move, ticked rows change or compare.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { watchRowKeys } from "../lib/row_keys.js";
 import { hasTicks, watchTicks } from "../lib/ticks.js";
 import { isChanged } from "../live/preview.js";

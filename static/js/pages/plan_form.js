@@ -1,6 +1,6 @@
 // The plan's form: shows the fields that the choices use, arranges steps, asks for the preview.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import "../lib/shown_if.js";
 import { stepList } from "../lib/steps.js";
 import { keepTyped } from "../lib/typed.js";

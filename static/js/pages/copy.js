@@ -2,7 +2,7 @@
 // select it. What they copy was the answer to a form: who reloads it gets data-reload instead, because
 // to send the form again would make another link or token.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 $(document).on("click", "[data-copy]", async (event) => {
   const button = $(event.currentTarget);
