@@ -22,6 +22,7 @@ from campaigns.models import Campaign, Project, Search
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.campaign_keys import campaign_key, rows_of_campaign
 from campaigns.queries.ladders import ladder_metric
+from campaigns.queries.samples import is_first_visit
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -52,9 +53,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     if request.GET.get("view") == TRASH:
         return trash_list(request, "campaign", found)
-    context = items_context(request, "campaign", found)
-    if not context["n_all"]:
+    if not request.GET and is_first_visit(found):
         return field_page(request, found)
+    context = items_context(request, "campaign", found)
     campaigns = context["page"].rows
     n_running, shows_all = context["counts"]["running"], "active" in request.GET
     context |= {

@@ -5,6 +5,7 @@ them. The matrix of several targets as the campaign page draws it: texts, and ma
 
 import io
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -50,6 +51,7 @@ from campaigns.services import agents as exporter_services
 from campaigns.services import targets as services
 from campaigns.services.agents import create_agent, revoke_agent
 from campaigns.services.probes import request_probe
+from campaigns.services.typed_targets import try_untried
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -106,6 +108,8 @@ def target_edit(request, target: int):
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
         if _saved(form, partial(edit.save, services.edit_target), by=actor, target=found):
+            with suppress(Refused):
+                try_untried(by=actor, target=found)
             messages.success(request, f"{found.name} saved.")
             return redirect("target-detail", target=found.pk)
     return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)

@@ -118,7 +118,7 @@ def test_a_try_and_then_a_start_that_is_held(page, project):
     make_endpoint(shop, "https")
     make_plan(project, "Prices")
     page.goto(f"/projects/{project.pk}/campaigns/new/?question=https")
-    page.get_by_role("button", name="Try now").click()
+    page.get_by_role("button", name="Test request").click()
     rows = page.locator(".came-back tbody tr")
     expect(rows.filter(has_text="awaited")).to_have_count(2)
     answer(OK, REFUSED)
