@@ -37,7 +37,7 @@ FILE = Path(__file__).with_name("stored_sample.jsonl.gz")
 PROJECT, USER = "campaigns.project", "auth.user"
 _ARCHIVED = {"campaigns.target", "campaigns.savedplan"}
 # What is made again from the rows, or is of this installation.
-_LEFT_OUT = {"gist", "judgement", "trust", "target_state", "precision", "machines", "archived_at"}
+_LEFT_OUT = {"judgement", "trust", "target_state", "precision", "machines", "archived_at"}
 
 
 @transaction.atomic

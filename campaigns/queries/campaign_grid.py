@@ -202,9 +202,9 @@ def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
     live = Endpoint.objects.filter(archived_at=None)
     targets = [
         target
-        for target in project.targets.outside_trash()
-        .filter(archived_at=None, is_kept=True)
-        .prefetch_related(Prefetch("endpoints", queryset=live, to_attr="live_endpoints"))
+        for target in project.targets.filter(archived_at=None, is_kept=True).prefetch_related(
+            Prefetch("endpoints", queryset=live, to_attr="live_endpoints")
+        )
         if target.live_endpoints
     ]
     probes = Probe.objects.filter(endpoint__target__in=targets, finished_at__isnull=False)
@@ -227,7 +227,7 @@ def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
 
 
 def _plans(project: Project, wanted: Collection[int]) -> Iterator[GridPlan]:
-    plans = SavedPlan.objects.outside_trash().filter(project=project, archived_at=None)
+    plans = SavedPlan.objects.filter(project=project, archived_at=None)
     versions = PlanVersion.objects.filter(plan__in=plans)
     order = ("plan__name", "plan_id")
     latest = versions.order_by(*order, "-number").distinct(*order).values("pk")
