@@ -3,6 +3,8 @@ FROM node:24-slim AS browser-packages
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
+COPY static ./static
+RUN npm run bundle --silent
 
 FROM python:3.12-slim
 ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 DJANGO_SETTINGS_MODULE=benchsite.settings
@@ -18,6 +20,7 @@ COPY campaigns ./campaigns
 COPY workers ./workers
 COPY templates ./templates
 COPY static ./static
+COPY --from=browser-packages /build/static/built ./static/built
 # Hashed names are made once, here; the settings want their variables, nothing connects with them.
 RUN useradd --create-home --uid 10001 benchsite && mkdir -p var/spool \
     && BENCHSITE_SECRET_KEY=only-for-this-step DATABASE_URL=postgres://nobody@nowhere/none \

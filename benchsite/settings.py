@@ -346,7 +346,7 @@ STATIC_ROOT = VAR_DIR / "static"
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True  # no page names the others
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATICFILES_FINDERS = [
-    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "benchsite.staticfiles.OwnFilesFinder",
     "benchsite.staticfiles.AppFilesFinder",
     "benchsite.staticfiles.NodeModulesFinder",
 ]

@@ -3,14 +3,16 @@
 from pathlib import Path
 
 from django.conf import settings
-from django.contrib.staticfiles.finders import AppDirectoriesFinder, BaseFinder
+from django.contrib.staticfiles.finders import (
+    AppDirectoriesFinder,
+    BaseFinder,
+    FileSystemFinder,
+)
 from django.core.files.storage import FileSystemStorage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # An allow-list: whole packages would take half a minute and 60 MB to collect.
 NODE_FILES = {
-    "lib/jquery.module.min.js": "jquery/dist-module/jquery.module.min.js",
-    "lib/chart.umd.min.js": "chart.js/dist/chart.umd.min.js",
     "lib/inter.woff2": "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2",
     "lib/inter-license.txt": "@fontsource-variable/inter/LICENSE",
 }
@@ -22,6 +24,13 @@ class AppFilesFinder(AppDirectoriesFinder):
 
     def list(self, ignore_patterns):
         return super().list([*(ignore_patterns or ()), "redoc", "rest_framework", "i18n", "*.map"])
+
+
+class OwnFilesFinder(FileSystemFinder):
+    """Leaves out the sources of the bundles."""
+
+    def list(self, ignore_patterns):
+        return super().list([*(ignore_patterns or ()), "js"])
 
 
 class NodeModulesFinder(BaseFinder):

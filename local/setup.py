@@ -39,6 +39,7 @@ def run_command(command: str, arguments: list[str]) -> int:
         ensure_venv()
         ensure_packages(f"requirements{'-dev' if COMMANDS[command] == 'testing' else ''}.txt")
         ensure_node_packages()
+        ensure_bundles()
         if command == "setup":
             return 0
         if Path(sys.prefix).resolve() != VENV.resolve():
@@ -201,10 +202,26 @@ def ensure_node_packages() -> None:
     path = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     # The wheel's node has its own CA list; the machine's may include a company's proxy.
     env = {"NODE_USE_SYSTEM_CA": "1", **os.environ, "PATH": path}
-    with step("Installing jQuery, Chart.js and Inter with npm"):
+    with step("Installing jQuery, Chart.js, Inter and esbuild with npm"):
         options = ["--ignore-scripts", "--no-audit", "--no-fund"]
         run_logged([str(folder / "npm"), "ci", *options], "setup-npm", env)
     stamp.write_text(digest)
+
+
+def ensure_bundles() -> None:
+    """Bundle static/js into static/built if a source or a package has changed: `npm run bundle`."""
+    built = ROOT / "static" / "built"
+    sources = sorted((ROOT / "static" / "js").rglob("*.js"))
+    digest = digest_of(ROOT / "package.json", ROOT / "package-lock.json", *sources)
+    if is_stamped(built / ".benchsite-bundled", digest):
+        return
+    folder = node_dir()
+    path = f"{folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    shutil.rmtree(built, ignore_errors=True)  # shared parts have names of their own
+    with step("Bundling the pages' scripts"):
+        env = {**os.environ, "PATH": path}
+        run_logged([str(folder / "npm"), "run", "bundle", "--silent"], "setup-bundle", env)
+    (built / ".benchsite-bundled").write_text(digest)
 
 
 def node_dir() -> Path:

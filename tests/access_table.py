@@ -214,6 +214,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "plan-bulk": {"POST": _ticked("plan")},
     "plan-archive": {"POST": EDIT},
     "plan-preview": {"POST": EDIT},
+    "plan-try": {"POST": EDIT},
     "campaign-new": {"GET": EDIT, "POST": EDIT},
     "campaign-estimate": {"POST": EDIT},
     "ladder-new": {"GET": EDIT, "POST": EDIT},

@@ -89,7 +89,7 @@ def end_trial(
         state="done",
         outcome="complete",
         trust=(judgement or judged()).measurement.state,
-        judgement=(judgement or judged()).to_json(),
+        judgement=(judgement or judged()).to_row(),
         t0=db_now(-20),
         ended_at=db_now(),
         n=round(20 * rate_of(run)),

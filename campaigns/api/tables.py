@@ -80,7 +80,7 @@ class JudgementSerializer(serializers.Serializer):
 class JudgedRunSerializer(serializers.ModelSerializer):
     """The fields of a run's judgement; null until it has ended."""
 
-    judgement = JudgementSerializer(allow_null=True)
+    judgement = JudgementSerializer(source="judged", allow_null=True)
 
 
 class ColumnSerializer(serializers.Serializer):

@@ -26,12 +26,13 @@ ENDPOINT_GONE = {
 }
 
 
-def name_field(noun: str) -> forms.CharField:
+def name_field(noun: str, **more: Any) -> forms.CharField:
     """Of a new campaign, whatever its form calls it."""
     return forms.CharField(
         max_length=150,
         widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
         error_messages={"required": f"Enter a name for the {noun}."},
+        **more,
     )
 
 

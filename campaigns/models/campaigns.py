@@ -3,6 +3,7 @@ a campaign that chooses its next rate. A probe ("try one request") is one attemp
 with every phase timed."""
 
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from typing import Protocol, TypeVar
 
 from django.conf import settings
@@ -25,6 +26,7 @@ from campaigns.models.projects import (
 )
 from campaigns.models.targets import Endpoint
 
+HELD_FOR = timedelta(hours=1)  # a campaign whose preflight requests failed
 UNDER_WAY = models.Q(started_at__isnull=False, finished_at=None)  # of campaigns
 
 
@@ -140,6 +142,11 @@ class Campaign(Deletable):
     def is_held(self) -> bool:
         """Whether it waits for somebody to decide what to do about them."""
         return self.is_before_first_run and self.held_at is not None
+
+    @property
+    def canceled_at(self) -> datetime:
+        """Of a held one, unless somebody decides before."""
+        return self.held_at + HELD_FOR
 
     @property
     def waits_for_quiet(self) -> bool:

@@ -173,7 +173,7 @@ class Run(models.Model):
         """Its judgement; None until it is summarised."""
         if not self.judgement:
             return None
-        judged = Judgement.from_json(self.judgement)
+        judged = Judgement.from_row(self.judgement)
         return judged if self.shows_machine else judged.without_machine()
 
     @property

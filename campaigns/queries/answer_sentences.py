@@ -117,9 +117,11 @@ def _compared_grounds(
 
 def _metric_ground(overheads: Sequence[Overhead]) -> str:
     if all(each.turns for each in overheads):
-        return "medians without the injector's part, in the quieter half of the rounds"
+        return (
+            "compared by the median without the injector's part, in the quieter half of the rounds"
+        )
     if all(each.judged.metric == "mean" for each in overheads):
-        return "averages, whose parts add up"
+        return "compared by mean response time"
     median = "medians without the injector's part"
     if any(each.judged.metric == "p50" for each in overheads):
         median = "medians"

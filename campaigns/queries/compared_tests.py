@@ -223,7 +223,7 @@ def _compared(
 def _why(pair: ComparedPair, overhead: Overhead) -> str:
     found = overhead.verdict
     if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
-        return "A single run says nothing about its spread: compare the tests of these runs."
+        return "A single run has no spread. Compare the tests of these runs."
     do = _NO_WORD.get(found.reason, "")
     return f"{found.text} {do}".strip()
 
@@ -296,9 +296,7 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
     shown = [each.could_have_shown for each in tests if each.could_have_shown is not None]
     if shown:
         told = " to ".join(dict.fromkeys(least_change(each) for each in _ends(shown)))
-        grounds.append(
-            f"smallest difference that these runs could have shown: {with_unit(told, '%')}"
-        )
+        grounds.append(f"smallest detectable change: {with_unit(told, '%')}")
     return grounds
 
 

@@ -226,7 +226,7 @@ def stuck_runs() -> list[Stuck]:
 def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:
     """Why a started campaign's next run has not begun, in a sentence; "" if none waits."""
     if campaign.is_held:
-        return "On hold, because a first request failed."
+        return "Paused: a preflight request failed."
     if campaign.waits_for_quiet:
         until = f"{localtime(campaign.quiet_by):%H:%M %Z}"
         return f"Waiting for a quiet machine, until {until} at the latest."

@@ -124,7 +124,7 @@ class FirstRequest(TriedRequest):
         if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
             return self.report.detail
         if self.report.is_ok and self.has_status:
-            return f"What came: {self.report.broken.words}. {_BROKEN}"
+            return f"Response: {self.report.broken.words}. {_BROKEN}"
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
 
     @property
@@ -168,11 +168,10 @@ class FirstResponses:
         if self.waiting:
             return f"{len(self.rows) - self.waiting} of {len(self.rows)} so far"
         if len(self.rows) == len(self.wrong) == 1:
-            return "the first request failed"
+            return "preflight request failed"
         if self.wrong:
-            return f"{len(self.wrong)} of {counted(len(self.rows), 'first requests')} failed"
-        one = "The first request was" if len(self.rows) == 1 else "All first requests were"
-        return f"{one} answered as expected"
+            return f"{len(self.wrong)} of {counted(len(self.rows), 'preflight requests')} failed"
+        return "passed"
 
     @property
     def failure(self) -> str:
@@ -197,11 +196,12 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstRe
 
 
 def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
-    """The latest tries of these cells, made a short while ago; cells never tried have none."""
+    """The latest tries of these cells by hand, a short while ago; cells never tried have none."""
     wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
     found = Probe.objects.filter(
         plan_version__in={version for version, _ in wanted},
         endpoint__in={endpoint for _, endpoint in wanted},
+        campaign=None,
         requested_at__gt=timezone.now() - TRIED_WITHIN,
     ).select_related("endpoint__target", "plan_version__plan")
     latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
@@ -326,7 +326,11 @@ class Tried:
         twin = twin_of(self.typed.endpoint.scheme, self.typed.endpoint.port)
         if twin is None:
             return f"Only {self.typed.endpoint.scheme.upper()} was tried."
-        return f"Nothing answers over {twin[0].upper()} on port {twin[1]}."
+        return f"No {twin[0].upper()} endpoint found on port {twin[1]}."
+
+    @property
+    def other_scheme(self) -> str:
+        return "http" if self.typed.endpoint.scheme == "https" else "https"
 
     @property
     def sentence(self) -> list[tuple[str, bool]]:

@@ -213,6 +213,22 @@ def measurement_so_far(
     return measurement.settle()
 
 
+def measurement_between(run: Run, first: int, until: int) -> Measurement | None:
+    """Of the stored seconds from `first` to the one before `until`, at their own rate; None where
+    none are stored any more."""
+    measurement = _empty(run)
+    measurement.judge = None  # rules are about the whole run
+    _note_shards(measurement, run.shards.all())
+    rows = rows_of(run).filter(second__gte=max(0, first), second__lt=until)
+    for row in rows.iterator(chunk_size=500):
+        measurement.add(row.value(), row.shard)
+    if not measurement.n_added:
+        return None
+    measurement.settle()
+    measurement.duration_s = float(min(until, whole_seconds(run) or until) - max(0, first))
+    return measurement
+
+
 def rows_of(run: Run) -> QuerySet[ShardSecond]:
     """The run's stored seconds in the order that a measurement requires."""
     return run.seconds.order_by("second", "shard", "step")

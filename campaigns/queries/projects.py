@@ -1,5 +1,4 @@
-"""Reads of projects and members. Reads for the home page: the installation in a few lines, and a
-sample to look at."""
+"""Reads of projects and members. The installation in a few lines."""
 
 from dataclasses import dataclass
 
@@ -45,9 +44,6 @@ def members_of(project: Project):
     return project.memberships.select_related("user")
 
 
-SAMPLE_PROJECT, SAMPLE_CAMPAIGN = "Sample", "HTTP against HTTPS"
-
-
 @dataclass(frozen=True, slots=True)
 class Installation:
     """In words: who sends, how much at once, and where to."""
@@ -65,14 +61,3 @@ def installation() -> Installation:
         slots=f"{counted(slots, 'injector processes')} at a time" if slots else "",
         networks=", ".join(settings.ALLOWED_NETWORKS) or "no network yet",
     )
-
-
-def samples(actor: Actor) -> QuerySet[Campaign]:
-    """What `manage.py sample` made, the newest first; `make run` does so at its first start."""
-    mine = Campaign.objects.visible_to(actor).order_by("-pk")
-    return mine.filter(project__name=SAMPLE_PROJECT, name=SAMPLE_CAMPAIGN)
-
-
-def sample_of(actor: Actor) -> Campaign | None:
-    """The newest sample that has finished."""
-    return samples(actor).filter(finished_at__isnull=False).first()

@@ -4,6 +4,8 @@ command line prints it. Facts about a run besides its times: negotiated TLS, han
 environment."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 from campaigns.domain.analysis.observations import steadiness_of
 from campaigns.domain.metrics.figures import curve
@@ -24,7 +26,7 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation import report_tables as tables
-from campaigns.domain.presentation.errors_table import Errors, errors_of
+from campaigns.domain.presentation.errors_table import errors_of
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
 from campaigns.domain.presentation.history_words import trend_words
 from campaigns.domain.presentation.latency_table import addresses_table, steps_table
@@ -55,7 +57,7 @@ from campaigns.domain.presentation.tls_facts import tls_facts
 from campaigns.domain.presentation.what_to_do import what_to_do
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
-from campaigns.queries.measurements import measurement_of
+from campaigns.queries.measurements import measurement_between, measurement_of
 from campaigns.queries.retention import kept_of
 
 
@@ -76,9 +78,7 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        table=steps_table(seen, state.judged.why_weak if state.judged else ""),
-        exchange=exchange_table(total, duration_s),
-        closes=closes_table(total),
+        **_tables(run, seen, state.judged.why_weak if state.judged else "", duration_s),
         phases=phases_of(run, plan, kept),
         slowest=slowest_table(kept, plan),
         requests=drawn_columns(kept, plan),
@@ -88,16 +88,37 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         trend=""
         if state.has_no_answer
         else trend_words(*steadiness_of(seen), is_over=state.is_done),
-        more=_more_tables(seen, state.judged.why_weak if state.judged else ""),
-        parts=tables.parts_table(total),
-        errors=_run_errors(seen),
-        vitals=tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
         facts=run_facts(run, seen),
-        curve=curve(total.timing("response")),
         judged=state.judged,
         checks=[*run_checks(state, answers), *([("info", outliers)] if outliers else [])],
         thresholds=run_thresholds_table(state.verdicts).said_of(plan.nouns),
     )
+
+
+def report_between(run: Run, report: RunReport, first: int, until: int) -> RunReport | None:
+    """A finished run's report with the tables and percentiles of these seconds alone; None where
+    they are not stored."""
+    seen = measurement_between(run, first, until)
+    if seen is None or report.has_no_answer:
+        return None
+    why_weak = report.judged.why_weak if report.judged else ""
+    return replace(report, **_tables(run, seen, why_weak, float(until)))
+
+
+def _tables(run: Run, seen: Measurement, why_weak: str, end_s: float) -> dict[str, Any]:
+    """What a report says of its seconds; `end_s`: where the strips of errors end."""
+    total = seen.total
+    labels, attempts = seen.plan.full_labels, seen.figures.attempts
+    return {
+        "table": steps_table(seen, why_weak),
+        "exchange": exchange_table(total, seen.duration_s),
+        "closes": closes_table(total),
+        "more": _more_tables(seen, why_weak),
+        "parts": tables.parts_table(total),
+        "errors": errors_of(seen.failures, labels, seen.steps, attempts, end_s),
+        "vitals": tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
+        "curve": curve(total.timing("response")),
+    }
 
 
 def _more_tables(seen: Measurement, why_weak: str) -> tuple[Table, ...]:
@@ -107,12 +128,6 @@ def _more_tables(seen: Measurement, why_weak: str) -> tuple[Table, ...]:
     )
     tables = [addresses, redirects_table(total), *session_tables(seen)]
     return tuple(each for each in tables if each.rows)
-
-
-def _run_errors(seen: Measurement) -> Errors:
-    """Its errors by kind, status and step."""
-    attempts = seen.figures.attempts
-    return errors_of(seen.failures, seen.plan.full_labels, seen.steps, attempts, seen.duration_s)
 
 
 def run_status(run: Run, seen: Measurement) -> RunStatus:

@@ -265,13 +265,13 @@ def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
         if not heard:
             yield Check(
                 "warn",
-                f"No agent of {target.name} reports now: perf looks at nothing there. Start one "
+                f"No agent of {target.name} is connected, so perf can't run there. Start one "
                 "on its machine; the target's page says how.",
             )
         elif perf == PerfOf.PROCESSES and not any(agent.watched for agent in heard):
             yield Check(
                 "warn",
-                f"The agent of {target.name} watches no processes: perf looks at nothing there. "
+                f"The agent of {target.name} watches no processes, so perf has nothing to count. "
                 "Start it with --watch, or choose the whole machine.",
             )
 

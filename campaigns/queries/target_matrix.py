@@ -83,8 +83,8 @@ def _difference(
     return MeanInterval(gap, 0, None, None, None)
 
 
-_NOT_ALL = "Without usable runs of every plan there is no mean over all."
-_FEW = f"A best needs {MIN_REPEATS} repeats of two targets."
+_NOT_ALL = "The mean over all pages needs usable runs of each."
+_FEW = f"Needs {MIN_REPEATS} reliable runs on two servers."
 _SAME = "There is no practical difference."
 
 _PLACES = (LOCAL, REMOTE, "")

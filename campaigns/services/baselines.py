@@ -53,7 +53,7 @@ from campaigns.queries.searches import trial_runs
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
-_ONE_SEARCH = "A search must be the only choice. Choose one search, and nothing else."
+_ONE_SEARCH = "Choose only one search."
 _NO_CAPACITY = (
     "This search found no capacity with an interval. Choose one that did, or search again."
 )

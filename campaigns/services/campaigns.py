@@ -301,7 +301,7 @@ def stop_all_of_project(*, by: Actor, project: Project) -> int:
 def _store_stop(by: Actor, campaign: Campaign) -> None:
     under_way = Campaign.objects.filter(UNDER_WAY, pk=campaign.pk)
     if not under_way.exists():
-        raise Refused("This campaign is not running; there is nothing to stop.")
+        raise Refused("This campaign isn't running.")
     asked = {"stop_requested_at": Now(), "stop_requested_by": by.user}
     if under_way.filter(stop_requested_at=None).update(**asked):
         audit.note(

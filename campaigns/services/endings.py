@@ -65,7 +65,7 @@ def _store_stop(run: Run, why: StopReason, by: Actor) -> None:
         return
     request_stop(whole, why, by=by.user)
     if Run.objects.filter(pk=run.pk, state__in=OVER).exists():
-        raise Refused(f"Run {run.label} has already ended; there is nothing to stop.")
+        raise Refused(f"Run {run.label} has already ended.")
 
 
 def lock_runs(runs) -> None:

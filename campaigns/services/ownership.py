@@ -119,7 +119,7 @@ def ask_approval(*, by: Actor, claim: HostClaim, reason: str) -> None:
     """Put the host on the administrators' list, and have its addresses looked up for them."""
     require(by, Action.EDIT, claim.project)
     if not (reason := storable(reason)[:MAX_REASON]):
-        raise Refused("Say why load may go there, such as who agreed to it.")
+        raise Refused("Enter why load may go there, such as who agreed.")
     with transaction.atomic():
         asked = HostClaim.objects.filter(pk=claim.pk, approval_asked_at=None).update(
             approval_asked_at=Now(),

@@ -32,6 +32,7 @@ from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Run, Target
+from campaigns.models.campaigns import HELD_FOR
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.first_requests import first_requests_of
@@ -390,7 +391,6 @@ def _ended(why: str) -> dict[str, Any]:
     return {"type": "probe", "error": "client_other", "detail": why, "ended": True}
 
 
-HELD_FOR_S = 3600
 MAX_TRIED = 50
 
 
@@ -445,7 +445,7 @@ def settle_campaigns() -> int:
 
 def end_held_campaigns() -> int:
     """Stop those that nobody has decided about for an hour."""
-    forgotten = _waiting_campaigns().filter(held_at__lt=db_now(-HELD_FOR_S))
+    forgotten = _waiting_campaigns().filter(held_at__lt=db_now(-HELD_FOR.total_seconds()))
     return sum(stop_by_itself(each, _forgotten_words(each)) for each in forgotten)
 
 
@@ -470,7 +470,7 @@ def try_again(*, by: Actor, campaign: Campaign) -> None:
     Raises Forbidden or Refused."""
     require(by, Action.RUN, campaign.project)
     if not send_again(by=by, campaign=campaign):
-        raise Refused("This campaign is not on hold; there is nothing to try again.")
+        raise Refused("This campaign isn't paused.")
     # Nothing has run yet, so an accepted certificate, say, is part of the runs to come.
     runs = list(campaign.runs.filter(state=RunState.QUEUED).select_related("test__endpoint"))
     endpoints = {run.test.endpoint_id: run.test.endpoint for run in runs}

@@ -124,7 +124,7 @@ def summarise_run(run: Run) -> RunSummary:
         trust=judgement.measurement.state,
         target_state=judgement.target.state,
         precision=judgement.precision.state,
-        judgement=judgement.to_json(),
+        judgement=judgement.to_row(),
         **measurement.figures.to_row(),
     )
     return summary

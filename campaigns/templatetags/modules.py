@@ -1,6 +1,6 @@
-"""{% module "js/pages/list.js" %}: a module, and links by which a browser asks at once for all that
-it imports. Without them it learns of an import when the importing file has come, so that each level
-of imports takes another round trip. Every template has the tag without loading it."""
+"""{% module "js/pages/list.js" %}: the bundle of a module, and links by which a browser asks at
+once for the parts that it shares with others. Without them it learns of these when the bundle has
+come. Every template has the tag without loading it. local/setup.py makes the bundles."""
 
 import re
 from collections.abc import Iterator
@@ -15,22 +15,23 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 register = template.Library()
-_IMPORT = re.compile(r"""^(?:import|export)\b[^;"'(]*["'](\.[^"']+)["'];""", re.MULTILINE)
+_IMPORT = re.compile(r"""\b(?:import|from)["'](\.[^"']+)["'];""")
 
 
 @register.simple_tag
 @cache
 def module(path: str) -> SafeString:
-    links = ((static(each),) for each in imports_of(path))
+    bundle = path.replace("js/", "built/", 1)
+    links = ((static(each),) for each in imports_of(bundle))
     return format_html(
         '{}<script type="module" src="{}"></script>',
         format_html_join("", '<link rel="modulepreload" href="{}">\n  ', links),
-        static(path),
+        static(bundle),
     )
 
 
 def imports_of(path: str) -> list[str]:
-    """The static files that a module imports, and that these import; each once."""
+    """The static files that a bundle imports, and that these import; each once."""
     found = dict.fromkeys([path])
     waiting = [path]
     while waiting:

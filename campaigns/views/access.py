@@ -35,7 +35,7 @@ from campaigns.permissions import Action, Actor, require, rights
 
 # In the sign-in's address, by which lib/typed.js knows that what was typed is still wanted.
 UNDONE = "undone=1"
-NOTHING_DONE = "You were signed out, so nothing was done. Do it again."
+NOTHING_DONE = "You were signed out before this was saved. Try again."
 
 
 class SignedOutMiddleware:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.presentation.badges import Badge
@@ -13,7 +12,6 @@ from campaigns.queries.campaign_keys import campaign_keys
 from campaigns.queries.campaign_list import going_on, trends_of
 from campaigns.queries.campaigns import current_runs_of
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.services.probes import HELD_FOR_S
 from campaigns.views.campaign_page import badge_of
 from campaigns.views.campaign_progress import progress_by_campaign
 from campaigns.views.drawings import trend_of
@@ -86,6 +84,5 @@ def active_strip(actor: Actor, project: Project, *, shows_all: bool) -> list[Cam
         campaign.badge = badge_of(campaign, None)
         if campaign.is_held:
             wrong = first_requests_of(campaign, actor).wrong
-            campaign.problem = wrong[0].problem if wrong else "a first request failed"
-            campaign.ends_at = campaign.held_at + timedelta(seconds=HELD_FOR_S)
+            campaign.problem = wrong[0].problem if wrong else "a preflight request failed"
     return campaigns

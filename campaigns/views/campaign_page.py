@@ -36,15 +36,15 @@ from campaigns.views.campaign_runs import (
     are_crowded,
     drawn_plots,
     headline_run,
-    plot_data,
     repeat_table,
     repeats_of,
     run_rows,
     runs_page,
 )
-from campaigns.views.campaign_tiles import cards_of, ratios_of, tiles_of
-from campaigns.views.drawings import drawn_funnel, forest_groups, split_bars
+from campaigns.views.campaign_tiles import cards_of, drawn_funnel, ratios_of, tiles_of
+from campaigns.views.drawings import forest_groups, split_bars
 from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
+from campaigns.views.plots import over_time_charts
 from campaigns.views.run_page import (
     errors_section,
     machine_runs_section,
@@ -187,8 +187,7 @@ def _of_runs(
     return {
         **_watching(watched_page, progress, answer, is_only=is_only),
         "progress": progress,
-        "plots": drawn_plots(answer, curves, is_live=under_way["is_live"], is_only=is_only),
-        "plot_data": plot_data(answer, campaign.repeats, curves, first),
+        "plots": drawn_plots(answer, curves, campaign.repeats, first),
         "runs": runs,
         "run_rows": run_rows(runs, answer),
         "is_one_block": campaign.repeats == 1 and not any(run.is_alone for run in runs),
@@ -261,11 +260,19 @@ def _watching(
     `run_has_headline`: the campaign has no figures but that run's, so its sentence and tiles are
     the campaign's."""
     if not page:
-        return {"watched": None, "run_has_headline": False, "percent": "", "is_only": is_only}
+        return {
+            "watched": None,
+            "run_has_headline": False,
+            "percent": "",
+            "is_only": is_only,
+            "over_time": over_time_charts("Current run"),
+        }
     run, report = page["run"], page["report"]
     percent = report.progress.percent if is_only else whole_percent(progress.share)
+    title = "The partial run over time" if run.is_done else "Current run"
     return {
         "watched": page,
+        "over_time": over_time_charts("Over time" if is_only else title),
         "is_only": is_only,
         "run_has_headline": run.pk == answer.partial_run
         or (is_only and run.outcome != Outcome.COMPLETE),

@@ -15,13 +15,15 @@ from django.db.models import F
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.figures import MOST_SMOOTH, usual_points
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.presentation.charts import LineStyle, line_style
 from campaigns.domain.presentation.results import Answer, TestAnswer
 from campaigns.domain.presentation.tables import Cell, Row, Table
 from campaigns.domain.presentation.target_matrix import MatrixRow
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaigns import runs_of
 from campaigns.queries.pages import Page, page_of, sorted_by
-from campaigns.views.drawings import LineStyle, line_style
+from campaigns.views.plots import block_charts, percentile_charts
 
 _MOST_GROUPS = 12  # plans with charts of their own
 _MOST_LINES = 8  # of a chart that names each: more names would not fit beside it
@@ -86,28 +88,53 @@ def drawn_tests(answer: Answer) -> list[TestGroup]:
 
 
 def drawn_plots(
-    answer: Answer, drawn: dict[int, list], *, is_live: bool, is_only: bool
+    answer: Answer, drawn: dict[int, list], repeats: int, first: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
-    """The plots that have, or will have, something to draw. Of several targets each plan has the
-    chart of its repeats alone, so that one page can show the plans side by side. `names_few`: only
-    some of its lines have a name."""
-    plots = []
-    for index, group in enumerate(drawn_tests(answer)):
-        has_means = any(value is not None for test in group.tests for value in test.means_ms)
-        n_repeats = max((len(test.means_ms) for test in group.tests), default=0)
-        has_curve = not answer.matrix and any(
-            test.curve or drawn.get(test.test_id) for test in group.tests
-        )
-        if is_live or has_curve or has_means:
-            plots.append(
-                {
-                    "plan": group.name,
-                    "index": index,
-                    "has_blocks": n_repeats > 1 and (has_means or (is_live and not is_only)),
-                    "names_few": _names_few(answer, group),
-                }
-            )
-    return plots
+    """[{"plan", "index", "percentiles", "blocks": charts or None, "names_few": only some of its
+    lines have a name}]. Of several targets each plan has the chart of its repeats alone, so that
+    one page can show the plans side by side, all on one logarithmic scale. `drawn`: the curve so
+    far of a test's run, which is shown until the test has its own. `first`: the tests that are
+    named first where not all can be."""
+    lines = [(group, _lines(answer, group, drawn, first)) for group in drawn_tests(answer)]
+    shared_ms = [
+        mean
+        for _, some in lines
+        for line in some
+        for mean in (*line["means"], *line.get("apart", ()))
+        if mean is not None and answer.matrix
+    ]
+    return [
+        {
+            "plan": group.name,
+            "index": index,
+            "names_few": _names_few(answer, group),
+            "percentiles": percentile_charts(
+                f"percentiles-{index}",
+                some,
+                f"each arm of {group.name}",
+                "all responses of a test pooled",
+            ),
+            "blocks": None
+            if repeats < 2
+            else block_charts(
+                f"blocks-{index}",
+                some,
+                repeats,
+                group.name,
+                shared_ms,
+                title=group.name if answer.matrix else "Every block",
+                note="" if answer.matrix else _note_of_blocks(answer, group),
+            ),
+        }
+        for index, (group, some) in enumerate(lines)
+    ]
+
+
+def _note_of_blocks(answer: Answer, group: TestGroup) -> str:
+    if _names_few(answer, group):
+        return "one mark = one run"
+    plain, tls = ("WS", "WSS") if group.tests[0].scheme in WEBSOCKET_SCHEMES else ("HTTP", "HTTPS")
+    return f"one mark = one run · hollow = {plain}, filled = {tls}"
 
 
 def _names_few(answer: Answer, group: TestGroup) -> bool:
@@ -132,19 +159,6 @@ def arm_labels(answer: Answer) -> dict[int, str]:
     return {test.test_id: test.label for test in answer.tests}
 
 
-def plot_data(
-    answer: Answer, repeats: int, drawn: dict[int, list], first: Sequence[int] = ()
-) -> dict[str, Any]:
-    """`drawn`: the curve so far of a test's run, which is shown until the test has its own.
-    `first`: the tests that are named first where not all can be. `shares_scale`: the charts of
-    repeats have one logarithmic scale, as those of several targets."""
-    return {
-        "repeats": repeats,
-        "shares_scale": answer.matrix is not None,
-        "plans": [_lines(answer, group, drawn, first) for group in drawn_tests(answer)],
-    }
-
-
 def _lines(
     answer: Answer, group: TestGroup, drawn: dict[int, list], first: Sequence[int]
 ) -> list[dict[str, Any]]:
@@ -153,7 +167,8 @@ def _lines(
         return lines
     ranks = {test: rank for rank, test in enumerate(_named(group, first))}
     return [
-        line | (_look(line_style(ranks[test.test_id])) if test.test_id in ranks else {"grey": True})
+        line
+        | ({"style": line_style(ranks[test.test_id])} if test.test_id in ranks else {"grey": True})
         for test, line in zip(group.tests, lines, strict=True)
     ]
 
@@ -182,16 +197,7 @@ def _line(answer: Answer, test: TestAnswer, label: str, drawn: dict[int, list]) 
         is_smooth = len(answer.tests) <= MOST_SMOOTH
         return {**line, "curve": curve if is_smooth else usual_points(curve)}
     style = line_style(answer.matrix.column_of.get(test.test_id, len(answer.matrix.columns)))
-    return {**line, **_look(style), "apart": test.apart_ms, "curve": []}
-
-
-def _look(style: LineStyle) -> dict[str, Any]:
-    return {
-        "token": style.token,
-        "dash": style.dash,
-        "shape": style.shape,
-        "hollow": style.is_hollow,
-    }
+    return {**line, "style": style, "apart": test.apart_ms, "curve": []}
 
 
 RUNS = 100  # of a page of the list

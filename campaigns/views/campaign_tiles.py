@@ -7,6 +7,7 @@ from typing import Any
 
 from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.plan.target import counted_in
+from campaigns.domain.presentation.charts import Axis, Chart, Charts
 from campaigns.domain.presentation.intervals import (
     FACTOR_FROM,
     change_words,
@@ -16,13 +17,13 @@ from campaigns.domain.presentation.intervals import (
 from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, THIN, counted, number
-from campaigns.views.drawings import Mark, RatioAxis, forest_groups
+from campaigns.views.drawings import RATIOS, RatioAxis, RatioMark, forest_groups
+from campaigns.views.load_plots import funnel_charts, funnel_panel
 
 # More comparisons are in the table of ratios alone.
 MOST_CARDS = 6
 _MOST_TILES = 5
 _TICK_GAP = 13.0  # percent; a card is some 420 px wide
-_FUNNEL_GAP = 22.0  # of some 120 px
 _RATIOS_GAP = 16.0  # of half of the page
 _ARROWS = dict.fromkeys(BOUNDED, "≤") | {
     Word.SLOWER: "→", Word.FASTER: "←", Word.SAME: "=", Word.OPEN: "?",
@@ -47,53 +48,40 @@ class Card:
     times: str
     ends: str
     names: tuple[str, str]
-    mark: Mark | None = None
+    mark: RatioMark | None = None
     axis: RatioAxis | None = None
-    funnel: "Funnel | None" = None
+    funnel: Charts | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Funnel:
-    """How an interval narrows, in percent of a drawing: `looks` are (x, y of its lower end, of the
-    best estimate, of its upper end), x of the longest time, y from the top."""
-
-    looks: list[tuple[float, float, float, float]]
-    axis: RatioAxis
-    limit_s: float
-    has_one: bool
-
-    @property
-    def area(self) -> str:
-        """SVG's points around it."""
-        ends = [(x, high) for x, _, _, high in self.looks]
-        return _points([*ends, *((x, low) for x, low, _, _ in reversed(self.looks))])
-
-    @property
-    def best(self) -> str:
-        return _points([(x, best) for x, _, best, _ in self.looks])
-
-
-def _points(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{x:g},{y:g}" for x, y in points)
-
-
-def funnel_of(
-    narrowing: Sequence[dict[str, Any]], limit_s: float, threshold: float
-) -> Funnel | None:
+def settling(
+    overhead: OverheadAnswer, end_s: float, threshold: float, key: str, title: str = ""
+) -> Chart | None:
     """None before the second look."""
-    if len(narrowing) < 2:
+    looks = overhead.narrowing
+    if len(looks) < 2:
         return None
-    in_factors = _in_factors(narrowing[-1])
+    in_factors = _in_factors(looks[-1])
     words = _factor_words if in_factors else _share_words
-    axis = RatioAxis([narrowing], threshold, _FUNNEL_GAP, words, has_one=not in_factors)
-    looks = [
-        (
-            round(100 * min(1.0, each["seconds"] / limit_s), 2),
-            *(round(100 - axis.at(each[end]), 2) for end in ("low", "ratio", "high")),
-        )
-        for each in narrowing
+    ends = [look[end] for look in looks for end in ("low", "high")]
+    around = [] if in_factors else [1 / (1 + threshold), 1 + threshold]
+    low, high = min([*ends, *around]) / 1.03, max([*ends, *around]) * 1.03
+    axis = Axis(scale="log", low=low, high=high, ticks=[(t, words(t) or "0") for t in RATIOS])
+    names = "" if in_factors else overhead.names[0]
+    return funnel_panel(key, title, looks, end_s, axis, names)
+
+
+def drawn_funnel(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
+    """{"charts": None before the second look, "groups": what narrows}; {} without any."""
+    groups = [each for each in overheads if each.narrowing]
+    if not groups:
+        return {}
+    end_s = max(look["seconds"] for each in groups for look in each.narrowing)
+    panels = [
+        panel
+        for n, each in enumerate(groups)
+        if (panel := settling(each, end_s, threshold, f"funnel-{n}", each.title))
     ]
-    return Funnel(looks, axis, limit_s, has_one=not in_factors)
+    return {"charts": funnel_charts("funnel", panels) if panels else None, "groups": groups}
 
 
 def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> list[Card]:
@@ -115,9 +103,11 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
     return [
         replace(
             _card(overhead, found, axes[_in_factors(found)] if found else None),
-            funnel=funnel_of(overhead.narrowing, limit_s, threshold) if limit_s else None,
+            funnel=funnel_charts(f"funnel-{n}", [panel])
+            if limit_s and (panel := settling(overhead, limit_s, threshold, "funnel"))
+            else None,
         )
-        for overhead, found in zip(overheads, intervals, strict=True)
+        for n, (overhead, found) in enumerate(zip(overheads, intervals, strict=True))
     ]
 
 
@@ -222,6 +212,7 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
     shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
+    cell = cells[shown] if _has_value(cells, shown) else None
     noun = counted_in([test.scheme])
     lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
     lines += [
@@ -232,8 +223,8 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     return {
         "title": test.label,
         "note": test.plan_label,
-        "value": cells[shown].text if _has_value(cells, shown) else DASH,
-        "unit": f"ms, {shown}" if _has_value(cells, shown) else "",
+        "value": f"{'~' * cell.weak}{cell.text}" if cell else DASH,
+        "unit": f"ms, {shown}" if cell else "",
         "lines": lines or ["no usable run"],
     }
 

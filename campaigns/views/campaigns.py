@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -21,6 +22,7 @@ from campaigns.models import Campaign, Project, Search
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.campaign_keys import campaign_key, rows_of_campaign
 from campaigns.queries.ladders import ladder_metric
+from campaigns.queries.samples import is_first_visit
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -51,9 +53,9 @@ def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     if request.GET.get("view") == TRASH:
         return trash_list(request, "campaign", found)
-    context = items_context(request, "campaign", found)
-    if not context["n_all"]:
+    if not request.GET and is_first_visit(found):
         return field_page(request, found)
+    context = items_context(request, "campaign", found)
     campaigns = context["page"].rows
     n_running, shows_all = context["counts"]["running"], "active" in request.GET
     context |= {
@@ -149,10 +151,14 @@ def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
 def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Campaign, actor, pk=campaign)
-    repeated = services.repeat_campaign(by=actor, campaign=found)
-    messages.success(
-        request, "Draft created with the same tests. Start it when the target is ready."
-    )
+    with transaction.atomic():
+        repeated = services.repeat_campaign(by=actor, campaign=found)
+        if "when_quiet" in request.POST:
+            services.start_campaign(by=actor, campaign=repeated, when_quiet=True)
+    if "when_quiet" not in request.POST:
+        messages.success(
+            request, "Draft created with the same tests. Start it when the target is ready."
+        )
     return redirect("campaign-detail", campaign=repeated.pk)
 
 

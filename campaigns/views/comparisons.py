@@ -3,7 +3,6 @@ The context of a comparison's page, and where its marks are drawn."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, floor, log
 from typing import Any
 
 from django.contrib import messages
@@ -12,9 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.domain.analysis.overhead import ShiftPoint
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE, name
+from campaigns.domain.presentation.charts import Charts
 from campaigns.domain.presentation.compared import (
     ComparedDetail,
     ComparedTest,
@@ -25,7 +23,7 @@ from campaigns.domain.presentation.compared import (
     which_listed,
 )
 from campaigns.domain.presentation.intervals import change_ends
-from campaigns.domain.units import and_joined, number, percent
+from campaigns.domain.units import and_joined
 from campaigns.exports.tables import csv_of_tables, text_file
 from campaigns.models import Run
 from campaigns.permissions import Action, Actor, may
@@ -33,7 +31,8 @@ from campaigns.queries.columns import LETTERS, ComparisonSide, columns_of, in_co
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.references import confirm_query
 from campaigns.views.access import actor_of, find, signed_in_get
-from campaigns.views.drawings import Mark, RatioAxis, split_rows_bars
+from campaigns.views.drawings import RatioAxis, RatioMark, split_rows_bars
+from campaigns.views.plots import percentile_charts, shift_panel
 
 
 @signed_in_get
@@ -121,88 +120,6 @@ def _choice(request: HttpRequest, columns: list[ComparisonSide]) -> dict[str, An
     }
 
 
-_LABELLED = (P50, P90, P95, P99, P999)
-_FIRST, _LEAST_LAST, _BEYOND = 1 / 0.9, 20, 1.08  # as in static/js/charts/percentiles.js
-_WIDER = 1.25
-_LEAST_GAP = 0.15  # of the height between two tick labels
-_STEPS = tuple(n * 10.0**k for k in range(-2, 9) for n in (1, 2, 5))
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftMark:
-    """A percentile with a label: its place, its change, and the place of the text above it."""
-
-    x: float
-    y: float
-    name: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShiftDrawing:
-    """`band` and `line` are points of SVG shapes in a box of 100 × 100; `same_from` and
-    `same_height` the practical threshold's band; `zero` where nothing changed."""
-
-    band: str
-    line: str
-    marks: tuple[ShiftMark, ...]
-    zero: float
-    same_from: float
-    same_height: float
-    ticks: tuple[tuple[float, str], ...]
-
-
-def shift_drawing(
-    points: Sequence[ShiftPoint], threshold: float, plotted_to: float
-) -> ShiftDrawing | None:
-    """`plotted_to` is where the percentile plot ends, as 1/(1 − q). None for fewer than two points:
-    they make no line."""
-    if len(points) < 2:
-        return None
-    # An interval that says nothing would press all others flat; it is cut off.
-    widest = max(abs(point.interval.ratio - 1) for point in points) + threshold
-    ends = [end - 1 for point in points for end in (point.interval.low, point.interval.high)]
-    low = _WIDER * max(min([*ends, -threshold]), -2 * widest)
-    high = _WIDER * min(max([*ends, threshold]), 2 * widest)
-
-    def y(change: float) -> float:
-        return round(100 * (high - min(high, max(low, change))) / (high - low), 2)
-
-    last = max(_LEAST_LAST, plotted_to) * _BEYOND
-
-    def x(q: int) -> float:
-        return round(100 * log(WHOLE / (WHOLE - q) / _FIRST) / log(last / _FIRST), 2)
-
-    there = [f"{x(point.q)},{y(point.interval.high - 1)}" for point in points]
-    back = [f"{x(point.q)},{y(point.interval.low - 1)}" for point in reversed(points)]
-    return ShiftDrawing(
-        band=" ".join(there + back),
-        line=" ".join(f"{x(point.q)},{y(point.interval.ratio - 1)}" for point in points),
-        marks=tuple(
-            ShiftMark(
-                x(point.q),
-                y(point.interval.ratio - 1),
-                name(point.q),
-                number(100 * (point.interval.ratio - 1), 1, signed=True),
-            )
-            for point in points
-            if point.q in _LABELLED
-        ),
-        zero=y(0),
-        same_from=y(threshold),
-        same_height=round(y(-threshold) - y(threshold), 2),
-        ticks=tuple((y(each), text) for each, text in _ticks(low, high, threshold)),
-    )
-
-
-def _ticks(low: float, high: float, threshold: float) -> list[tuple[float, str]]:
-    """Multiples of the threshold, or of a round number where these would lie on each other."""
-    step = next(each for each in (threshold, *_STEPS) if each >= _LEAST_GAP * (high - low))
-    decimals = 0 if round(100 * step, 6).is_integer() else 1
-    ticks = [step * n for n in range(ceil(low / step), floor(high / step) + 1)]
-    return [(each, percent(each, decimals=decimals, signed=True)) for each in ticks]
-
-
 _MOST_EXPLAINED = 24  # rows that say why at once; with more, the open one does
 
 
@@ -212,7 +129,7 @@ class Plot:
 
     baseline: list[tuple[float, str]]
     candidate: list[tuple[float, str]]
-    mark: Mark | None
+    mark: RatioMark | None
 
 
 def comparison_context(
@@ -250,7 +167,7 @@ def comparison_context(
         **_queries(columns, compared, which, asked),
         "detail": detail,
         "split_names": {"baseline": columns[0].name},
-        **(_opened(detail, threshold) if detail else {"curves": {"lines": []}}),
+        **(_opened(detail, threshold) if detail else {}),
     }
 
 
@@ -306,11 +223,16 @@ def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
     return {
         "bars": split_rows_bars(detail.split.rows, detail.split.decimals) if detail.split else {},
         "noun": detail.noun,
-        "shift": shift_drawing(detail.shift, threshold, _plotted_to(detail)),
-        "shift_words": shift_words(detail.shift) if detail.shift else "",
+        "charts": _charts(detail, threshold),
         "shift_table": shift_table(detail.shift) if detail.shift else None,
-        "curves": {"lines": [each for each in detail.lines if each["curve"]]},
     }
+
+
+def _charts(detail: ComparedDetail, threshold: float) -> Charts | None:
+    words = shift_words(detail.shift) if detail.shift else ""
+    shift = shift_panel(detail.shift, threshold, detail.lines, detail.test.scheme, words)
+    note = "baseline dotted, candidate solid"
+    return percentile_charts("percentiles", detail.lines, "both sides", note, shift)
 
 
 def _interval_words(test: ComparedTest) -> str:
@@ -332,10 +254,6 @@ def query_of(asked: Mapping[str, str], **changes: str) -> str:
     kept = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
     query.update({name: value for name, value in {**kept, **changes}.items() if value})
     return query.urlencode()
-
-
-def _plotted_to(detail: ComparedDetail) -> float:
-    return max((point["x"] for line in detail.lines for point in line["curve"]), default=0.0)
 
 
 def _ends(test: ComparedTest) -> dict[str, float]:

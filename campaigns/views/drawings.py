@@ -1,9 +1,7 @@
-"""Positions of marks in server-drawn plots (forests, split bars), in percent of the width. Pure.
-Templates write the numbers into SVG attributes, so the plots stretch without a script. How the arms
-of several targets are told apart: by colour, dash and marker together. Sparklines: no axes, the
-last point marked, minimum and maximum in the title. A run's tiles show their figure over the last
-seconds, the list of campaigns the p95 of the last with the same test. Positions of a request's
-waterfall bars: x in percent of the width, y in px."""
+"""Small drawings in the cells of tables: intervals, bars of parts, sparklines. Pure; positions in
+percent of the width, which templates write into SVG attributes. Sparklines: no axes, the last point
+marked, minimum and maximum in the title. A run's tiles show their figure over the last seconds, the
+list of campaigns the p95 of the last with the same test."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +21,7 @@ from campaigns.queries.probes import ProbePhase, ProbeReport
 _WIDEST = 20.0
 # The band alone would fill a narrower one.
 _NARROWEST = 1.15
-_TICKS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
+RATIOS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
 _MOST_TICKS = 8
 TICK_STEPS = (1, 2, 5, 10)  # between the ticks of an axis from 0, times a power of ten
 _LEAST_GAP = 7.0  # percent between two tick labels
@@ -34,7 +32,7 @@ _BAR_SHARE = 0.84
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class RatioMark:
     """One row of a forest: whisker from `low` to `high`, the mark at `at`."""
 
     at: float
@@ -84,7 +82,7 @@ class RatioAxis:
         self.band_from = self.at(1 / widest)
         self.band_width = round(self.at(widest) - self.band_from, 2)
         # Ticks that leave room between their labels; 1 always stays.
-        ticks = [Tick(self.at(t), words(t)) for t in _TICKS if low < t < high]
+        ticks = [Tick(self.at(t), words(t)) for t in RATIOS if low < t < high]
         kept: list[Tick] = [tick for tick in ticks if tick.at == self.one]
         for tick in sorted(ticks, key=lambda each: abs(each.at - self.one)):
             if all(abs(tick.at - other.at) >= gap for other in kept):
@@ -100,9 +98,9 @@ class RatioAxis:
             return 0.0
         return round(min(100.0, max(0.0, 100 * (log(ratio) - self._low) / self._span)), 2)
 
-    def mark(self, row: dict[str, Any]) -> Mark:
+    def mark(self, row: dict[str, Any]) -> RatioMark:
         low, high = self.at(row["low"]), self.at(row["high"])
-        return Mark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
+        return RatioMark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
 
 
 def forest_groups(
@@ -121,17 +119,6 @@ def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
         for row in overhead.table.rows
     ]
     return {"overhead": overhead, "rows": rows}
-
-
-def drawn_funnel(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
-    """{"axis", "groups": [{"overhead", "rows": [(row of `narrowing`, mark)]}]}; {} without any."""
-    narrowed = [each for each in overheads if each.narrowing]
-    axis = RatioAxis([each.narrowing for each in narrowed], threshold)
-    groups = [
-        {"overhead": each, "rows": [(row, axis.mark(row)) for row in each.narrowing]}
-        for each in narrowed
-    ]
-    return {"axis": axis, "groups": groups} if groups else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,59 +204,23 @@ def round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6,
     return next(step * power for step in steps if step * power >= value)
 
 
-_CIRCLE = "M4.2 0A4.2 4.2 0 1 1-4.2 0A4.2 4.2 0 1 1 4.2 0Z"
-_SQUARE = "M-3.8-3.8H3.8V3.8H-3.8Z"
-_TRIANGLE = "M0-5 4.8 3.8H-4.8Z"
-_DIAMOND = "M0-5.2 5.2 0 0 5.2-5.2 0Z"
-# As Chart.js calls a mark, its path around 0, and whether it is hollow.
-_MARKS = (
-    ("circle", _CIRCLE, True),
-    ("rect", _SQUARE, False),
-    ("triangle", _TRIANGLE, True),
-    ("rectRot", _DIAMOND, False),
-    ("rect", _SQUARE, True),
-    ("circle", _CIRCLE, False),
-    ("rectRot", _DIAMOND, True),
-    ("triangle", _TRIANGLE, False),
-)
-_DASHES = ((), (7, 4), (2, 3), (9, 3, 2, 3))
-
-
-@dataclass(frozen=True, slots=True)
-class LineStyle:
-    """`token`: its colour, a custom property of tokens.css; `mark`: the path of its marker."""
-
-    token: str
-    dash: tuple[int, ...]
-    shape: str
-    mark: str
-    is_hollow: bool
-
-    @property
-    def dash_text(self) -> str:
-        return " ".join(map(str, self.dash))
-
-
-def line_style(number: int) -> LineStyle:
-    """Of the arm with this number, from 0; from the ninth on the colours come again with another
-    dash."""
-    shape, mark, is_hollow = _MARKS[number % len(_MARKS)]
-    dash = _DASHES[(number + number // len(_MARKS)) % len(_DASHES)]
-    return LineStyle(f"series-{number % len(_MARKS) + 1}", dash, shape, mark, is_hollow)
-
-
 WIDTH, HEIGHT, _EDGE = 96, 34, 3
 _ROOM = HEIGHT - 2 * _EDGE
 
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """`path` is SVG's; `end` the last point."""
+    """`path` is SVG's; `end` the last point; `changes` and `crosses` are places across. Without a
+    title the figures stand beside it."""
 
+    width: int
+    height: int
     path: str
-    end: tuple[float, float]
-    title: str
-    is_zero: bool
+    end: tuple[float, float] | None = None
+    title: str = ""
+    is_zero: bool = False
+    changes: tuple[float, ...] = ()
+    crosses: tuple[float, ...] = ()
 
 
 def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict[str, Spark]:
@@ -310,7 +261,7 @@ def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
         if value is not None
     ]
     words = f"p95 of the last {len(known)}: from {figure(min(known))} to {figure(max(known))} ms"
-    return Spark(broken_line(points), points[-1], words, is_zero=False)
+    return Spark(TREND_WIDTH, TREND_HEIGHT, broken_line(points), points[-1], words)
 
 
 def _error_share(point: Point) -> float | None:
@@ -328,7 +279,7 @@ def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spar
     places = [(round(_EDGE + n * step, 1), _height(v, top)) for n, v in enumerate(values)]
     end = next((x, y) for x, y in reversed(places) if y is not None)
     words = f"from {text(min(known))} to {text(top)}"
-    return Spark(broken_line(places), end, words, top <= 0)
+    return Spark(WIDTH, HEIGHT, broken_line(places), end, words, top <= 0)
 
 
 def _height(value: float | None, top: float) -> float | None:
@@ -351,53 +302,8 @@ def broken_line(points: Sequence[tuple[float, float | None]]) -> str:
     return path
 
 
-_ROW, _BAR, _FOOT = 26, 14, 24
 # A phase that took no time is still visible.
 _LEAST_WIDTH = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """`middle` is the baseline of its texts; `end` is where its value text begins."""
-
-    name: str
-    text: str
-    x: float
-    width: float
-    end: float
-    y: float
-    middle: float
-
-
-@dataclass(frozen=True, slots=True)
-class Waterfall:
-    bars: list[Bar]
-    ticks: list[Tick]
-    floor: int
-    height: int
-
-
-def draw_waterfall(parts: Sequence[ProbePhase]) -> Waterfall:
-    """One row per part, on one time axis in ms."""
-    total_ms = max((part.start_us + part.duration_us for part in parts), default=0) / 1000 or 0.001
-    step_ms = round_up(total_ms / 4, TICK_STEPS)
-    ticks_ms = [step_ms * n for n in range(int(total_ms * 1.02 / step_ms) + 1)]
-    scale = 100 / max(total_ms, ticks_ms[-1])
-    floor = len(parts) * _ROW
-    return Waterfall(
-        bars=[_bar(part, row, scale / 1000) for row, part in enumerate(parts)],
-        ticks=[Tick(round(ms * scale, 3), f"{ms:,.12g}") for ms in ticks_ms],
-        floor=floor,
-        height=floor + _FOOT,
-    )
-
-
-def _bar(part: ProbePhase, row: int, scale_us: float) -> Bar:
-    y = row * _ROW + (_ROW - _BAR) / 2
-    x = round(part.start_us * scale_us, 3)
-    width = max(_LEAST_WIDTH, round(part.duration_us * scale_us, 3))
-    end = round(x + width, 3)
-    return Bar(part.name, f"{part.duration_ms} ms", x, width, end, y, middle=y + _BAR / 2 + 4)
 
 
 @dataclass(frozen=True, slots=True)

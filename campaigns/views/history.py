@@ -51,7 +51,8 @@ from campaigns.views.access import (
     signed_in_get,
     signed_in_post,
 )
-from campaigns.views.history_chart import chart_of, dots_of, folded
+from campaigns.views.history_chart import folded, history_charts
+from campaigns.views.history_dots import dots_of
 from campaigns.views.history_groups import (
     Fold,
     Grouping,
@@ -182,9 +183,13 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "columns": 10 + len(others_than(metric)),
         "runs": runs,
         "run_rows": rows_of_runs(runs.rows),
-        "chart": chart_of(named, metric, reference),
-        "reference": reference,
-        "reference_words": moved_words(reference.history) if reference else "",
+        "charts": history_charts(
+            named,
+            metric,
+            METRICS[metric],
+            reference,
+            moved_words(reference.history) if reference else "",
+        ),
         "is_folded": len(folded(points)) < len(points),
         "mark_form": MarkForm(project=project, initial={"target": shown.endpoint.target}),
         "may": rights_in(project, actor),
@@ -317,7 +322,7 @@ def history_baseline(request: HttpRequest, test: int) -> HttpResponse:
     tests = Test.objects.visible_to(actor).filter(pk__in=ticked).select_related("plan_version")
     same = [each for each in tests if key_of(each) == key_of(found)]
     if not same:
-        raise Refused("Tick the campaigns whose runs are to be the baseline.")
+        raise Refused("Select campaigns for the baseline.")
     _make(request, found.campaign.project, same)
     return redirect("history-test", test=test)
 

@@ -1,30 +1,39 @@
-"""The columns of a history's chart, which draws the numbers and shows the texts. A chart mark is a
-campaign or, of a long history, a week of older ones. The axis is of time, in seconds since 1970.
-All tests of a project on one line: the newest value over the baseline, on a logarithmic axis.
-Places across are in percent of the width, so that the drawing stretches; dots that would cover each
-other are stacked. Heights are in px."""
+"""The charts of histories. A mark is a campaign or, of a long history, a week of older ones."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
+from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import QueryDict
 from django.urls import reverse
 
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import PLAN_VERSION, CampaignPoint, TestHistory, mean_of
 from campaigns.domain.lifecycle import TargetState
-from campaigns.domain.presentation.history_words import HistoryStatus, change_words, day, word_of
-from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.units import DASH, change_size, counted, percent
+from campaigns.domain.presentation.charts import (
+    CROSS,
+    DOUBT,
+    ODD,
+    Axis,
+    Band,
+    Chart,
+    Charts,
+    ChartTable,
+    LineStyle,
+    Mark,
+    Places,
+    Series,
+    columns,
+)
+from campaigns.domain.presentation.history_words import day, word_of
+from campaigns.domain.units import DASH, counted, percent
 from campaigns.queries.columns import utc_day
 from campaigns.queries.history import HistorySeries
-from campaigns.views.drawings import RatioAxis, Tick
-from campaigns.views.history_groups import Fold, Line, toggled
-from campaigns.views.history_rows import MOVED, PERCENTILES, Pair, rows_of_points
+from campaigns.views.drawings import round_up
+from campaigns.views.history_rows import PERCENTILES, rows_of_points
 
 _MOST_SINGLE, _NEWEST_SINGLE = 120, 60
 _SOUND = {"", TargetState.HEALTHY}
@@ -32,47 +41,219 @@ _SOUND = {"", TargetState.HEALTHY}
 Group = tuple[int, int]  # the indices of the first point and of the one after the last
 
 
-def chart_of(
-    named: HistorySeries, metric: str, reference: HistorySeries | None = None
-) -> dict[str, Any]:
+def history_charts(
+    named: HistorySeries,
+    metric: str,
+    title: str,
+    reference: HistorySeries | None = None,
+    compared: str = "",
+) -> Charts | None:
+    """`title`: the metric in words; `compared`: what became of the reference. None without a
+    point."""
     history = named.history
     points, groups = history.points, folded(history.points)
-    alone = [points[a] for a, b in groups if b - a == 1]
-    rows = iter(rows_of_points(alone))
+    if not points:
+        return None
+    rows = iter(rows_of_points([points[a] for a, b in groups if b - a == 1]))
     marks = [
         _week(points[a:b], metric) if b - a > 1 else _campaign(points[a], next(rows))
         for a, b in groups
     ]
-    columns = {key: [mark[key] for mark in marks] for key in marks[0]} if marks else {}
-    # The lanes above the chart that are not empty: name, dash of its lines, and its events.
-    found = [
-        ("deploys", [], [{"time": _seconds(mark.at), "text": mark.text} for mark in named.marks]),
-        ("plan", [5, 3], list(_changed(named.history, is_plan=True))),
-        ("environment", [1, 3], list(_changed(named.history, is_plan=False))),
+    odd = {at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.odd}
+    times = [mark["time"] for mark in marks]
+    changes = [_change(history, change, groups) for change in history.course.changes]
+    lanes = _lanes(named)
+    lines = [*(change["mark"] for change in changes), *lanes]
+    bands = [change["band"] for change in changes]
+    ground = {"bands": bands, "marks": [replace(mark, label="") for mark in lines]}
+    panels = [
+        _value_panel(named, title, marks, odd, {"bands": bands, "marks": lines}),
+        _percentile_panel(named.endpoint.scheme, marks, ground),
+        _errors_panel(marks, ground),
     ]
-    return {
-        "scheme": named.endpoint.scheme,
-        **columns,
-        "isOdd": [at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.odd],
-        "changes": [_change(history, change, groups) for change in history.course.changes],
-        "levels": _levels(history),
-        "lanes": [
-            {"name": name, "dash": dash, "events": events} for name, dash, events in found if events
+    if reference:
+        panels.append(_reference_panel(reference, named, title, compared, marks, ground))
+    return Charts(
+        "history",
+        "History",
+        keys_words="with Shift change by change; Enter opens the campaign",
+        panels=panels,
+        places=Places(
+            x=times,
+            at=[mark["at"] for mark in marks],
+            links=[mark["link"] for mark in marks],
+            stops=[times[change["index"]] for change in changes],
+            asks=("since", "until"),
+            ranges=[mark["days"] for mark in marks],
+        ),
+        table=ChartTable(
+            ["Campaigns", f"{title}, ms", "p50, ms", "p95, ms", "p99, ms", "Errors"],
+            [[mark[key] for key in _TEXTS] for mark in reversed(marks)],
+        ),
+    )
+
+
+_TEXTS = ("at", "valueText", "p50Text", "p95Text", "p99Text", "errorsText")
+_FIGURES = "The figures are in the table of campaigns."
+_LEVEL = LineStyle("ink")
+_LEAST_ERRORS = 0.5  # percent at the top of their axis: a few in a million fill no panel
+_LINES = (("p99", 2.2, ()), ("p95", 1.6, (7, 3)), ("p50", 1.5, ()))
+_Marks = Sequence[dict[str, Any]]
+_DATES = Axis(scale="date", title="Campaigns")
+
+
+def _lanes(named: HistorySeries) -> list[Mark]:
+    """What was deployed or changed, each kind in a row of its own above the chart."""
+    deployed = [Mark(at=_seconds(mark.at), label=mark.text, lane="deploys") for mark in named.marks]
+    plans = _changed(named.history, is_plan=True)
+    environments = _changed(named.history, is_plan=False)
+    return [
+        *deployed,
+        *(Mark(at=at, label=text, lane="plan", dash=(5, 3)) for at, text in plans),
+        *(Mark(at=at, label=text, lane="environment", dash=(1, 3)) for at, text in environments),
+    ]
+
+
+def _value_panel(
+    named: HistorySeries, metric: str, marks: _Marks, odd: set[int], ground: dict[str, Any]
+) -> Chart:
+    scheme = named.endpoint.scheme
+    style = LineStyle(scheme, is_hollow=scheme in {"http", "ws"})
+    usual = [(m["time"], m["value"]) for at, m in enumerate(marks) if at not in odd]
+    radius = max(1.5, min(3.5, 140 / len(marks)))
+    series = [
+        *_levels(named.history),
+        _whiskers(marks, LineStyle("ink-3")),
+        Series(look="dots", style=style, radius=radius, **columns("x y", usual)),
+    ]
+    if odd:
+        some = columns("x y", ((marks[at]["time"], marks[at]["value"]) for at in sorted(odd)))
+        series.append(Series(look="dots", style=ODD, radius=radius, **some))
+    aside = [mark["time"] for mark in marks if mark["isAside"]]
+    if aside:  # what does not count has no place on the axis
+        series.append(_feet(CROSS, aside))
+    return Chart(
+        "value",
+        f"{metric} response time",
+        "ms",
+        f"The {metric} of every campaign with its interval. {_FIGURES}",
+        x=_DATES,
+        y=Axis(around=True),
+        series=series,
+        reads=[mark["valueText"] for mark in marks],
+        keys=[
+            (_LEVEL, "level"),
+            *([(ODD, "odd")] if odd else []),
+            *([(CROSS, "does not count")] if aside else []),
         ],
-        "reference": _reference(reference) if reference else None,
-    }
+        **ground,
+    )
 
 
-def _reference(named: HistorySeries) -> dict[str, Any]:
-    """The marks and levels of the reference, which has its own campaigns."""
-    points = named.history.points
-    marks = [_span(points[first:end]) for first, end in folded(points)]
-    return {
-        "scheme": named.endpoint.scheme,
-        **{key: [mark[key] for mark in marks] for key in ("time", "at", "value", "low", "high")},
-        "text": [_value_words(mark) for mark in marks],
-        "levels": _levels(named.history),
-    }
+def _whiskers(marks: _Marks, style: LineStyle, radius: float = 0) -> Series:
+    rows = ((mark["time"], mark["value"], mark["low"], mark["high"]) for mark in marks)
+    return Series(look="dots", style=style, radius=radius, **columns("x y low high", rows))
+
+
+def _feet(style: LineStyle, times: Sequence[int]) -> Series:
+    """Marks at the foot of a panel."""
+    return Series(look="foot", style=style, radius=4, x=times, y=[0.0] * len(times))
+
+
+def _percentile_panel(scheme: str, marks: _Marks, ground: dict[str, Any]) -> Chart:
+    times = [mark["time"] for mark in marks]
+    return Chart(
+        "percentiles",
+        "Percentiles",
+        "ms, from 0",
+        f"p50, p95 and p99 of every campaign. {_FIGURES}",
+        size="low",
+        x=_DATES,
+        series=[
+            Series(
+                name=name,
+                style=LineStyle(f"{scheme}-{name}", dash),
+                width=width,
+                x=times,
+                y=[mark[name] for mark in marks],
+                end=name,
+            )
+            for name, width, dash in _LINES
+        ],
+        reads=["  ".join(f"{p} {mark[f'{p}Text']}" for p in PERCENTILES) for mark in marks],
+        **ground,
+    )
+
+
+def _errors_panel(marks: _Marks, ground: dict[str, Any]) -> Chart:
+    """A triangle at the foot: the target was not healthy."""
+    times = [mark["time"] for mark in marks]
+    errors = [mark["errors"] for mark in marks]
+    thick = max(1.0, min(12.0, 600 / len(marks)))
+    unsound = [mark["time"] for mark in marks if not mark["isSound"]]
+    return Chart(
+        "errors",
+        "Errors",
+        "% of requests",
+        f"The share of failed requests in every campaign. {_FIGURES}",
+        size="errors",
+        x=_DATES,
+        y=Axis(low=0, high=round_up(max(_LEAST_ERRORS, *(1.05 * (e or 0) for e in errors)))),
+        series=[
+            *([_feet(DOUBT, unsound)] if unsound else []),
+            Series(look="bars", style=LineStyle("bad"), x=times, y=errors, thick=thick),
+        ],
+        reads=[mark["errorsText"] for mark in marks],
+        keys=[(DOUBT, "target not healthy")] if unsound else [],
+        **ground,
+    )
+
+
+def _reference_panel(
+    reference: HistorySeries,
+    named: HistorySeries,
+    metric: str,
+    compared: str,
+    marks: _Marks,
+    ground: dict[str, Any],
+) -> Chart:
+    """On the same range in percent as the test's own axis. It has campaigns of its own, of which
+    each place reads the nearest."""
+    points = reference.history.points
+    spans = [_span(points[first:end]) for first, end in folded(points)]
+    own = [mark["value"] for mark in marks]
+    share = _level_now(reference, [span["value"] for span in spans]) / (
+        _level_now(named, own) or 1.0
+    )
+
+    def read(time: int) -> str:
+        near = min(spans, key=lambda span: abs(span["time"] - time))
+        return f"{near['at']}: {_value_words(near)}"
+
+    where = f"{reference.plan.name}, {reference.arm_label}"
+    on = f"on {reference.endpoint.target.name}"
+    return Chart(
+        "reference",
+        "Reference",
+        f"{metric} in ms, the same range in % as above; {on}: {compared}",
+        f"The {metric} of the reference, which shows whether the machine moved.",
+        link=(reverse("history-test", args=[reference.newest_test]), where),
+        size="errors",
+        x=_DATES,
+        y=Axis(like=share or 1.0),
+        series=[*_levels(reference.history), _whiskers(spans, LineStyle("ink-2"), radius=2.5)],
+        reads=[read(mark["time"]) for mark in marks],
+        **ground,
+    )
+
+
+def _level_now(named: HistorySeries, values: Sequence[float | None]) -> float:
+    """The newest level; without changes the median."""
+    changes = named.history.course.changes
+    if changes:
+        return changes[-1].after / 1000
+    known = [value for value in values if value is not None]
+    return median(known) if known else 0.0
 
 
 def folded(points: Sequence[CampaignPoint]) -> list[Group]:
@@ -173,15 +354,19 @@ def _unsound_text(n: int) -> str:
 
 
 def _change(history: TestHistory, change: Change, groups: Sequence[Group]) -> dict[str, Any]:
+    """{"index": of its mark, "mark", "band": in which it lies}"""
     points = history.points
     return {
         "index": next(at for at, (_, end) in enumerate(groups) if change.index < end),
-        "time": _between(points, change.index),
-        "from": _seconds(points[history.before(change)].at),
-        "to": _seconds(points[change.latest].at),
-        "text": percent(change.ratio - 1, decimals=1, signed=True),
-        "word": str(word_of(history, change) or ""),
-        "sentence": plain_text(change_words(history, change)),
+        "mark": Mark(
+            at=_between(points, change.index),
+            label=percent(change.ratio - 1, decimals=1, signed=True),
+            colour="warn" if word_of(history, change) else "ink-3",
+            dash=(5, 3),
+        ),
+        "band": Band(
+            low=_seconds(points[history.before(change)].at), high=_seconds(points[change.latest].at)
+        ),
     }
 
 
@@ -191,8 +376,8 @@ def _between(points: Sequence[CampaignPoint], index: int) -> int:
     return _seconds(before + (at - before) / 2)
 
 
-def _levels(history: TestHistory) -> list[dict[str, float]]:
-    """Where each level is drawn: from one change to the next."""
+def _levels(history: TestHistory) -> list[Series]:
+    """Each level from one change to the next."""
     points, changes = history.points, history.course.changes
     if not changes:
         return []
@@ -200,193 +385,15 @@ def _levels(history: TestHistory) -> list[dict[str, float]]:
     edges.append(_seconds(points[-1].at))
     heights = [changes[0].before, *(change.after for change in changes)]
     return [
-        {"from": first, "to": end, "value": round(height / 1000, 4)}
+        Series(style=_LEVEL, width=1.4, x=[first, end], y=[height / 1000, height / 1000])
         for first, end, height in zip(edges, edges[1:], heights, strict=False)
     ]
 
 
-def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[dict[str, Any]]:
+def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[tuple[int, str]]:
     for mark in history.marks:
         facts = {name: after for name, _, after in mark.differences}
         version = facts.pop(PLAN_VERSION, "")
         text = version if is_plan else ", ".join(facts)
         if text:
-            yield {"time": _between(history.points, mark.index), "text": text}
-
-
-_BAND = 0.05
-_WIDTH = 1200  # px of a wide page: what the room of dots and names is reckoned with
-_DOT = 8
-_MOST_STACKED = 8  # above and below the line; further ones cover each other
-_NAME_ROW, _LETTER = 16, 6.4
-# As many as targets that moved alike need; a row costs height only where it is used.
-_MOST_NAME_ROWS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class TestDot:
-    """`kind` is "moved", "odd" or "usual"; `query` leads to the test's row."""
-
-    x: float
-    y: int
-    kind: str
-    text: str
-    query: str
-    test: int
-
-
-@dataclass(frozen=True, slots=True)
-class DotName:
-    """What is written under the dots from `low` to `high`."""
-
-    text: str
-    low: float
-    high: float
-    at: float
-    y: int
-
-
-@dataclass(frozen=True, slots=True)
-class DotsPlot:
-    dots: Sequence[TestDot]
-    names: Sequence[DotName]
-    ticks: Sequence[Tick]
-    axis: RatioAxis
-    height: int
-    n_baselines: int  # tests that are held against a baseline, the others against their level
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    x: float
-    kind: str
-    ratio: float
-    named: HistorySeries
-
-
-def dots_of(
-    pairs: Sequence[Pair], lines: Sequence[Line], metric: str, asked: QueryDict
-) -> DotsPlot | None:
-    """None if no test has anything to be held against. `asked` is the page's address."""
-    known = [(*pair, found) for pair in pairs if (found := _ratio_of(*pair, metric))]
-    if not known:
-        return None
-    axis = RatioAxis([[{"low": ratio, "high": ratio} for *_, (ratio, _) in known]], _BAND)
-    places = [
-        _Place(axis.at(ratio), _kind(standing), ratio, named)
-        for standing, named, (ratio, _) in known
-    ]
-    places.sort(key=lambda place: (place.x, place.named.newest_test))
-    levels = _stacked([place.x for place in places])
-    half = max(map(abs, levels)) * _DOT + _DOT
-    queries = _queries(lines, asked)
-    names = list(_names([each for each in places if each.kind == "moved"], 2 * half))
-    return DotsPlot(
-        [
-            TestDot(
-                place.x,
-                half + level * _DOT,
-                place.kind,
-                f"{_label(place)} on {place.named.endpoint.target.name}",
-                queries[place.named.newest_test],
-                place.named.newest_test,
-            )
-            for place, level in zip(places, levels, strict=True)
-        ],
-        names,
-        [
-            Tick(tick.at, percent(float(tick.text) - 1, decimals=0, signed=True))
-            for tick in axis.ticks
-        ],
-        axis,
-        max([2 * half, *(name.y + 4 for name in names)]),
-        sum(is_baseline for *_, (_, is_baseline) in known),
-    )
-
-
-def _ratio_of(
-    standing: HistoryStatus, named: HistorySeries, metric: str
-) -> tuple[float, bool] | None:
-    """The newest value over the baseline, and True; without one, and False, over the level before
-    the change of a test that moved, or over the present level."""
-    history, newest = named.history, named.history.newest
-    if not newest.is_counted:
-        return None
-    if (against := newest.against) and against.ratio and against.metric == metric:
-        return against.ratio, True
-    level = _level_of(standing, history)
-    return (newest.value_us / level, False) if level else None
-
-
-def _level_of(standing: HistoryStatus, history: TestHistory) -> float | None:
-    change, expected = history.last_change, history.course.expected
-    if change and standing in MOVED:
-        return change.before
-    if expected:
-        return expected.level
-    return change.after if change else None
-
-
-def _kind(standing: HistoryStatus) -> str:
-    if standing in MOVED:
-        return "moved"
-    return "odd" if standing is HistoryStatus.ODD else "usual"
-
-
-def _stacked(places: Sequence[float]) -> list[int]:
-    """For each place, in order, the level at which a dot covers no other: 0, 1, -1, 2 …"""
-    near = 100 * _DOT / _WIDTH
-    order = sorted(range(-_MOST_STACKED, _MOST_STACKED + 1), key=lambda level: (abs(level), -level))
-    last = dict.fromkeys(order, -near)
-    found = []
-    for x in places:
-        level = next((each for each in order if x - last[each] >= near), order[-1])
-        last[level] = x
-        found.append(level)
-    return found
-
-
-def _queries(lines: Sequence[Line], asked: QueryDict) -> dict[int, str]:
-    """The address of each test's row: where its page is, and its fold open."""
-    base = asked.copy()
-    base.pop("page", None)
-    asked_for, found = base.urlencode(), {}
-    for line in lines:
-        if not isinstance(line, Fold):
-            found[line[1].newest_test] = asked_for
-            continue
-        query = asked_for if line.is_open else toggled(asked, line.name)
-        found |= {named.newest_test: query for _, named in line.tests}
-    return {test: f"{query}&page=with.test-{test}".lstrip("&") for test, query in found.items()}
-
-
-def _label(place: _Place) -> str:
-    named = place.named
-    return f"{named.plan.name} {named.arm_label}, {change_size(place.ratio)}"
-
-
-def _names(moved: Sequence[_Place], top: int) -> Iterator[DotName]:
-    """Those of the tests that moved; several of one target in one direction have one. A name that
-    finds no room is left out."""
-
-    def same(place: _Place) -> tuple[str, bool]:
-        return place.named.endpoint.target.name, place.ratio > 1
-
-    groups = (list(each) for _, each in groupby(sorted(moved, key=same), key=same))
-    free = [0.0] * _MOST_NAME_ROWS
-    for group in sorted(groups, key=lambda each: each[0].x):
-        low, high = group[0].x, group[-1].x
-        text = _label(group[0]) if len(group) == 1 else _of_group(group)
-        width = 100 * len(text) * _LETTER / _WIDTH
-        at = min(100 - width / 2, max(width / 2, (low + high) / 2))
-        row = next((i for i, until in enumerate(free) if until <= at - width / 2), None)
-        if row is not None:
-            free[row] = max(at + width / 2 + 1, high)
-            y = top + (row + 1) * _NAME_ROW
-            yield DotName(text, low, high, round(at, 2), y)
-
-
-def _of_group(group: Sequence[_Place]) -> str:
-    target = group[0].named.endpoint.target.name
-    ends = dict.fromkeys(change_size(each.ratio) for each in (group[0], group[-1]))
-    return f"{counted(len(group), 'tests')} of {target} {' to '.join(ends)}"
+            yield _between(history.points, mark.index), text

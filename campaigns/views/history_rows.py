@@ -3,7 +3,6 @@ of a test's history: its campaigns with the marks between them, and its changes.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from math import log
@@ -43,24 +42,14 @@ from campaigns.domain.units import (
 from campaigns.models import Run, TimeMark
 from campaigns.queries.columns import utc_day
 from campaigns.queries.history import HistoryKey, HistorySeries
-from campaigns.views.drawings import broken_line
+from campaigns.views.drawings import Spark, broken_line
 
 WIDTH, HEIGHT, _EDGE = 168, 26, 3
 _CAMPAIGNS = 40
 _REACH = log(1.15)  # of the logarithm on both sides: the row is 30 % high
 
 
-@dataclass(frozen=True, slots=True)
-class HistorySpark:
-    """`path` is SVG's; `changes` and `crosses` are places on the x axis; `end` the newest value."""
-
-    path: str
-    changes: tuple[float, ...]
-    crosses: tuple[float, ...]
-    end: tuple[float, float] | None
-
-
-def sparks_of(histories: Sequence[TestHistory]) -> HistorySpark | None:
+def sparks_of(histories: Sequence[TestHistory]) -> Spark | None:
     """The band that holds the lines of many tests, the newest campaigns of all at its end. None
     without a campaign that counts."""
     offsets = np.full((len(histories), _CAMPAIGNS), np.nan)
@@ -77,10 +66,10 @@ def sparks_of(histories: Sequence[TestHistory]) -> HistorySpark | None:
     step = (WIDTH - 2 * _EDGE) / (_CAMPAIGNS - 1)
     xs = [round(_EDGE + float(place) * step, 1) for place in places]
     band = [*zip(xs, edges, strict=True), *zip(xs[::-1], back[::-1], strict=True)]
-    return HistorySpark(broken_line(band) + "Z", (), (), None)
+    return Spark(WIDTH, HEIGHT, broken_line(band) + "Z")
 
 
-def _spark_of(history: TestHistory) -> HistorySpark | None:
+def _spark_of(history: TestHistory) -> Spark | None:
     """None without a campaign that counts."""
     values = history.values_us[-_CAMPAIGNS:]
     if values.count(None) == len(values):
@@ -91,11 +80,13 @@ def _spark_of(history: TestHistory) -> HistorySpark | None:
     heights = [None if value is None else _height(log(value) - centre) for value in values]
     first = len(history.points) - len(values)
     changes = (each.index - first for each in history.course.changes)
-    return HistorySpark(
+    return Spark(
+        WIDTH,
+        HEIGHT,
         broken_line(list(zip(places, heights, strict=True))),
-        tuple(round(places[index] - step / 2, 1) for index in changes if index > 0),
-        tuple(x for x, height in zip(places, heights, strict=True) if height is None),
         None if heights[-1] is None else (places[-1], heights[-1]),
+        changes=tuple(round(places[index] - step / 2, 1) for index in changes if index > 0),
+        crosses=tuple(x for x, height in zip(places, heights, strict=True) if height is None),
     )
 
 
@@ -126,7 +117,7 @@ _GLYPHS = {
 }
 NOTES = {
     HistoryStatus.MOVED: "plan or environment was changed at the same time",
-    HistoryStatus.ODD: "one campaign outside what was expected; two more will tell",
+    HistoryStatus.ODD: "one campaign outside the expected range; two more decide",
     HistoryStatus.UNCOUNTED: "the newest campaign has no figure that counts",
     HistoryStatus.NEW: f"fewer than {MIN_CAMPAIGNS} campaigns",
 }

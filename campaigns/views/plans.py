@@ -21,10 +21,11 @@ from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.load import planned_arrivals, planned_duration_s
-from campaigns.domain.plan.load_curve import LoadCurve, load_curve
+from campaigns.domain.plan.load_curve import load_curve
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.presentation import plan_words
+from campaigns.domain.presentation.charts import Charts
 from campaigns.domain.presentation.cost_words import DEPENDS, sessions_words
 from campaigns.domain.presentation.plan_words import (
     arrival_noun,
@@ -34,15 +35,18 @@ from campaigns.domain.presentation.plan_words import (
 )
 from campaigns.domain.units import DASH, duration
 from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
-from campaigns.forms.plan_steps import ORDER_WORDS
+from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
-from campaigns.models import PlanVersion, Project, SavedPlan
+from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
+from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.probes import ProbeReport, report_of
 from campaigns.services import plans as services
 from campaigns.services.bodies import keep_body
+from campaigns.services.step_tries import try_next_step, went_well
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -53,8 +57,8 @@ from campaigns.views.access import (
     signed_in_safe,
     takes_a_form,
 )
-from campaigns.views.drawings import TICK_STEPS, Tick, round_up
 from campaigns.views.items import TRASH, items_context, trash_list
+from campaigns.views.load_plots import load_charts
 from campaigns.views.transfer import takes_bytes
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
@@ -91,7 +95,9 @@ def plan_new(request, project: int):
         form = PlanForm.of(preset.name, preset.spec)
     elif copied:
         form = PlanForm.of(f"{copied.name} copy"[:100], copied.latest.value().to_json())
-    if request.method == "POST":
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(
             form, services.create_plan, preset and preset.spec, by=actor, project=found
@@ -102,6 +108,11 @@ def plan_new(request, project: int):
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
+
+
+def _arranged(request: HttpRequest) -> PlanForm:
+    """The form with its steps in another order, where no script does it; a file is chosen again."""
+    return PlanForm(initial=rearranged(request.POST.dict(), request.POST["arrange"]))
 
 
 def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
@@ -125,7 +136,9 @@ def plan_edit(request, plan: int):
     latest = found.latest
     spec = latest.value().to_json()
     form = PlanForm.of(found.name, spec)
-    if request.method == "POST":
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=found)
         if version:
@@ -155,7 +168,7 @@ def plan_detail(request, plan: int):
         "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
         "exchange_facts": plan_words.exchange_facts(value.exchange),
         "load_facts": plan_words.load_facts(value.load),
-        "picture": picture_of(value),
+        "charts": charts_of(value),
         "n_requests": value.planned_requests,
         "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
         "duration_s": planned_duration_s(value.load),
@@ -188,7 +201,7 @@ def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
 def _saved_text(version: PlanVersion, is_new: bool) -> str:
     if is_new:
         return f"Version {version.number} created. Earlier results keep theirs."
-    return f"Nothing changed in what is sent. Version {version.number} is still the latest."
+    return f"No changes to the requests. Version {version.number} is still the latest."
 
 
 def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
@@ -213,6 +226,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "base": json.dumps(form.base_of(preset.name, preset.spec)) if preset else "",
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
+        "endpoints": _endpoints_to_try(project),
         "has_secret": plan is not None and hasattr(plan, "secret"),
         # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
         **preview_of(_completed(form.data if form.is_bound else form.initial)),
@@ -222,61 +236,11 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
     return render(request, "plans/form.html", context, status=status)
 
 
-_TOP, FLOOR, _MARK = 8.0, 156.0, 7
-# Minimum distance, in percent, between the labels of the warm-up's start and of 0.
-_LEAST_GAP = 10
-# The last part of a load without a planned end is dotted.
-_SOLID_SHARE = 0.7
-
-
-@dataclass(frozen=True, slots=True)
-class LoadDrawing:
-    """`zero` is the start of the measurement, after the warm-up. `line`, `dotted` and `arrivals`
-    are SVG paths, "" if there is none."""
-
-    zero: float
-    line: str
-    dotted: str
-    arrivals: str
-    x_ticks: list[Tick]
-    y_ticks: list[Tick]
-
-
-def draw_load(curve: LoadCurve) -> LoadDrawing:
-    x_step = round_up(curve.end_s / 4, TICK_STEPS)
-    y_step = round_up(1.15 * curve.peak / 3, TICK_STEPS)
-    top = y_step * -(-1.15 * curve.peak // y_step)
-
-    def x(second: float) -> float:
-        return round(100 * (second - curve.begin_s) / (curve.end_s - curve.begin_s), 3)
-
-    def y(level: float) -> float:
-        return round(FLOOR - (FLOOR - _TOP) * level / top, 2)
-
-    seconds = [curve.begin_s] if x(0) > _LEAST_GAP else []
-    n_ticks = 0 if curve.is_open_ended else int(curve.end_s / x_step * 1.001)
-    seconds += [x_step * n for n in range(n_ticks + 1)]
-    levels = [y_step * n for n in range(round(top / y_step) + 1)]
-    corners = [(x(second), y(level)) for second, level in curve.points]
-    solid, dotted = _divided(corners) if curve.is_open_ended else (corners, [])
-    return LoadDrawing(
-        zero=x(0),
-        line=_path(solid),
-        dotted=_path(dotted),
-        arrivals="".join(f"M{x(second):g} {FLOOR:g}v-{_MARK}" for second in curve.arrivals_s),
-        x_ticks=[Tick(x(second), f"{second:,.12g}".replace("-", "−")) for second in seconds],
-        y_ticks=[Tick(y(level), f"{level:,.12g}") for level in levels],
-    )
-
-
-def _divided(corners: list[tuple[float, float]]) -> tuple[list, list]:
-    (start, _), (end, level) = corners[-2:]
-    middle = (start + (end - start) * _SOLID_SHARE, level)
-    return [*corners[:-1], middle], [middle, (end, level)]
-
-
-def _path(corners: list[tuple[float, float]]) -> str:
-    return "M" + "L".join(f"{x:g} {y:g}" for x, y in corners) if corners else ""
+def _endpoints_to_try(project: Project) -> list[Endpoint]:
+    """Those of the target that was measured last first."""
+    grid = grid_of(project)
+    of_each = (grid.endpoints_of(target) for target in grid.recent_targets)
+    return [each for some in of_each for each in some if each.scheme in ("http", "https")]
 
 
 # The fields that determine a plan's cost; of bodies the page sends the size alone.
@@ -293,21 +257,10 @@ class _PreviewForm(PlanForm):
         pass
 
     def steps(self) -> list[dict[str, Any]]:
-        self._indices = list(range(self.step_count))
-        return [{"method": "GET", "path": f"/{number}"} for number in self._indices]
+        return [{"method": "GET", "path": f"/{number}"} for number in range(self.step_count)]
 
     def order(self) -> dict[str, Any]:
         return {}
-
-
-@dataclass(frozen=True, slots=True)
-class LoadPicture:
-    """A plan's load curve with its unit and the sentence that describes it."""
-
-    unit: str
-    sentence: str
-    drawing: LoadDrawing
-    has_warm_up: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +272,7 @@ class Preview:
     nouns: str
     percentile: str
     checks: list[Check]
-    picture: LoadPicture
+    charts: Charts
     sessions: str = ""  # of each flow
 
 
@@ -329,6 +282,54 @@ def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     require(actor, Action.EDIT, find(Project, actor, pk=project))
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
+
+
+@signed_in_post
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
+def plan_try(request: HttpRequest, project: int) -> HttpResponse:
+    """The test request of each step of what is typed, as far as they were sent; sends the next."""
+    actor = actor_of(request)
+    found = project_to_edit(actor, project)
+    form = PlanForm(request.POST, request.FILES)
+    context: dict[str, Any] = {"tried": [], "refusal": ""}
+    try:
+        if not form.is_valid():
+            raise Refused("Correct the fields that are marked first.")
+        endpoints = Endpoint.objects.filter(target__project=found, archived_at=None)
+        endpoint = find(endpoints, actor, pk=request.POST.get("try_endpoint") or 0)
+        key = request.POST.get("try_key", "")[:40]
+        plan = Plan.from_json(form.spec() | {"thresholds": []})
+        probes = try_next_step(by=actor, plan=plan, endpoint=endpoint, key=key)
+        context["tried"] = [TriedStep.of(each) for each in probes]
+        context["awaited"] = any(each.finished_at is None for each in probes) or (
+            len(probes) < len(plan.steps) and went_well(probes[-1])
+        )
+    except InvalidPlan as invalid:
+        context["refusal"] = next(iter(invalid.errors.values()))
+    except Refused as refusal:
+        context["refusal"] = str(refusal)
+    return render(request, "plans/_tried.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedStep:
+    """`report` is None while the response is awaited."""
+
+    probe: Probe
+    report: ProbeReport | None
+    is_right: bool
+
+    @property
+    def words(self) -> str:
+        """200 OK, 14.2 ms"""
+        said = self.report.sentence.rstrip(".") if self.report else ""
+        took = self.report.total_ms if self.report else ""
+        return f"{said}, {took} ms" if took else said
+
+    @classmethod
+    def of(cls, probe: Probe) -> "TriedStep":
+        report = report_of(probe, probe.finished_at) if probe.finished_at else None
+        return cls(probe, report, went_well(probe))
 
 
 def preview_of(form: _PreviewForm) -> dict[str, Any]:
@@ -344,17 +345,13 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
         ),
         "disclosures": form.disclosures,
         "step_blocks": form.step_blocks,
-        "differing_words": form.differing_words,
+        "closed_rows": (form.order_disclosure, form.messages_disclosure, *form.disclosures),
     }
 
 
-def picture_of(plan: Plan) -> LoadPicture:
-    return LoadPicture(
-        unit=curve_unit(plan),
-        sentence=load_sentence(plan),
-        drawing=draw_load(load_curve(plan.load, plan.warm_up_s)),
-        has_warm_up=plan.warm_up_s > 0,
-    )
+def charts_of(plan: Plan) -> Charts:
+    curve = load_curve(plan.load, plan.warm_up_s)
+    return load_charts(curve, curve_unit(plan), load_sentence(plan))
 
 
 def _completed(values: Mapping[str, Any]) -> _PreviewForm:
@@ -387,7 +384,7 @@ def _preview(plan: Plan) -> Preview:
         nouns=plan.nouns,
         percentile=DEPENDS if requests is None else highest_percentile(requests).label or DASH,
         checks=list(room_checks(estimate, room_of(hosts()))),
-        picture=picture_of(plan),
+        charts=charts_of(plan),
         sessions=sessions_words(estimate.sessions),
     )
 

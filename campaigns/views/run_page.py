@@ -1,9 +1,8 @@
 """The context of the run page, for members and share link visitors. The errors section of a run's
-or a campaign's page: rows with strips on the run's axis. Where each remedy of what to do is done.
-What a target's machine did over all runs of a campaign, drawn one run after another: x in percent
-of the width, y in px from the top. Pure."""
+or a campaign's page: rows with strips on the run's axis. Where each remedy is done."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ from django.utils.timezone import localtime
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns, MachineStep
 from campaigns.domain.presentation.errors_table import Errors
 from campaigns.domain.presentation.machine_table import (
     machine_means_table,
@@ -24,7 +22,7 @@ from campaigns.domain.presentation.results import Answer, Remedy, RunReport
 from campaigns.domain.presentation.tables import Row
 from campaigns.domain.presentation.threshold_tables import threshold_lines
 from campaigns.domain.presentation.what_to_do import Place
-from campaigns.domain.units import count, counted
+from campaigns.domain.units import count, counted, second_text
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import noted_points_of, point_columns_of, report_of
@@ -37,18 +35,29 @@ from campaigns.queries.machine_runs import (
     outputs_of_run,
     runs_beside_each_other,
 )
+from campaigns.queries.reports import report_between
 from campaigns.queries.runs import Key, chart_plan, examples_of, happenings, planned_end, planned_of
-from campaigns.views.drawings import TICK_STEPS, Tick, parts_bar, round_up, sparks_of
+from campaigns.views.drawings import parts_bar, sparks_of
+from campaigns.views.load_plots import machine_run_charts
+from campaigns.views.plots import over_time_charts, percentile_charts, request_charts
+
+# As static/js/charts/time_axis.js writes it.
+_RANGE = re.compile(r"(-?\d{1,9})\.\.(\d{1,9})")
 
 
-def run_context(run: Run, actor: Actor) -> dict[str, Any]:
-    """The page's context without the project's navigation and the user's rights."""
+def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
+    """The page's context without the project's navigation and the user's rights. `time`: the range
+    that its tables and percentiles are of, such as 600..900; of a run that has ended."""
     run.shows_machine = actor.sees_machines
     # Read the cursor first: later changes may be sent twice, but are never missed.
     event = FEED.run(run.pk).look().event
     points = noted_points_of(run) if run.is_done else FEED.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
-    report = report_of(run)
+    report, words = report_of(run), ""
+    if run.is_done and (asked := _RANGE.fullmatch(time)):
+        first, until = map(int, asked.groups())
+        if between := report_between(run, report, first, until):
+            report, words = between, f"{second_text(first)} to {second_text(until)}"
     verdicts = () if report.has_no_answer else report.verdicts
     drawing = chart_plan(run) | {"limits": threshold_lines(plan.thresholds, verdicts)}
     if run.is_done and actor.share is None:
@@ -63,7 +72,11 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
     return {
         "run": run,
         "report": report,
+        "range": words,
         "parts_bar": parts_bar(report.parts),
+        "over_time": over_time_charts("Over time"),
+        "percentiles": percentile_charts("percentiles", [_curve_line(run, report)], "this run"),
+        "requests": request_charts(report.requests, plan.nouns),
         "errors": errors_section(report.errors, examples_of(actor, run=run)),
         "is_live": not run.is_done,
         "origin": run.frozen.endpoint.place,
@@ -87,6 +100,11 @@ def run_context(run: Run, actor: Actor) -> dict[str, Any]:
         "tabs": _tabs(report),
         **remedies_context(report.remedies, run.test),
     }
+
+
+def _curve_line(run: Run, report: RunReport) -> dict[str, Any]:
+    scheme = run.frozen.endpoint.scheme
+    return {"label": "this run", "scheme": scheme, "mode": "new", "curve": report.curve}
 
 
 def _tabs(report: RunReport) -> list[tuple[str, str, str]]:
@@ -256,137 +274,12 @@ def _is_archived(place: str, test: Test) -> bool:
     return place != Place.AGAIN and test.endpoint.target.archived_at is not None
 
 
-TOP, FLOOR = 8.0, 108.0
-_GAP = 0.6  # percent between two runs
-_MOST_GAPS = 30.0  # percent of all gaps together
-_LETTER, _LETTER_ON_PHONE = 0.75, 3.0  # percent of a letter of a label
-
-
-@dataclass(frozen=True, slots=True)
-class Band:
-    """Where a run is; `label` is "" if it would not fit, and `is_tight` if it would not on a
-    phone."""
-
-    x: float
-    width: float
-    name: str
-    label: str
-    is_tight: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class MachineLine:
-    """`path`: of an SVG, with a horizontal piece for each step."""
-
-    name: str
-    dash: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class MachinePanel:
-    title: str
-    unit: str
-    lines: list[MachineLine]
-    y_ticks: list[Tick]
-
-
-@dataclass(frozen=True, slots=True)
-class MachineDrawing:
-    bands: list[Band]
-    panels: list[MachinePanel]
-
-
-# Of each panel: the lines' names by the figure that they draw, and the value above which its axis
-# goes to 100 %.
-_PANELS = (
-    ("CPU", "% of all cores", {"cpu": "all", "system": "system", "watched": "processes"}, 40.0),
-    ("Memory", "% used", {"memory": "used"}, 0.0),
-    ("Network", "MB a second", {"received": "received", "sent": "sent", "loopback": "loopback"},
-     None),
-)  # fmt: skip
-_DASHES = ("", "5 3", "1 3")
-
-
-def machine_drawing(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> MachineDrawing:
-    # Each run as wide as it has steps.
-    n_gaps = len(told.runs) - 1
-    gap = min(_GAP, _MOST_GAPS / n_gaps) if n_gaps else 0.0
-    per_step = (100 - gap * n_gaps) / sum(run.n_steps for run in told.runs)
-    bands, x = [], 0.0
-    for run in told.runs:
-        name, width = name_of(run), per_step * run.n_steps
-        label = next((each for each in (name, str(run.position)) if _fits(each, width)), "")
-        is_tight = not _fits(label, width, _LETTER_ON_PHONE)
-        bands.append(Band(round(x, 3), round(width, 3), name, label, is_tight))
-        x += width + gap
-    panels = [
-        _panel(title, unit, names, told, bands, whole_above)
-        for title, unit, names, whole_above in _PANELS
-        if any(map(told.tells, names))
-    ]
-    return MachineDrawing(bands, panels)
-
-
-def _fits(label: str, width: float, letter: float = _LETTER) -> bool:
-    return letter * len(label) <= width
-
-
-def _panel(
-    title: str,
-    unit: str,
-    names: dict[str, str],
-    told: MachineRuns,
-    bands: Sequence[Band],
-    whole_above: float | None,
-) -> MachinePanel:
-    shown = [name for name in names if told.tells(name)]
-    steps = [step for run in told.runs for step in run.steps]
-    highest = max(getattr(step, name) or 0.0 for step in steps for name in shown)
-    is_whole = whole_above is not None and highest > whole_above
-    top = 100.0 if is_whole else 1.05 * highest
-    y_step = round_up(top / 2, TICK_STEPS)
-    n_ticks = -int(-top // y_step)
-
-    def y(value: float) -> float:
-        return round(FLOOR - (FLOOR - TOP) * value / (y_step * n_ticks), 1)
-
-    lines = [
-        MachineLine(
-            names[name], dash, _path(told.runs, bands, lambda step, of=name: getattr(step, of), y)
-        )
-        for name, dash in zip(shown, _DASHES, strict=False)
-    ]
-    ticks = [Tick(y(y_step * n), f"{y_step * n:,g}") for n in range(n_ticks + 1)]
-    return MachinePanel(title, unit, lines, ticks)
-
-
-def _path(
-    runs: Sequence[MachineRun],
-    bands: Sequence[Band],
-    read: Callable[[MachineStep], float | None],
-    y: Callable[[float], float],
-) -> str:
-    """Interrupted between runs, and where nothing was told."""
-    pieces: list[str] = []
-    for run, band in zip(runs, bands, strict=True):
-        width, last = band.width / run.n_steps, None
-        for step in run.steps:
-            if (value := read(step)) is None:
-                continue
-            begin, end = (round(band.x + width * (step.number + n), 2) for n in (0, 1))
-            move = "L" if last == step.number - 1 else "M"
-            pieces.append(f"{move}{begin:g} {y(value):g}H{end:g}")
-            last = step.number
-    return "".join(pieces)
-
-
 def machine_runs_section(campaign: Campaign, answer: Answer) -> dict[str, Any] | None:
     """None where fewer than two runs were told."""
     told = runs_beside_each_other(campaign)
     if told is None:
         return None
     name_of = namer_of_runs(answer.tests)
-    drawing, table = machine_drawing(told, name_of), machine_runs_table(told, name_of)
+    charts, table = machine_run_charts(told, name_of), machine_runs_table(told, name_of)
     means = machine_means_table(told, answer.tests)
-    return {"told": told, "drawing": drawing, "means": means, "table": table}
+    return {"told": told, "charts": charts, "means": means, "table": table}

@@ -134,23 +134,23 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     project = found.campaign.project
     rights = tuple(rights_in(project, actor).values())
     if not found.is_done or is_again:
-        context = partial(_context, found, actor, OutputForm())
+        context = partial(_context, found, actor, OutputForm(), request.GET.get("time", ""))
         return live_page(request, _TEMPLATE, context, (*run_key(found), *rights))
 
     def context() -> dict[str, Any]:
-        return _context(find_run(actor, run), actor, OutputForm())
+        return _context(find_run(actor, run), actor, OutputForm(), request.GET.get("time", ""))
 
     page = CacheablePage(_TEMPLATE, request.path, request.GET, (rights, rows), context)
     return kept_page(request, project, page)
 
 
-def _context(run: Run, actor: Actor, output_form: OutputForm) -> dict[str, Any]:
+def _context(run: Run, actor: Actor, output_form: OutputForm, time: str = "") -> dict[str, Any]:
     project = run.campaign.project
     # (style, label), best first; none before the run has ended. Their texts are made when one is
     # opened.
     styles = styles_for(run.frozen.plan) if run.is_done else ()
     return {
-        **run_context(run, actor),
+        **run_context(run, actor, time),
         "stream_url": reverse("run-stream", args=[run.pk]),
         "tool_reports": [(style, STYLE_WORDS[style]) for style in styles],
         "output_form": output_form,

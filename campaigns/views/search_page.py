@@ -33,7 +33,7 @@ from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.search_busy import BusyByRun, busy_by_run, busy_near, limiter_beside
 from campaigns.queries.searches import MadeTrial, SearchReport, report_of_search
 from campaigns.views.campaign_page import badge_of
-from campaigns.views.search_drawing import SHAPE_WORDS, broken_by, search_drawing
+from campaigns.views.search_drawing import broken_by, search_charts
 from campaigns.views.search_new import open_questions, steps_to_come
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
@@ -132,7 +132,6 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     report = report if with_machines else report.without_machine()
     current, shown = current_run_of(campaign), shown_of(trials, report)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
-    drawing = search_drawing(report, busy, now_per_s)
     tests = list(campaign.tests.select_related("endpoint__target", "plan_version__plan"))
     is_live = campaign.state in {"running", "stopping"}
     return {
@@ -147,8 +146,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "first_responses": first_requests_of(campaign, actor),
         "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
-        "drawing": drawing,
-        "shapes": [(shape, SHAPE_WORDS[shape]) for shape in drawing.shapes] if drawing else [],
+        "drawings": search_charts(report, busy, now_per_s),
         "rules": _search_rules(report, tests[0].plan_version.value().warm_up_s),
         "tiles": _search_tiles(report, limiter, near, now_per_s),
         "overlap": _overlap_of(report),

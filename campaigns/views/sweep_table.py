@@ -11,13 +11,13 @@ from campaigns.domain.analysis.ratio import BOUNDED
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.sweep import at_point, text_of_values, values_words
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.presentation.charts import LineStyle, line_style
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import end_of_growth
 from campaigns.domain.presentation.tables import Cell, Row
 from campaigns.domain.units import DASH
 from campaigns.models import Campaign, Test
 from campaigns.services.blocks import cell_of
-from campaigns.views.drawings import LineStyle, line_style
 from campaigns.views.search_new import OpenQuestion, address_of_search
 
 _MOST_ARMS = 3  # of which each question is asked

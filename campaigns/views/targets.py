@@ -5,6 +5,7 @@ them. The matrix of several targets as the campaign page draws it: texts, and ma
 
 import io
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -23,6 +24,7 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
+from campaigns.domain.presentation.charts import LineStyle, line_style
 from campaigns.domain.presentation.history_words import overview_sentence
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
@@ -49,6 +51,7 @@ from campaigns.services import agents as exporter_services
 from campaigns.services import targets as services
 from campaigns.services.agents import create_agent, revoke_agent
 from campaigns.services.probes import request_probe
+from campaigns.services.typed_targets import try_untried
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -62,9 +65,10 @@ from campaigns.views.access import (
     signed_in_post,
     signed_in_safe,
 )
-from campaigns.views.drawings import LineStyle, Mark, RatioAxis, draw_waterfall, line_style
+from campaigns.views.drawings import RatioAxis, RatioMark
 from campaigns.views.history_rows import counts_of, directions_of, in_order, row_of
 from campaigns.views.items import TRASH, items_context, trash_list
+from campaigns.views.load_plots import waterfall_charts
 
 _MOST_RESULTS = 12  # the history has all
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
@@ -104,6 +108,8 @@ def target_edit(request, target: int):
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
         if _saved(form, partial(edit.save, services.edit_target), by=actor, target=found):
+            with suppress(Refused):
+                try_untried(by=actor, target=found)
             messages.success(request, f"{found.name} saved.")
             return redirect("target-detail", target=found.pk)
     return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)
@@ -229,7 +235,7 @@ def probe_detail(request, probe: int):
         "target": found.endpoint.target,
         "report": report,
         "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
-        "waterfall": report and draw_waterfall(report.parts),
+        "waterfall": report and waterfall_charts(report.parts),
         "reason_to_wait": reason_to_wait(found, now),
         "headers_text": write_headers(found.request.get("headers", [])),
         "may": rights_in(project, actor),
@@ -386,7 +392,7 @@ class DrawnCell:
     interval: str
     difference: str
     difference_interval: str
-    mark: Mark | None
+    mark: RatioMark | None
     is_best: bool
     is_short: bool
     why: str

@@ -230,7 +230,7 @@ def test_a_search_is_started_with_its_objective(api, body):
     assert answer.status_code == 201
     found = answer.json()
     assert found["objective"] == ["p95 < 300 ms", "errors < 1 %"]
-    assert (found["sentence"], found["ending"]) == ("So far nothing is known.", None)
+    assert (found["sentence"], found["ending"]) == ("Searching… no results yet.", None)
     assert Campaign.objects.get(pk=found["campaign"]).runs.count() == 1
 
 

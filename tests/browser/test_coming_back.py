@@ -22,17 +22,20 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_the_estimate_is_of_the_ticks_that_came_back(served_tab, alice, project):
     make_endpoint(make_target(project, "shop"))
     make_plan(project, "Prices")
+    make_plan(project, "Search")
     enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/campaigns/new/")
-    served_tab.locator("[data-grid] tbody input").first.check()
+    served_tab.get_by_role("button", name="add another").click()
+    for plan in ("Prices", "Search"):
+        served_tab.locator("[data-picker=plans] label", has_text=plan).locator("input").check()
+    served_tab.keyboard.press("Escape")
     served_tab.locator("#advanced > summary").click()
     served_tab.get_by_label("Repeats").fill("7")
     cost = served_tab.locator("[data-live=cost]")
-    expect(cost).to_contain_text("1 × 7")
+    expect(cost).to_contain_text("7 times each")
     leave_and_come_back(served_tab)
-    expect(served_tab.locator("[data-grid] tbody input").first).to_be_checked()
-    expect(served_tab.locator(".row-total")).to_have_text("1")
-    expect(cost).to_contain_text("1 × 7")
+    expect(served_tab.locator("[data-picker=plans] :checked")).to_have_count(2)
+    expect(cost).to_contain_text("7 times each")
 
 
 def leave_and_come_back(page) -> None:
@@ -109,7 +112,7 @@ def test_what_was_sent_after_a_sign_out_is_still_there_after_the_sign_in(
     served_tab.fill("[name=username]", "alice")
     served_tab.fill("[name=password]", "pw")
     served_tab.get_by_role("button", name="Sign in").click()
-    expect(served_tab.locator(".message")).to_contain_text("nothing was done")
+    expect(served_tab.locator(".message")).to_contain_text("signed out before this was saved")
     expect(served_tab.locator("#id_name")).to_have_value("shop")
     assert rows_of(served_tab) == typed
 
@@ -119,16 +122,16 @@ def test_a_plan_comes_back_with_its_steps_as_they_were(served_tab, alice, projec
     served_tab.goto(f"/projects/{project.pk}/plans/new/")
     served_tab.locator("#id_name").fill("Two steps")
     served_tab.locator("#id_path").fill("/first")
-    served_tab.locator("details:has([data-steps]) > summary").click()
     for path in ("/second", "/third"):
-        served_tab.get_by_role("button", name="Add a step").click()
+        served_tab.get_by_role("button", name="Add step").click()
         served_tab.locator("[data-step] input[name$=path]").last.fill(path)
+    served_tab.locator("[data-step] > details > summary").nth(1).click()
     served_tab.locator("[data-step]").nth(1).get_by_role("button", name="Remove").click()
     leave_and_come_back(served_tab)
     paths = served_tab.locator("[data-step] input[name$=path]").all()
     assert [path.input_value() for path in paths] == ["/first", "/third"]
     expect(served_tab.locator("[name=n_steps]")).to_have_value("2")
-    served_tab.get_by_role("button", name="Create plan", exact=True).click()
+    served_tab.get_by_role("button", name="Save plan", exact=True).click()
     served_tab.wait_for_url(r"**/plans/*/")
     expect(served_tab.locator("main")).to_contain_text("/third")
 

@@ -61,7 +61,7 @@ def test_the_end_of_a_campaign_replaces_what_was_under_way(signed_in, site, new_
     page.goto(f"/campaigns/{campaign}/")
     under_way = page.get_by_role("heading", name="Current run")
     under_way.wait_for(timeout=END_MS)
-    page.get_by_role("button", name="Run again").wait_for(timeout=END_MS)
+    page.get_by_role("button", name="Run again", exact=True).wait_for(timeout=END_MS)
     under_way.wait_for(state="hidden")
     assert not page.locator("[data-progress]").count()
     assert not page.get_by_role("button", name="Stop campaign").count()

@@ -70,7 +70,7 @@ def test_a_newcomer_learns_what_https_costs(newcomer, site, server):
     page = newcomer
     page.locator("#what").click()
     page.keyboard.type(f"https://127.0.0.1:{server.https_port}/")
-    page.get_by_role("button", name="Try one request").click()
+    page.get_by_role("button", name="Send test request").click()
     page.get_by_role("heading", name="Self-signed certificate").wait_for()
     page.get_by_role("button", name="Accept this certificate").click()
     page.get_by_text("200 OK over HTTPS").wait_for()
@@ -78,7 +78,7 @@ def test_a_newcomer_learns_what_https_costs(newcomer, site, server):
     page.wait_for_url(re.compile(r"/campaigns/\d+/"))
     card = page.locator(".card").first
     card.filter(has_text=re.compile(r"\d")).wait_for(timeout=ANSWER_MS)
-    page.get_by_role("button", name="Run again").wait_for(timeout=ANSWER_MS)
+    page.get_by_role("button", name="Run again", exact=True).wait_for(timeout=ANSWER_MS)
     sentence = page.locator(".verdict").inner_text()
     assert any(str(word) in sentence for word in Word), sentence
     assert counted(page, "typed") == ["what"]

@@ -24,9 +24,12 @@ NAME = "One hour on the checkout"
 # Whether the chart of response times has so many seconds.
 EVERY_SECOND = """n => {
   const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
-  return new Set(chart?.data.datasets.filter(({ endLabel }) => endLabel === "p50")
+  return new Set(chart?.data.datasets.filter(({ end }) => end === "p50")
     .flatMap(({ data }) => data.map(({ x }) => x))).size === n;
 }"""
+
+
+CURVE = "document.querySelector('[data-charts=percentiles] canvas')"
 
 
 class LongRun:
@@ -87,7 +90,7 @@ def page(served_tab, alice):
 def see_minutes(page, first: float, last: float) -> None:
     """Wait until the time axis shows these minutes, and no others."""
     shown = """([first, last]) => {
-      const chart = window.Chart.getChart(document.querySelector("[data-panel=errors] canvas"));
+      const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
       return chart?.scales.x.min === first * 60 && chart.scales.x.max === last * 60;
     }"""
     page.wait_for_function(shown, arg=[first, last])
@@ -97,8 +100,8 @@ def see_limit(page, token: str) -> None:
     """Wait until the threshold's line has this colour: "bad" once it is broken."""
     drawn = """(token) => {
       const chart = window.Chart.getChart(document.querySelector("[data-panel=response] canvas"));
-      const line = chart?.data.datasets.find((each) => each.limitLabel === "mean < 21.1 ms");
-      return line?.data[0].y === 21.1 && line.labelToken === token;
+      const line = chart?.panel.marks.find((each) => each.label === "mean < 21.1 ms");
+      return line?.at === 21.1 && line.colour === token;
     }"""
     page.wait_for_function(drawn, arg=token)
 
@@ -155,6 +158,7 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
     canvas.scroll_into_view_if_needed()
     frame = canvas.bounding_box()
     y, width = frame["y"] + 20, frame["width"]
+    page.evaluate(f"{CURVE}.isMine = true")
     page.mouse.move(frame["x"] + 0.3 * width, y)
     page.mouse.down()
     page.mouse.move(frame["x"] + 0.5 * width, y, steps=3)
@@ -164,11 +168,15 @@ def test_a_stretch_of_an_ended_run_is_shown_second_by_second(page, long_run, ali
     assert 200 < first < until < 900
     see_minutes(page, first / 60, until / 60)
     page.wait_for_function(EVERY_SECOND, arg=until - first)
+    expect(page.locator("[data-live=range]")).to_contain_text("tables are of")
+    assert page.evaluate(f"{CURVE}.isMine"), "new data in the same canvas"
+    expect(page.locator("[data-table=steps] tbody tr")).to_contain_text(f"{2 * (until - first):,}")
     page.reload()
     page.wait_for_function(EVERY_SECOND, arg=until - first)
     page.get_by_role("button", name="whole run").click()
     see_minutes(page, 0, 22)
     assert "time=" not in page.url
+    expect(page.locator("[data-live=range]")).to_be_empty()
     page.locator("[data-over-time]").focus()
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("Enter")

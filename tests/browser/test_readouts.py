@@ -76,18 +76,22 @@ def test_the_charts_of_a_run_say_the_texts_of_its_points_and_percentiles(alices_
     _, run = finished
     alices_tab.goto(f"/runs/{run}/")
     points = alices_tab.evaluate("JSON.parse(document.getElementById('points').textContent)")
-    curve = alices_tab.evaluate("JSON.parse(document.getElementById('curve').textContent)")
     said = read(alices_tab, "[data-panel=response]", 200)
-    second = int(re.match(r"at (\d+) s", said)[1])
-    nth = points["second"].index(second)
-    assert said.split() == f"at {second} s {points['response_text'][nth]}".split()
+    nth = points["at"].index(re.match(r"\d+ s", said)[0])
+    assert said.split() == f"{points['at'][nth]} {points['response_text'][nth]}".split()
     requests = alices_tab.locator("[data-panel=requests] .readout").inner_text()
     assert points["requests_text"][nth] in requests
-    assert requests.endswith("intended 50.0")
-    label, *_, ms = read(alices_tab, "[data-percentiles]", 200).split()
-    assert {"label": label, "text": ms} in [
-        {"label": each["label"], "text": each["text"]} for each in curve
-    ]
+    label, *_, ms = read(alices_tab, "[data-charts=percentiles]", 200).split()
+    assert (label, ms) in percentiles_on(alices_tab)
+
+
+def percentiles_on(page) -> list[tuple[str, str]]:
+    """What the specification of the chart has at its places."""
+    spec = page.evaluate("JSON.parse(document.getElementById('charts-percentiles').textContent)")
+    line = spec["panels"][0]["series"][0]
+    texts = dict(zip(line["x"], line["texts"], strict=True))
+    places = spec["places"]
+    return [(at, texts[x]) for x, at in zip(places["x"], places["at"], strict=True)]
 
 
 def keep_requests(run: int) -> None:
@@ -109,10 +113,10 @@ def test_arrow_keys_read_each_request_of_a_short_run_as_its_table_has_it(alices_
     _, run = finished
     keep_requests(run)
     alices_tab.goto(f"/runs/{run}/")
-    chart = alices_tab.locator("[data-requests]")
+    chart = alices_tab.locator("[data-charts=requests]")
     chart.scroll_into_view_if_needed()
-    alices_tab.wait_for_function(DRAWN, arg="[data-requests]")
-    chart.locator(".chart-frame").focus()
+    alices_tab.wait_for_function(DRAWN, arg="[data-charts=requests]")
+    chart.focus()
     said = []
     for _ in range(2):
         alices_tab.keyboard.press("ArrowRight")
@@ -121,7 +125,7 @@ def test_arrow_keys_read_each_request_of_a_short_run_as_its_table_has_it(alices_
     alices_tab.keyboard.press("Escape")
     alices_tab.keyboard.press("ArrowLeft")
     assert chart.locator(".readout").inner_text().endswith("reset")
-    rows = rows_of(alices_tab, "[data-requests]")
+    rows = rows_of(alices_tab, "[data-charts=requests]")
     assert rows[1] == ["no. 1", "0.000", "add", "10.0", "200"]
 
 
@@ -138,55 +142,44 @@ def test_arrow_keys_read_what_a_table_shows_at_once(alices_tab, finished):
     alices_tab.goto(f"/runs/{run}/")
     points = alices_tab.evaluate("JSON.parse(document.getElementById('points').textContent)")
     seconds = rows_of(alices_tab, "[data-over-time]")
-    told = ("at", "requests_text", "response_text", "errors_text")
+    told = ("at", "requests_text", "response_text")
     for nth, row in enumerate(seconds):
         assert [text.split() for text in row] == [points[key][nth].split() for key in told]
     assert len(seconds) == len(points["second"])
-    curve = alices_tab.evaluate("JSON.parse(document.getElementById('curve').textContent)")
-    texts = {each["label"]: each["text"] for each in curve}
-    percentiles = rows_of(alices_tab, "[data-percentiles]")
-    for name, text in percentiles:
-        assert text.removeprefix("~") == texts[name]
-    plot = alices_tab.locator("[data-percentiles]")
-    plot.locator(".chart-frame").focus()
+    percentiles = rows_of(alices_tab, "[data-charts=percentiles]")
+    assert [tuple(row) for row in percentiles] == percentiles_on(alices_tab)
+    plot = alices_tab.locator("[data-charts=percentiles]")
+    plot.focus()
     for name, text in percentiles:
         alices_tab.keyboard.press("ArrowRight")
-        expected = f"{name} this run {text.removeprefix('~')}"
-        assert plot.locator(".readout").inner_text().split() == expected.split()
+        assert plot.locator(".readout").inner_text().split() == f"{name} this run {text}".split()
     alices_tab.keyboard.press("Escape")
     assert plot.locator(".readout").inner_text() == ""
     alices_tab.goto(f"/campaigns/{campaign}/")
-    (block, mean), (other, _) = rows_of(alices_tab, "[data-blocks]")
-    alices_tab.locator("[data-blocks] .chart-frame").focus()
+    blocks = "[data-charts=blocks-0]"
+    (block, mean), (other, _) = rows_of(alices_tab, blocks)
+    alices_tab.locator(blocks).focus()
     alices_tab.keyboard.press("ArrowRight")
-    assert alices_tab.locator("[data-blocks] .readout").inner_text().split()[-1] == mean
+    assert alices_tab.locator(f"{blocks} .readout").inner_text().split()[-1] == mean
     assert (block, other) == ("block 1", "block 2")
 
 
-def test_one_crosshair_reads_a_trial_of_a_search_in_every_drawing_that_has_it(alices_tab, project):
+def test_one_crosshair_reads_a_trial_of_a_search_and_how_busy_everyone_was(alices_tab, project):
     campaign = searching(project)
     search_through(campaign, limit_of(1850))
     alices_tab.goto(f"/campaigns/{campaign.pk}/")
-    way_up, around = (alices_tab.locator(f"figure:has(#trials-{n})") for n in (1, 2))
-    alices_tab.locator("#trials-1").focus()
-    alices_tab.keyboard.press("ArrowRight")
-    assert way_up.locator("[data-reads=said]").inner_text().split()[:3] == ["trial", "1:", "100/s,"]
-    assert around.locator("[data-reads=said]").inner_text() == "", "its rate is far from the limit"
-    alices_tab.locator("#trials-2").focus()
-    alices_tab.keyboard.press("ArrowRight")
-    said = around.locator("[data-reads=said]").inner_text()
-    trial = said.split()[1].rstrip(":")
-    assert around.locator("[data-reads=busy]").inner_text() == "injector CPU 46\u202f%"
-    for line in around.locator(".search-crosshair").all():
-        assert line.get_attribute("visibility") == "visible"
-    alices_tab.keyboard.press("Enter")
+    around = alices_tab.locator("[data-charts=trials-2]")
+    around.focus()
+    around.press("ArrowRight")
+    said, busy = (around.locator(f"[data-panel={key}] .readout") for key in ("trials", "busy"))
+    rate, _, trial, *_ = said.inner_text().split()
+    assert busy.inner_text().split() == [rate, "injector", "CPU", "46", "%"]
+    around.press("Enter")
     row = alices_tab.locator("tr:target")
-    assert row.locator("th").inner_text() == trial
-    alices_tab.locator("#trials-2").focus()
-    alices_tab.keyboard.press("Escape")
-    assert around.locator("[data-reads=said]").inner_text() == ""
-    around.locator(f"[data-trial='{trial}']").first.hover(force=True)
-    assert around.locator("[data-reads=said]").inner_text() == said
+    assert row.locator("th").inner_text() == trial.rstrip(":")
+    around.focus()
+    around.press("Escape")
+    assert said.inner_text() == ""
 
 
 def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(alices_tab, project):
@@ -197,22 +190,42 @@ def test_one_crosshair_reads_a_value_of_a_sweep_in_all_its_curves(alices_tab, pr
         run = make_run(make_test(campaign, version, endpoint=endpoint, injectors=injectors))
         spoil(measure(run, mean_us, n=500 * injectors))
     alices_tab.goto(f"/campaigns/{campaign.pk}/")
-    panels = alices_tab.locator("[data-sweep]")
-    panels.first.focus()
-    panels.first.press("ArrowRight")
-    panels.first.press("ArrowRight")
-    figures = alices_tab.locator(".sweep-chart")
-    readouts = [figures.nth(n).locator(".readout").inner_text() for n in range(4)]
-    assert readouts[0] == "2 injector processes: 100 ok requests/s"
-    assert [text.split(":")[0] for text in readouts] == ["2 injector processes"] * 4
+    curves = alices_tab.locator("[data-charts=sweep-1-curves]")
+    curves.focus()
+    curves.press("ArrowRight")
+    curves.press("ArrowRight")
+    readouts = curves.locator(".readout").all_inner_texts()
+    assert " ".join(readouts[0].split()) == "2 injector processes 100 ok requests/s"
+    assert [text.startswith("2 injector processes") for text in readouts] == [True] * 4
     assert "p95" in readouts[1]
-    assert alices_tab.locator("[data-sweep] .search-crosshair[visibility=visible]").count() == 4
-    panels.first.press("Enter")
+    curves.press("Enter")
     assert alices_tab.url.endswith(f"#test-{run.test_id}"), "the runs of this point"
     assert alices_tab.locator(".repeats:target").is_visible()
-    panels.first.focus()
-    panels.first.press("Escape")
-    assert [figures.nth(n).locator(".readout").inner_text() for n in range(4)] == [""] * 4
+    curves.focus()
+    curves.press("Escape")
+    assert curves.locator(".readout").all_inner_texts() == [""] * 4
+
+
+def test_a_chart_is_a_picture_a_file_and_as_large_as_the_screen(alices_tab, finished):
+    _, run = finished
+    alices_tab.goto(f"/runs/{run}/")
+    chart = alices_tab.locator("[data-charts=percentiles]")
+    alices_tab.wait_for_function(DRAWN, arg="[data-charts=percentiles]")
+    with alices_tab.expect_download() as download:
+        chart.get_by_role("button", name="CSV").click()
+    head, *lines = download.value.path().read_text().splitlines()
+    assert head == 'Percentile,"Percentiles this run, response time"'
+    assert [tuple(line.split(",")) for line in lines] == percentiles_on(alices_tab)
+    with alices_tab.expect_download() as download:
+        chart.get_by_role("button", name="PNG").click()
+    assert download.value.suggested_filename == "percentiles.png"
+    assert download.value.path().read_bytes().startswith(b"\x89PNG")
+    before = chart.locator("canvas").bounding_box()["height"]
+    chart.get_by_role("button", name="Full screen").click()
+    alices_tab.wait_for_function(
+        "high => document.querySelector('[data-charts=percentiles] canvas').clientHeight > high",
+        arg=before + 100,
+    )
 
 
 MACHINE_SECONDS, MACHINE_RATE = 12, 50
@@ -256,12 +269,12 @@ def test_the_machines_panels_share_the_crosshair_of_the_run(served_tab, alice, r
     served_tab.goto(f"/runs/{run.pk}/")
     said = read(served_tab, "[data-panel=response]", 200)
     told = served_tab.evaluate("JSON.parse(document.getElementById('machine-points').textContent)")
-    nth = told["second"].index(int(said.split()[1]))
+    nth = told["second"].index(int(said.split()[0]))
     injector = f"; injector {20 + told['second'][nth]}.0 % of a core"
     told["cpu_text"][nth] += injector
     for panel in ("cpu", "processes", "memory", "network", "trouble"):
         readout = served_tab.locator(f"[data-panel=machine-{panel}] .readout")
-        assert readout.inner_text().split()[3:] == told[f"{panel}_text"][nth].split()
+        assert readout.inner_text().split()[2:] == told[f"{panel}_text"][nth].split()
     assert served_tab.locator("[data-table=machine-shop-1] tbody tr").count() > 9
 
 
@@ -277,8 +290,8 @@ def test_the_keyboard_leads_from_a_change_to_its_campaign(served_tab, alice, pro
     expect(served_tab.locator("tbody th a")).to_be_focused()
     served_tab.keyboard.press("Enter")
     served_tab.get_by_text(re.compile("Slower by")).first.wait_for()
-    panels = served_tab.locator("[data-history]")
-    panels.get_by_text("axis from").wait_for()  # drawn, so the keys are obeyed
+    panels = served_tab.locator("[data-charts=history]")
+    panels.get_by_text("Full screen").wait_for()  # the keys are obeyed
     panels.focus()
     panels.press("Shift+ArrowLeft")
     readout = served_tab.locator("[data-panel=value] .readout")
@@ -316,7 +329,7 @@ CUT = """() => [...document.querySelectorAll('main table')]
   .filter((table) => table.getBoundingClientRect().right > innerWidth + 1)
   .map((table) => table.innerText.slice(0, 60))"""
 INK = "Chart.defaults.color"
-IS_DRAWN = "() => window.Chart?.getChart(document.querySelector('[data-blocks] canvas'))"
+IS_DRAWN = "() => window.Chart?.getChart(document.querySelector('[data-charts=blocks-0] canvas'))"
 
 
 @pytest.fixture

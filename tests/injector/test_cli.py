@@ -112,7 +112,8 @@ def test_json_is_one_object_with_every_figure():
     assert (summary["metrics"]["n"], summary["metrics"]["errors"]) == (50, 0)
     assert set(summary["metrics"]) <= set(METRICS)
     assert summary["metrics"]["p95"] is None, "two requests lie beyond it: it is not shown"
-    assert set(summary["low"]) == {"mean", "p50", "p90"}
+    # On a busy machine they end in two seconds, of which the quieter has too few for a p90.
+    assert {"mean", "p50"} <= set(summary["low"]) <= {"mean", "p50", "p90"}
     assert all(low <= summary["metrics"][name] for name, low in summary["low"].items())
     response = summary["timings_ms"]["response"]
     assert response["n"] == 50

@@ -98,7 +98,7 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
         assert columns == set(todays.fetchall()), "a released migration was changed"
         rows = upgraded.execute("SELECT trust, judgement FROM campaigns_run WHERE state = 'done'")
         for trust, judgement in rows:
-            measured = Judgement.from_json(judgement).measurement
+            measured = Judgement.from_row(judgement).measurement
             assert (trust, measured.state) == ("trusted", "trusted")
             assert [(each.code, each.state) for each in measured.reasons] == [
                 ("late", ""), ("stall", ""),

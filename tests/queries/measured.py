@@ -121,7 +121,7 @@ def spoil(run: Run, **values: float) -> None:
     Run.objects.filter(pk=run.pk).update(
         trust=judgement.measurement.state,
         target_state=judgement.target.state,
-        judgement=judgement.to_json(),
+        judgement=judgement.to_row(),
     )
 
 

@@ -48,7 +48,7 @@ def test_the_table_covers_the_measurement_alone(finished):
     limit, table = machine_tables(finished)
     assert text_of(table, "CPU, % of 2 cores") == "20.0"
     assert text_of(table, "CPU seconds per 1,000 requests") == "2.00"
-    assert limit.title == "Who was the limit: the load as planned"
+    assert limit.title == "Bottleneck: the load as planned"
     assert text_of(limit, "target: CPU, %") == "20"
 
 
@@ -73,7 +73,7 @@ def test_a_target_whose_cpu_was_full_was_the_limit(project):
     tell(first, range(10), idle_s=0.0)
     summarise_run(first)
     (limit, _) = machine_tables(Run.objects.get(pk=first.pk))
-    assert limit.title == "Who was the limit: the target"
+    assert limit.title == "Bottleneck: the target"
 
 
 def test_a_run_under_way_has_no_cost_yet(campaign):

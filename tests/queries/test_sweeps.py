@@ -3,10 +3,12 @@
 import pytest
 from django.utils import timezone
 
+from campaigns.domain.presentation.charts import DOUBT
 from campaigns.models import Run, TestFigures
 from campaigns.queries.answers import campaign_answer
 from campaigns.services.summaries import keep_figures
 from campaigns.views.sweep_curve import drawn_sweeps
+from tests.charts import marked, points
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -59,7 +61,7 @@ def column(table, key):
 
 def panels_of(campaign):
     (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    return {panel.title: panel for panel in group["panels"]}
+    return {panel.title: panel for panel in group["charts"].panels}
 
 
 def test_a_sweep_has_a_row_for_each_number_of_injectors_in_their_order(campaign):
@@ -104,8 +106,7 @@ def test_a_row_without_a_usable_run_says_so_and_is_not_drawn(campaign):
     (found,) = campaign_answer(campaign).sweeps
     assert column(found.table, "rate")[1] == "–"
     throughput = panels_of(campaign)["Throughput"]
-    assert len(throughput.curves[0].dots) == 2
-    assert throughput.curves[0].pieces == [], "nothing is drawn across a gap"
+    assert [y is None for y in throughput.series[1].y] == [False, True, False]
 
 
 def test_an_untrusted_run_is_drawn_apart_and_is_in_no_speed_up_no_line_and_no_word(campaign):
@@ -115,9 +116,9 @@ def test_an_untrusted_run_is_drawn_apart_and_is_in_no_speed_up_no_line_and_no_wo
     assert column(found.table, "speed_up") == ["1.00", "1.90", "–"]
     assert column(found.table, "trusted") == ["1 of 1", "1 of 1", "0 of 1"]
     assert [row.kind for row in found.table.rows] == ["sweep", "sweep-end", "sweep-apart"]
-    (curve,) = panels_of(campaign)["Throughput"].curves
-    assert [dot.is_trusted for dot in curve.dots] == [True, True, False]
-    assert len(curve.pieces) == 1
+    _, trusted, apart = panels_of(campaign)["Throughput"].series
+    assert [x for x, _ in points(trusted)] == [1, 2]
+    assert (apart.style, apart.x) == (DOUBT, [4])
 
 
 def test_one_untrusted_repeat_makes_its_point_untrusted(campaign):
@@ -256,10 +257,10 @@ def test_trusted_only_takes_the_others_away_and_leaves_the_axes(campaign):
     sweeps = campaign_answer(campaign).sweeps
     ((every,), (trusted,)) = (drawn_sweeps(sweeps, trusted_only=only) for only in (False, True))
     assert every["has_apart"]
-    assert [len(each["panels"][0].curves[0].dots) for each in (every, trusted)] == [3, 2]
+    shown, left = (each["charts"].panels[0] for each in (every, trusted))
+    assert [len(list(marked(each, DOUBT.token))) for each in (shown, left)] == [1, 0]
     assert [len(each["tables"][0].rows) for each in (every, trusted)] == [3, 2]
-    assert every["panels"][0].y_ticks == trusted["panels"][0].y_ticks
-    assert every["panels"][0].x_ticks == trusted["panels"][0].x_ticks
+    assert (shown.x, shown.y) == (left.x, left.y)
 
 
 def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_other(in_blocks):

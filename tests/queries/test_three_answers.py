@@ -60,13 +60,13 @@ def test_where_everything_failed_there_is_nothing_to_be_precise_about(project):
     store_second(run, lost)
     run = end(run, Outcome.COMPLETE)
     found = run_report(run).answers
-    assert words(found) == ["Trusted", "Failing", "Nothing to be precise about"]
+    assert words(found) == ["Trusted", "Failing", "No usable data"]
     assert found[1].reason == "50 errors in 50 requests, all in second 0."
 
 
 def test_of_a_measurement_without_an_answer_nothing_else_is_claimed(project):
     report = run_report(a_run(project, counters={"in_doubt": 20}))
-    assert words(report.answers) == ["No answer", "Healthy", "Nothing to be precise about"]
+    assert words(report.answers) == ["No answer", "Healthy", "No usable data"]
     assert [each.place for each in report.remedies] == ["hosts", "again"]
 
 

@@ -8,7 +8,7 @@ from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
 from campaigns.models.dbtime import db_now
-from campaigns.queries.campaigns import grid_of
+from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.filters import matching
 from campaigns.queries.probes import list_targets
 from campaigns.services.agents import add_exporter, create_agent

@@ -69,7 +69,7 @@ class _Reader(HTMLParser):
 
 
 def _chart_lines(page: str) -> list[str]:
-    """The points of the charts, and what is drawn of percentiles."""
+    """The points of a run, and the specifications of the charts."""
     found = {
         name: json.loads(text)
         for name, text in re.findall(r'<script id="([\w-]+)" type="application/json">(.*?)<', page)
@@ -81,8 +81,8 @@ def _chart_lines(page: str) -> list[str]:
         lines += [
             json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows
         ]
-    for name in ("curve", "plot-data"):
-        if name in found:
+    for name in found:
+        if name.startswith("charts-"):
             lines.append(f"{name}: {json.dumps(_without_ids(found[name]), ensure_ascii=False)}")
     return lines
 
@@ -90,6 +90,10 @@ def _chart_lines(page: str) -> list[str]:
 def _without_ids(value):
     """Numbers that only the database gives are no figures."""
     if isinstance(value, dict):
-        kept = {key: each for key, each in value.items() if key not in {"test", "test_id", "run"}}
+        kept = {
+            key: each
+            for key, each in value.items()
+            if key not in {"test", "test_id", "run", "links"}
+        }
         return {key: _without_ids(each) for key, each in kept.items()}
     return [_without_ids(each) for each in value] if isinstance(value, list) else value

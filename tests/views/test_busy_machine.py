@@ -29,8 +29,8 @@ def test_a_draft_says_who_and_offers_to_wait(as_editor, project):
     campaign = draft(project)
     page = page_of(as_editor, campaign)
     assert SAID in page
-    assert "Wait until it is quiet" in page
-    assert "Start anyway" in page
+    assert "Start when it’s quiet" in page
+    assert "Start now" in page
     assert "Start campaign" not in page
     host(slots=8, use=others_use(0.2))
     page = page_of(as_editor, campaign)
@@ -56,12 +56,26 @@ def test_a_draft_that_waits_says_so_until_when_and_can_be_started_or_stopped(as_
     assert campaign.opened_at
 
 
+def test_a_campaign_runs_again_as_soon_as_the_machine_is_quiet(as_editor, project):
+    old = started(project)
+    as_editor.post(reverse("campaign-repeat", args=[old.pk]), {"when_quiet": "1"})
+    again = Campaign.objects.latest("pk")
+    assert again != old
+    assert again.waits_for_quiet
+    assert as_cells(again) == as_cells(old)
+
+
+def as_cells(campaign: Campaign) -> list[tuple]:
+    columns = ("plan_version", "endpoint", "connection_mode", "injectors")
+    return list(campaign.tests.values_list(*columns).order_by("position"))
+
+
 def test_the_form_of_a_new_campaign_offers_to_wait(as_editor, project, target, version):
     ticked = cells(version, target, ("http", "new"))
     estimate = reverse("campaign-estimate", args=[project.pk])
     shown = text_of(as_editor.post(estimate, fields(ticked)))
     assert "python3 report.py uses 90" in shown
-    assert "Wait until it is quiet" in shown
+    assert "Start when it’s quiet" in shown
     as_editor.post(new_url(project), fields(ticked, start="when_quiet"))
     assert Campaign.objects.latest("pk").waits_for_quiet
 

@@ -63,8 +63,13 @@ def opened(as_editor):
 
 
 def named_in(page) -> list[str]:
-    (plan,) = page.context["plot_data"]["plans"]
-    return [line["label"] for line in plan if not line.get("grey")]
+    (plot,) = page.context["plots"]
+    return [line.name for line in lines_of(plot) if not line.grey]
+
+
+def lines_of(plot):
+    (chart,) = plot["percentiles"].panels
+    return [line for line in chart.series if line.look == "line"]
 
 
 @pytest.mark.parametrize(
@@ -82,9 +87,9 @@ def test_a_chart_of_few_tests_names_them_all_and_of_many_the_one_that_was_chosen
 def test_a_crowded_chart_names_the_slowest_and_draws_the_others_without_a_name(opened, make):
     page = opened(make(5)[0])
     assert named_in(page) == [":9003", ":9004"]
-    (plan,) = page.context["plot_data"]["plans"]
-    assert len(plan) == 5
-    assert len({line["token"] for line in plan if not line.get("grey")}) == 2
+    (plot,) = page.context["plots"]
+    assert len(lines_of(plot)) == 5
+    assert len({line.style.token for line in lines_of(plot) if not line.grey}) == 2
 
 
 def test_what_changed_against_its_baseline_is_named_before_the_slowest(opened, make):

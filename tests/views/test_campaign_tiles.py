@@ -8,7 +8,7 @@ from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.presentation.overhead_table import forest, overhead_table
 from campaigns.domain.presentation.results import OverheadAnswer
-from campaigns.views.campaign_tiles import MOST_CARDS, cards_of, funnel_of, ratios_of
+from campaigns.views.campaign_tiles import MOST_CARDS, cards_of, ratios_of, settling
 
 REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True}
 
@@ -106,8 +106,11 @@ def test_a_funnel_narrows_from_left_to_right_up_to_now():
         {"rounds": n, "seconds": s, "ratio": 1.2, "low": low, "high": high, "primary": False}
         for n, s, low, high in ((16, 8.0, 0.9, 2.0), (24, 12.0, 1.0, 1.5), (36, 18.0, 1.1, 1.3))
     ]
-    funnel = funnel_of(looks, limit_s=60, threshold=0.05)
-    assert [round(x) for x, *_ in funnel.looks] == [13, 20, 30]
-    heights = [low - high for _, low, _, high in funnel.looks]
+    one = overhead(Word.OPEN, 1.2, 1.1, 1.3, narrowing=looks)
+    chart = settling(one, 60, 0.05, "funnel")
+    area, _ = chart.series
+    assert (list(area.x), chart.x.high) == ([8, 12, 18], 60)
+    heights = [high - low for low, high in zip(area.low, area.high, strict=True)]
     assert heights == sorted(heights, reverse=True)
-    assert funnel_of(looks[:1], limit_s=60, threshold=0.05) is None
+    one = overhead(Word.OPEN, 1.2, 1.1, 1.3, narrowing=looks[:1])
+    assert settling(one, 60, 0.05, "funnel") is None

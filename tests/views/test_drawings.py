@@ -15,18 +15,17 @@ from campaigns.domain.presentation.results import SplitAnswer
 from campaigns.domain.presentation.tables import Cell, Column, Row, Table, count_cell
 from campaigns.queries.probes import ProbePhase
 from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
-from campaigns.views.comparisons import shift_drawing
 from campaigns.views.drawings import (
     TREND_HEIGHT,
     RatioAxis,
     broken_line,
-    draw_waterfall,
     parts_bar,
     sparks_of,
     split_bars,
     trend_of,
 )
-from campaigns.views.plans import FLOOR, draw_load
+from campaigns.views.load_plots import load_charts, waterfall_charts
+from campaigns.views.plots import shift_panel
 from tests.domain.analysis.test_shift import side
 from tests.values import make_point
 
@@ -96,66 +95,48 @@ def test_the_bar_of_a_run_is_its_parts_end_to_end_and_leaves_the_sums_out():
     ]
 
 
-def drawing_of(warm_up_s=0, **load):
-    return draw_load(load_curve(stored_load(load), warm_up_s))
+def load_chart(warm_up_s=0, **load):
+    (chart,) = load_charts(load_curve(stored_load(load), warm_up_s), "per s", "A load.").panels
+    return chart
 
 
-def corners_of(path):
-    return [tuple(map(float, corner.split())) for corner in path.removeprefix("M").split("L")]
+def test_an_even_load_is_one_line_from_edge_to_edge_with_its_arrivals():
+    chart = load_chart(model="over", requests=100, over_s=10)
+    line, arrivals = chart.series
+    assert (list(line.x), list(line.y)) == ([0, 10], [10, 10])
+    assert (chart.x.low, chart.x.high) == (0, 10)
+    assert (len(arrivals.x), arrivals.x[:2]) == (100, [0, 0.1])
+    assert chart.y.high > 10
 
 
-def test_an_even_load_is_one_line_from_edge_to_edge():
-    drawing = drawing_of(model="over", requests=100, over_s=10)
-    start, end = corners_of(drawing.line)
-    assert (start[0], end[0]) == (0, 100)
-    assert start[1] == end[1] < FLOOR
-    assert drawing.arrivals.count("M") == 100
-    assert drawing.arrivals.startswith("M0 156v-7M1 156")
-    assert drawing.dotted == ""
+def test_a_warm_up_is_hatched_before_zero():
+    chart = load_chart(5, model="over", requests=100, over_s=15)
+    ((low, high),) = [(band.low, band.high) for band in chart.bands]
+    assert (low, high, chart.x.low) == (-5, 0, -5)
 
 
-def test_ticks_are_round_and_the_highest_is_above_the_curve():
-    drawing = drawing_of(model="over", requests=347, over_s=10)
-    assert [tick.text for tick in drawing.y_ticks] == ["0", "20", "40"]
-    assert [tick.text for tick in drawing.x_ticks] == ["0", "5", "10"]
-    assert drawing.y_ticks[0].at == FLOOR
-    assert corners_of(drawing.line)[0][1] > drawing.y_ticks[-1].at
+def test_an_open_end_is_dotted():
+    (line,) = load_chart(model="closed", connections=50, requests=1000).series
+    assert list(line.weak) == [False, False, True]
+    assert list(line.y) == [50, 50, 50]
 
 
-def test_a_warm_up_lies_before_zero():
-    drawing = drawing_of(5, model="over", requests=100, over_s=15)
-    assert drawing.zero == 25
-    assert drawing.x_ticks[0].text == "−5"
-    assert drawing.x_ticks[0].at == 0
+LINES = [{"curve": [{"x": 2000}]}]
 
 
-def test_an_open_end_is_dotted_and_has_no_seconds():
-    drawing = drawing_of(model="closed", connections=50, requests=1000)
-    assert corners_of(drawing.line)[-1] == corners_of(drawing.dotted)[0] == (70, 32.67)
-    assert corners_of(drawing.dotted)[-1] == (100, 32.67)
-    assert [tick.text for tick in drawing.x_ticks] == ["0"]
+def test_a_shift_is_within_its_axis_however_wide_its_intervals_are():
+    found = shift_of(side(), side(tail=3), paired=False)
+    chart = shift_panel(found, 0.05, LINES, "https", "")
+    for series in chart.series:
+        for value in (*series.y, *series.low, *series.high):
+            assert chart.y.low <= value <= chart.y.high
 
 
-def places(points: str) -> list[list[float]]:
-    return [[float(each) for each in point.split(",")] for point in points.split()]
-
-
-def test_all_of_it_is_within_the_box():
-    drawing = shift_drawing(shift_of(side(), side(tail=3), paired=False), 0.05, 2000)
-    for x, y in places(drawing.band) + places(drawing.line):
-        assert 0 <= x <= 100
-        assert 0 <= y <= 100
-
-
-def test_longer_is_above_the_line_of_no_change():
-    drawing = shift_drawing(shift_of(side(), side(1.1), paired=False), 0.05, 2000)
-    assert all(mark.y < drawing.zero for mark in drawing.marks)
-    assert [mark.name for mark in drawing.marks] == ["p50", "p90", "p95", "p99"]
-    assert [float(mark.text) for mark in drawing.marks] == pytest.approx([10] * 4, abs=1)
-
-
-def test_without_points_there_is_nothing_to_draw():
-    assert shift_drawing([], 0.05, 2000) is None
+def test_a_shift_names_its_percentiles_by_how_much_longer_they_take():
+    chart = shift_panel(shift_of(side(), side(1.1), paired=False), 0.05, LINES, "https", "")
+    _, named = chart.series
+    assert [float(label) for label in named.labels] == pytest.approx([10] * 4, abs=1)
+    assert shift_panel([], 0.05, LINES, "https", "") is None
 
 
 pytestmark = pytest.mark.pure
@@ -207,25 +188,13 @@ def phase(name, start_us, duration_us):
 PHASES = [phase("connect", 0, 1000), phase("wait", 1000, 3000)]
 
 
-def test_each_bar_begins_where_the_one_before_ends():
-    connect, wait = draw_waterfall(PHASES).bars
-    assert connect.end == wait.x
-    assert wait.width == pytest.approx(3 * connect.width)
-    assert wait.y > connect.y
-    assert wait.text == "3.00 ms"
-
-
-def test_ticks_are_round_and_stay_within_the_drawing():
-    waterfall = draw_waterfall(PHASES)
-    assert [tick.text for tick in waterfall.ticks] == ["0", "1", "2", "3", "4"]
-    assert waterfall.ticks[-1].at == 100
-
-
-@pytest.mark.parametrize("duration_us", [1, 7, 999, 1_000_001, 15_000_000])
-def test_there_are_a_few_ticks_whatever_a_request_takes(duration_us):
-    waterfall = draw_waterfall([phase("wait", 0, duration_us)])
-    assert 2 <= len(waterfall.ticks) <= 6
-    assert waterfall.ticks[-1].at <= 102
+def test_each_part_begins_where_the_one_before_ends():
+    (chart,) = waterfall_charts(PHASES).panels
+    connect, wait = chart.series
+    assert list(connect.right) == list(wait.left) == [1]
+    assert (wait.right, wait.end) == ([4], "3.00 ms")
+    assert chart.y.ticks == [(1, "connect"), (2, "wait")]
+    assert waterfall_charts([]) is None
 
 
 def test_a_cell_has_its_text_and_says_why_it_is_weak():

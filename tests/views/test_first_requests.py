@@ -42,7 +42,7 @@ def page_of(client, campaign) -> str:
 def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campaign):
     answer(OK, MISSING)
     page = page_of(as_editor, campaign)
-    assert "1 of 2 first requests failed.</b> 404 Not Found" in page
+    assert "1 of 2 preflight requests failed.</b> 404 Not Found" in page
     assert "(POST / on https://127.0.0.1:8444)" in page
     as_editor.post(reverse("campaign-try-again", args=[campaign.pk]))
     assert campaign.first_requests.filter(finished_at=None).count() == 1
@@ -55,7 +55,7 @@ def test_each_check_and_value_has_its_result(as_editor, campaign):
     page = page_of(as_editor, campaign)
     assert "200 OK, but the plan expects text: Welcome (POST / on https" in page
     assert "id = json: $.id → 12345" in page
-    assert "What came: the body is empty." in page
+    assert "Response: the body is empty." in page
     probe = Probe.objects.latest("pk")
     assert "text: Welcome" in text_of(as_editor.get(reverse("probe-detail", args=[probe.pk])))
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Trust
 from campaigns.models import Campaign, PlanVersion, Run, Test, TestFigures, TimeMark, TriageEntry
 from campaigns.views import history
+from tests.charts import labelled, marked, panel
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
 from tests.services.test_triage import CALM, SLOWER, nights_ago, noted
@@ -47,17 +48,15 @@ def test_another_tls_library_draws_its_line_and_explains_a_change(opened, projec
     page = opened(test)
     words = "TLS library changed from OpenSSL 4.0.3 to OpenSSL 4.0.4"
     assert re.search(rf"Moved: slower by 9.6 % \[.*\] since {words}", shown_text(page))
-    (lane,) = page.context["chart"]["lanes"]
-    assert (lane["name"], [line["text"] for line in lane["events"]]) == (
-        "environment", ["TLS library"],
-    )  # fmt: skip
+    ((lane, text, _),) = labelled(page.context["charts"])
+    assert (lane, text) == ("environment", "TLS library")
 
 
 def test_an_injector_that_begins_to_name_its_library_draws_no_line_for_that(opened, project):
     (test,) = upgraded(project, tls_end(None), tls_end("OpenSSL 4.0.4"))
     page = opened(test)
     assert "TLS library" not in shown_text(page)
-    assert page.context["chart"]["lanes"] == []
+    assert list(labelled(page.context["charts"])) == []
 
 
 def upgraded(project, before, after) -> list[Test]:
@@ -80,9 +79,8 @@ def test_versions_of_a_plan_are_one_history_with_a_mark(opened, project):
     make_history(project, CALM, tests=[(first, endpoint, "new")])
     later = BEGIN + timedelta(days=8)
     (test,) = make_history(project, CALM, tests=[(second, endpoint, "new")], begin=later)
-    (lane,) = opened(test).context["chart"]["lanes"]
-    ((text, at),) = [(each["text"], each["time"]) for each in lane["events"]]
-    assert (lane["name"], text) == ("plan", "v2")
+    ((lane, text, at),) = labelled(opened(test).context["charts"])
+    assert (lane, text) == ("plan", "v2")
     assert (later - timedelta(days=1)).timestamp() < at < later.timestamp()
 
 
@@ -92,8 +90,10 @@ def test_runs_that_are_not_usable_are_drawn_apart_and_never_count(opened, projec
     (test,) = make_history(
         project, [90.0], begin=BEGIN + timedelta(days=8), trust=Trust.NO_ANSWER, **same
     )
-    chart = opened(test).context["chart"]
-    assert (chart["value"][-1], chart["isAside"][-2:]) == (None, [False, True])
+    charts = opened(test).context["charts"]
+    value, last = panel(charts, "value"), charts.places.x[-1]
+    assert marked(value, "bad") == [(last, 0)], "a cross at the foot"
+    assert last not in [x for x, _ in marked(value, "http")]
 
 
 def test_a_history_is_a_file_with_a_row_for_each_campaign(client, vera, project):
@@ -184,9 +184,9 @@ def test_a_deploy_is_a_line_in_the_chart_and_a_row_in_the_table(opened, project)
     mark = deployed(project, 7.5, link="https://ci.example/12")
     deployed(project, 3, "of another target", target=make_target(project))
     response = opened(test)
-    (lane,) = response.context["chart"]["lanes"]
-    assert lane["name"] == "deploys"
-    assert lane["events"] == [{"time": int(mark.at.timestamp()), "text": "version 1.4.2"}]
+    assert list(labelled(response.context["charts"])) == [
+        ("deploys", "version 1.4.2", int(mark.at.timestamp()))
+    ]
     shown = [row.get("mark") for row in response.context["rows"]]
     assert shown[:7] == [None] * 6 + [mark]
     assert 'href="https://ci.example/12"' in response.content.decode()
@@ -203,13 +203,15 @@ def test_the_file_names_the_marks_before_each_campaign(client, vera, project):
 
 def test_a_long_history_has_its_older_campaigns_week_by_week(opened, project):
     (test,) = make_history(project, CALM * 20)
-    chart = opened(test).context["chart"]
-    assert 60 + 100 / 7 <= len(chart["value"]) <= 60 + 100 / 7 + 2
-    assert chart["low"][1] == 25.7
-    assert chart["high"][1] == 26.3
-    assert chart["link"][1] == "?since=2026-11-02&until=2026-11-08&metric=typical"
-    assert "7 campaigns" in chart["valueText"][1]
-    assert len(opened(test, since="2026-11-02", until="2026-11-08").context["chart"]["value"]) == 7
+    charts = opened(test).context["charts"]
+    assert 60 + 100 / 7 <= len(charts.places.x) <= 60 + 100 / 7 + 2
+    value = panel(charts, "value")
+    (whiskers,) = [each for each in value.series if each.low]
+    assert (whiskers.low[1], whiskers.high[1]) == (25.7, 26.3)
+    assert charts.places.links[1] == "?since=2026-11-02&until=2026-11-08&metric=typical"
+    assert "7 campaigns" in value.reads[1]
+    week = opened(test, since="2026-11-02", until="2026-11-08").context["charts"]
+    assert len(week.places.x) == 7
 
 
 def test_the_same_words_on_another_day_are_another_mark(client, bob, project, monkeypatch):
@@ -285,9 +287,10 @@ def make_both(project, echo, values=CALM, reference=ECHO):
 
 def test_the_reference_is_drawn_over_the_same_days(opened, project, echo):
     test = make_both(project, echo, reference=[*ECHO, 2.0, 2.0])
-    chart = opened(test).context["chart"]
-    assert chart["reference"]["value"] == pytest.approx(ECHO)
-    assert chart["reference"]["time"] == chart["time"]
+    charts = opened(test).context["charts"]
+    x, y = zip(*marked(panel(charts, "reference"), "ink-2"), strict=True)
+    assert list(y) == pytest.approx(ECHO)
+    assert list(x) == charts.places.x
 
 
 def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
@@ -295,7 +298,7 @@ def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
     make_history(project, [1.0] * 8, tests=[(make_plan(project), echo, "keep-alive")])
     tests = [(plan, endpoint, "new"), (plan, echo, "keep-alive")]
     test, _ = make_history(project, CALM, tests=tests)
-    assert opened(test).context["reference"].plan == plan.plan
+    assert opened(test).context["named"].reference.plan == plan.plan
 
 
 @pytest.mark.parametrize(

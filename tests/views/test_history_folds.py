@@ -85,13 +85,13 @@ def test_every_test_is_a_dot_at_its_ratio_on_a_logarithmic_axis(overview, projec
     for values, name in ((SLOWER, "Slow"), ([1000 / each for each in SLOWER], "Fast")):
         tests = [(make_plan(project, name), endpoint, "new")]
         make_history(project, values, begin=nights_ago(20), tests=tests)
-    dots = overview().context["dots"]
-    assert len(dots.dots) == 26
-    fast, *usual, slow = dots.dots
-    assert (fast.kind, slow.kind, {dot.kind for dot in usual}) == ("moved", "moved", {"usual"})
-    assert "Slow HTTPS new, +9." in slow.text
-    assert slow.x - dots.axis.one == pytest.approx(dots.axis.one - fast.x, abs=0.5)
-    assert [name.text[:4] for name in dots.names] == ["Fast", "Slow"]
+    (chart,) = overview().context["dots"].panels
+    moved, usual = chart.series
+    assert (len(moved.x), len(usual.x)) == (2, 24)
+    assert [text.split()[0] for text in moved.texts] == ["Fast", "Slow"]
+    assert "Slow HTTPS new, +9." in moved.labels[1]
+    assert moved.x[0] * moved.x[1] == pytest.approx(1, abs=0.01)
+    assert chart.x.scale == "log"
 
 
 def headings(response) -> list[tuple[str, int, str]]:

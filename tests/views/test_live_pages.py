@@ -298,7 +298,7 @@ def test_a_campaign_stopped_in_its_first_run_shows_what_that_run_measured(
     page = page_text(as_editor, "campaign-detail", run.campaign_id)
     assert "partial figures: 0:10 of 1:00:00 measured" in page
     assert '<script id="points"' in page
-    assert 'data-percentiles="0"' in page
-    assert "data-blocks" not in page
+    assert 'data-charts="percentiles-0"' in page
+    assert 'data-charts="blocks' not in page
     listed = page_text(as_editor, "campaign-list", run.campaign.project_id)
     assert "12.0 ms on average" in listed

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns, MachineStep
-from campaigns.views.run_page import FLOOR, TOP, machine_drawing
+from campaigns.views.load_plots import machine_run_charts
 from tests.api.conftest import token_client
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.queries.test_machine_runs import tell
@@ -129,31 +129,17 @@ def name_of(run: MachineRun) -> str:
 
 
 def test_runs_stand_beside_each_other_as_wide_as_they_lasted():
-    drawing = machine_drawing(told_of(run_of(1, [50] * 10), run_of(2, [50] * 30)), name_of)
-    first, second = drawing.bands
-    assert first.x == 0
-    assert second.x > first.width
-    assert second.x + second.width == pytest.approx(100, abs=0.01)
-    assert second.width == pytest.approx(3 * first.width, abs=0.01)
+    charts = machine_run_charts(told_of(run_of(1, [50] * 10), run_of(2, [50] * 30)), name_of)
+    first, second = charts.panels[-1].bands
+    assert (first.low, first.high) == (0, 10)
+    assert second.low > first.high
+    assert second.high - second.low == 30
     assert (first.label, second.label) == ("run 1", "run 2")
 
 
-def test_a_label_that_does_not_fit_is_its_number_or_nothing():
-    runs = [run_of(number, [50] * (30 if number == 1 else 1)) for number in range(1, 40)]
-    labels = [band.label for band in machine_drawing(told_of(*runs), name_of).bands]
-    assert labels[:3] == ["run 1", "2", "3"]
-    assert labels[-1] == ""
-
-
-def test_a_line_has_a_piece_for_each_second_and_none_where_nothing_was_told():
-    (cpu, _) = machine_drawing(told_of(run_of(1, [50, 100, None, 50])), name_of).panels
-    (line,) = cpu.lines
-    middle = line.path.split("H")[0].split()[1]
-    assert line.path == f"M0 {middle}H25L25 {y_of(cpu, 100):g}H50M75 {middle}H100"
-    assert TOP == y_of(cpu, 100) < float(middle) < FLOOR
-
-
-def y_of(panel, value: float) -> float:
-    """By its ticks, which are even."""
-    zero, one = panel.y_ticks[:2]
-    return round(zero.at + (one.at - zero.at) * value / float(one.text), 1)
+def test_a_line_has_a_step_for_each_second_and_none_where_nothing_was_told():
+    (cpu, _) = machine_run_charts(told_of(run_of(1, [50, 100, None, 50])), name_of).panels
+    (line,) = cpu.series
+    drawn = [(round(x, 2), y) for x, y in zip(line.x, line.y, strict=True)]
+    ends = [(2, 100), (2, None)], [(4, 50), (4, None)]
+    assert drawn == [(0, 50), (1, 100), *ends[0], (3, 50), *ends[1]]

@@ -85,7 +85,7 @@ def test_a_short_run_shows_each_of_its_requests_on_page_rest_and_csv(as_editor, 
     measure(run, 12_000, n=20, seconds=10)
     keep(run, [*[12_000] * 19, 400_000])
     page = page_of(as_editor, run)
-    assert len(block(page, "requests")["s"]) == 20
+    assert len(block(page, "charts-requests")["table"]["rows"]) == 20
     assert "Slowest requests" in page
     assert "1 request took longer than 200 ms: no. 20, at 0.190 s." in page
     found = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
@@ -103,7 +103,7 @@ def test_a_short_run_shows_each_of_its_requests_on_page_rest_and_csv(as_editor, 
 def test_without_a_lost_injector_s_requests_there_are_not_all(as_editor, run):
     measure(run, 12_000, n=40, seconds=10)
     keep(run, [12_000] * 20)
-    assert block(page_of(as_editor, run), "requests") == {}
+    assert 'data-charts="requests"' not in page_of(as_editor, run)
     found = as_editor.get(reverse("api-run-requests", args=[run.pk])).json()
     assert (found["is_all"], len(found["requests"])) == (False, 10)
 
@@ -113,7 +113,31 @@ def test_a_finished_run_is_the_same_page_without_stream_and_stop(as_editor, run)
     assert "data-stream" not in page
     assert "stop-dialog" not in page
     assert block(page, "points")["second"] == list(range(10))
-    assert block(page, "curve")
+    assert block(page, "charts-percentiles")["panels"][0]["series"]
+
+
+def test_the_tables_of_a_range_are_of_its_seconds_alone(as_editor, run):
+    run = measure(run, 12_000, n=100, seconds=10)
+    address = reverse("run-detail", args=[run.pk])
+
+    def shown(**asked) -> tuple[str, int, str, str]:
+        context = as_editor.get(address, asked).context
+        table = context["report"].table
+        keys = [column.key for column in table.columns]
+        cells = dict(zip(keys, table.rows[0].cells, strict=True))
+        return (
+            context["range"],
+            cells["n"].value,
+            cells["rate"].text,
+            context["tiles"][0][0]["value"],
+        )
+
+    whole = shown()
+    words, n, rate, tile = shown(time="2..5")
+    assert (words, n, rate) == ("2 s to 5 s", 30, "10.0")
+    assert tile == whole[3], "the tiles stay those of the run"
+    for time in ("90..99", "5..", "last-5"):
+        assert shown(time=time) == whole
 
 
 def test_a_page_that_is_loaded_right_after_the_end_has_the_last_second(as_editor, run):

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Trust
+from campaigns.domain.presentation.charts import DIAMOND
 from campaigns.domain.presentation.results import Gist
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import DASH, rate
@@ -13,6 +14,7 @@ from campaigns.queries.searches import report_of_search
 from campaigns.services import dispatch
 from campaigns.services.tokens import create_share
 from campaigns.views.campaign_page import badge_of
+from tests.charts import panel
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, judged, limit_of, search_through, searching
@@ -95,14 +97,11 @@ def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
     as_searcher, on_a_busy_machine
 ):
     page = as_searcher.get(reverse("campaign-detail", args=[on_a_busy_machine.pk]))
-    around = page.context["drawing"].panels[1]
-    target, injector = around.busy.lines
+    around = page.context["drawings"][1]
+    target, injector = panel(around, "busy").series
     assert (target.name, injector.name) == ("target CPU", "injector CPU")
-    assert {dot.x for dot in target.dots} == {dot.x for dot in around.dots}
-    assert len({dot.y for dot in target.dots}) == 1
-    assert {each.said.replace("\u202f", " ") for each in around.busy.trials} == {
-        "target CPU 90 %, injector CPU 46 %"
-    }
+    assert set(target.x) == set(around.places.x)
+    assert [set(each.texts) for each in (target, injector)] == [{"90\u202f%"}, {"46\u202f%"}]
     rows = page.context["trials"]
     assert {(each["target_cpu"], each["injector_cpu"]) for each in rows} == {("90", "46")}
     assert page.context["tiles"][-1].value == "target CPU"
@@ -135,8 +134,9 @@ def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher,
     stored["trials"][-1] |= {"result": "failed", "reason": "errors 1.6 %"}
     Search.objects.update(answer=stored)
     page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
-    (dot,) = [dot for dot in page.context["drawing"].panels[1].dots if dot.shape == "errors"]
-    assert (dot.number, dot.misleads) == (run.repeat, True)
+    shapes = panel(page.context["drawings"][1], "trials").series
+    (by_errors,) = [each for each in shapes if each.style is DIAMOND]
+    assert by_errors.labels == [str(run.repeat)]
 
 
 def test_the_line_of_the_answer_is_in_the_table_of_the_trials_near_it(as_searcher, searched):
@@ -159,7 +159,7 @@ def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project)
     search_through(campaign, drifting)
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
     assert page.context["tiles"][0].lines[0] == "no steady answer"
-    assert page.context["drawing"].panels[1].band is None
+    assert panel(page.context["drawings"][1], "trials").bands == []
     assert "95 % interval" not in text_of(page)
 
 
@@ -172,7 +172,8 @@ def test_a_search_that_ends_with_a_bound_draws_no_answer(client, alice, project)
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
     assert page.context["tiles"][0].value.startswith("≥ ")
     assert page.context["report"].answer.capacity, "a first answer"
-    assert [panel.answer for panel in page.context["drawing"].panels] == [None, None]
+    for charts in page.context["drawings"]:
+        assert [mark for mark in panel(charts, "trials").marks if mark.axis == "x"] == []
     assert not any(row.get("is_below") for row in page.context["trials"])
 
 
@@ -185,8 +186,8 @@ def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
     Search.objects.update(answer=None, ending="found")
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
     assert page.context["tiles"][0].lines[0] == "made under an earlier rule"
-    (panel,) = page.context["drawing"].panels
-    assert len(panel.dots) == len(page.context["trials"]) == 5
+    (charts,) = page.context["drawings"]
+    assert len(charts.places.x) == len(page.context["trials"]) == 5
     assert {each["search"] for each in page.context["trials"]} == {DASH}
 
 

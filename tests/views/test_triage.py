@@ -44,8 +44,8 @@ def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, projec
     assert "1 slower" in shown_text(page("history", project.pk))
     judge(state="acknowledged")
     assert "No change in 1 test." in shown_text(page("history", project.pk))
-    (dot,) = page("history", project.pk).context["dots"].dots
-    assert (dot.kind, "+9.6" in dot.text) == ("usual", False)
+    (chart,) = page("history", project.pk).context["dots"].panels
+    assert [words for _, words in chart.keys] == ["unchanged"]
     noted(project, SLOWER_STILL, tests=arms, begin=6)
     assert "1 slower" in shown_text(page("history", project.pk))
 

@@ -71,7 +71,7 @@ def verdict(
         return ComparisonVerdict(
             None,
             Reason.TOO_FEW_REPEATS,
-            f"A verdict needs {MIN_REPEATS} finished repeats of both{have}.",
+            f"A verdict needs {MIN_REPEATS} usable runs of each side{have}.",
             more=MIN_REPEATS - k,
         )
     word = word_of(interval.low, interval.high, threshold)
@@ -156,9 +156,9 @@ def cost_difference(
 
 def _cost_word(interval: RatioInterval | None, threshold: float, blocker: str) -> tuple[str, str]:
     if interval is None or interval.k < MIN_REPEATS:
-        return "", f"A verdict needs {MIN_REPEATS} finished repeats of both."
+        return "", f"A verdict needs {MIN_REPEATS} usable runs of each side."
     if blocker:
         return "", blocker
     word = word_of(interval.low, interval.high, threshold)
-    why = "The repeats differ too much among themselves." if word in BOUNDED else ""
+    why = "Results varied too much between runs." if word in BOUNDED else ""
     return _COST_WORDS.get(word, str(word)), why

@@ -10,7 +10,7 @@ nouns, the next step instead of the absence, and a figure with its limit.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -528,8 +528,8 @@ CRITERIA: dict[str, Criterion] = {
     ),
     "co_located": _note(
         0.0,
-        "The target runs on the injector host. They share its CPU, and no network is between them.",
-        meaning="the target is on an injector's own machine",
+        "Server and load generator share this machine. Network time isn't included.",
+        meaning="the server runs on the load generator's machine",
     ),
     CROWDED: _note(
         0.5,
@@ -580,7 +580,8 @@ class Observed:
 @dataclass(frozen=True, slots=True)
 class JudgementReason:
     """Why an answer is what it is. `state`: the answer if this were the only reason; "" of a note
-    that decides nothing."""
+    that decides nothing. `params`: what its text has beside code and numbers; None where only the
+    text is known."""
 
     code: str
     state: str
@@ -588,9 +589,21 @@ class JudgementReason:
     value: float | None = None
     limit: float | None = None
     second: int | None = None
+    params: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """In words."""
+        return {name: getattr(self, name) for name in _IN_JSON}
+
+    def to_row(self) -> dict[str, Any]:
+        """As it is stored, without words: a later release may have others."""
+        if self.params is None:
+            return self.to_json()
+        told = {name: each for name, each in self.params.items() if each}
+        return {**self.to_json(), "params": told} | {"text": ""}
+
+
+_IN_JSON = ("code", "state", "text", "value", "limit", "second")
 
 
 class Excess(NamedTuple):
@@ -674,7 +687,8 @@ def reason_for(code: str, state: str, seen: Observed, limit: float) -> Judgement
     if seen.second is not None:
         place = "Steady from second {} on." if row.is_stretch else "Worst in second {}."
         text = f"{text} {place.format(seen.second)}"
-    return JudgementReason(code, str(state), text, seen.value, limit, seen.second)
+    params = {name: getattr(seen, name) for name in ("injector", "measure", "whole")}
+    return JudgementReason(code, str(state), text, seen.value, limit, seen.second, params)
 
 
 def in_short(reason: JudgementReason, value: str = "") -> str:

@@ -24,7 +24,7 @@ from campaigns.domain.analysis.criteria import (
     Observed,
     reason_for,
 )
-from campaigns.domain.analysis.precision import precision_of
+from campaigns.domain.analysis.precision import STATES, precision_of, precision_reason
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import said_of
@@ -57,6 +57,9 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         return {"state": self.state, "reasons": [each.to_json() for each in self.reasons]}
+
+    def to_row(self) -> dict[str, Any]:
+        return {"state": self.state, "reasons": [each.to_row() for each in self.reasons]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ class Judgement:
         )
 
     def to_json(self) -> dict[str, Any]:
+        """In words."""
         return {
             "measurement": self.measurement.to_json(),
             "target": self.target.to_json(),
@@ -123,23 +127,56 @@ class Judgement:
             "notes": [each.to_json() for each in self.notes],
         }
 
+    def to_row(self) -> dict[str, Any]:
+        """As it is stored: codes and numbers."""
+        return {
+            "measurement": self.measurement.to_row(),
+            "target": self.target.to_row(),
+            "precision": self.precision.to_row(),
+            "notes": [each.to_row() for each in self.notes],
+        }
+
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Judgement":
+    def from_row(cls, data: Mapping[str, Any]) -> "Judgement":
+        """A stored one, in the words of this release."""
         state = data["target"]["state"]
         return cls(
             Finding(Trust(data["measurement"]["state"]), _reasons(data["measurement"])),
             Finding(state and TargetState(state), _reasons(data["target"])),
             Finding(Precision(data["precision"]["state"]), _reasons(data["precision"])),
-            tuple(JudgementReason(**each) for each in data["notes"]),
+            tuple(map(_reason, data["notes"])),
         )
 
 
 def _reasons(finding: Mapping[str, Any]) -> tuple[JudgementReason, ...]:
-    return tuple(JudgementReason(**each) for each in finding["reasons"])
+    return tuple(map(_reason, finding["reasons"]))
+
+
+def _reason(row: Mapping[str, Any]) -> JudgementReason:
+    """Rows of release 0.2.0 have their text."""
+    if row["text"]:
+        return JudgementReason(**row)
+    params = dict(row["params"])
+    nouns = params.pop("nouns", "requests")
+    code, state, value, limit = (row[name] for name in ("code", "state", "value", "limit"))
+    if code == TARGET_NOT_KNOWN:
+        reason = _not_known_reason(**params)
+    elif code in STATES:
+        reason = precision_reason(code, value, limit, params)
+    else:
+        reason = reason_for(code, state, Observed(value, row["second"], **params), limit)
+    return _said_of(nouns, (reason,))[0]
 
 
 def _said_of(nouns: str, reasons: tuple[JudgementReason, ...]) -> tuple[JudgementReason, ...]:
-    return tuple(replace(each, text=said_of(nouns, each.text)) for each in reasons)
+    return tuple(
+        replace(
+            each,
+            text=said_of(nouns, each.text),
+            params=None if each.params is None else {**each.params, "nouns": nouns},
+        )
+        for each in reasons
+    )
 
 
 def judge(
@@ -195,7 +232,7 @@ def _target(
 ) -> Finding:
     """A busy machine can make a target look slow, never healthy, and it makes no errors."""
     if "no_requests" in observed:
-        return _not_known("No request ended, so nothing is known about the target.")
+        return _not_known("no_requests")
     worst_first = list(reversed(TargetState))
     reasons = sorted(
         _beyond(Aspect.TARGET, observed, limits),
@@ -205,13 +242,22 @@ def _target(
         certain = [each for each in reasons if each.code in CERTAIN]
         is_slow = any(each.state == TargetState.OVERLOADED for each in reasons)
         if is_slow and not any(each.state != TargetState.HEALTHY for each in certain):
-            either = "The target or the busy machine was slow. This run cannot tell which."
-            return _not_known(either, *certain)
+            return _not_known("either", *certain)
         reasons = certain
     return Finding(
         TargetState(reasons[0].state) if reasons else TargetState.HEALTHY, tuple(reasons)
     )
 
 
-def _not_known(text: str, *reasons: JudgementReason) -> Finding:
-    return Finding(None, (JudgementReason(TARGET_NOT_KNOWN, "", text), *reasons))
+_WHY_NOT_KNOWN = {
+    "no_requests": "No request ended, so the server's health is unknown.",
+    "either": "The target or the busy machine was slow. This run cannot tell which.",
+}
+
+
+def _not_known(why: str, *reasons: JudgementReason) -> Finding:
+    return Finding(None, (_not_known_reason(why), *reasons))
+
+
+def _not_known_reason(why: str) -> JudgementReason:
+    return JudgementReason(TARGET_NOT_KNOWN, "", _WHY_NOT_KNOWN[why], params={"why": why})

@@ -189,10 +189,10 @@ def _mean_row(
         for arm in (arms.baseline, arms.candidate)
     ]
     if not all(known):
-        return OverheadRow(metric, None, None, why=why or "One of the two has no usable runs yet.")
+        return OverheadRow(metric, None, None, why=why or "One side has no usable runs yet.")
     interval = arms.interval(value)
     if interval is None:
-        why = why or "An interval needs two usable repeats of each."
+        why = why or "An interval needs two usable runs of each side."
     return OverheadRow(metric, *map(fmean, known), interval, weak, why)
 
 
@@ -202,7 +202,7 @@ def _extreme_row(metric: str, pick, baseline: Sequence[Figures], candidate: Sequ
         for arm in (baseline, candidate)
     ]
     if not all(values):
-        return OverheadRow(metric, None, None, why="One of the two has no usable runs yet.")
+        return OverheadRow(metric, None, None, why="One side has no usable runs yet.")
     why = f"The {metric} of all requests is a single request, so it has no interval."
     return OverheadRow(metric, float(pick(values[0])), float(pick(values[1])), why=why)
 

@@ -3,6 +3,9 @@
 A mean is as good with 300 requests as its interval over repeats; a p99 is not.
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 from campaigns.domain.analysis.criteria import JudgementReason, LimitsByCode
 from campaigns.domain.lifecycle import Precision
 from campaigns.domain.metrics.snapshot import Timing
@@ -15,17 +18,39 @@ def precision_of(response: Timing, limits: LimitsByCode) -> JudgementReason:
     """The precision of one run: "300 requests: p95 between 29.1 and 31.4 ms, no p99"."""
     limit = limits["too_few_requests"].mild
     if not response.n:
-        return JudgementReason(
-            "no_requests", Precision.NONE, "No response times: no request succeeded.", 0
-        )
-    if limit is not None and response.n < limit:
-        return JudgementReason(
-            "too_few_requests", Precision.COARSE, _fact(response), response.n, limit
-        )
-    return JudgementReason("enough_requests", Precision.FINE, _fact(response), response.n, limit)
+        return precision_reason("no_requests", 0, None, {})
+    code = "enough_requests" if limit is None or response.n >= limit else "too_few_requests"
+    return precision_reason(code, response.n, limit, _spread(response))
 
 
-def _fact(response: Timing) -> str:
+STATES = {
+    "no_requests": Precision.NONE,
+    "too_few_requests": Precision.COARSE,
+    "enough_requests": Precision.FINE,
+}
+
+
+def precision_reason(
+    code: str, n: int, limit: float | None, spread: Mapping[str, Any]
+) -> JudgementReason:
+    """`spread`: {"per_100k", "low_us", "high_us"} of the highest percentile; {} without one."""
+    text = _fact(n, spread) if n else "No response times: no request succeeded."
+    return JudgementReason(code, STATES[code], text, n, limit, params=spread)
+
+
+def _fact(n: int, spread: Mapping[str, Any]) -> str:
+    highest = spread.get("per_100k")
+    known = []
+    if spread:
+        low, high = (figure(spread[end] / 1000) for end in ("low_us", "high_us"))
+        ms = with_unit(low if low == high else f"between {low} and {high}", "ms")
+        known = [f"{name(highest)} {ms}"]
+    missing = [] if highest == P99 else ["no p99" if highest else "no percentiles"]
+    return f"{counted(n, 'requests')}: {', '.join(known + missing)}."
+
+
+def _spread(response: Timing) -> dict[str, Any]:
+    """The highest percentile that the requests support, with its 95 % interval."""
     highest = next(
         (
             q
@@ -34,13 +59,7 @@ def _fact(response: Timing) -> str:
         ),
         None,
     )
-    known = [] if highest is None else [_spread(response, highest)]
-    missing = [] if highest == P99 else ["no p99" if highest else "no percentiles"]
-    return f"{counted(response.n, 'requests')}: {', '.join(known + missing)}."
-
-
-def _spread(response: Timing, q: int) -> str:
-    """The percentile with its 95 % interval."""
-    levels = response.histogram.levels_between(*rank_interval(response.n, q))
-    low, high = (figure(level / 1000) for level in (levels[0], levels[-1]))
-    return f"{name(q)} {with_unit(low if low == high else f'between {low} and {high}', 'ms')}"
+    if highest is None:
+        return {}
+    levels = response.histogram.levels_between(*rank_interval(response.n, highest))
+    return {"per_100k": highest, "low_us": float(levels[0]), "high_us": float(levels[-1])}

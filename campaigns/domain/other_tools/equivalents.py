@@ -68,7 +68,7 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
         if plan.load.model == Model.WINDOW:
             raise _NoneExists("It cannot limit connections being opened to a window; wsperf can.")
         if plan.flows:
-            raise _NoneExists("A single command has no flows with shares. This needs a script.")
+            raise _NoneExists("Not available for plans with flows.")
         if plan.connection_mode == ConnectionMode.RESUMED:
             raise _NoneExists("It cannot resume the TLS session on every new connection.")
         if any(
@@ -76,11 +76,11 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
             for step in plan.steps
             for text in (step.path, step.body, *(value for _, value in step.headers))
         ):
-            raise _NoneExists("A single command cannot fill in variables. This needs a script.")
+            raise _NoneExists("Not available for plans with variables.")
         if plan.redirects != Redirects.OFF:
             raise _NoneExists("It does not follow redirects, or not as this plan does.")
         if any(step.checks for step in plan.steps):
-            raise _NoneExists("It does not check replies as this plan does. This needs a script.")
+            raise _NoneExists("Not available for plans that check replies this way.")
         if any(step.has_more_body for step in plan.steps):
             raise _NoneExists("A single command cannot send this body. This needs its files.")
         if plan.auth.kind != AuthKind.NONE:
@@ -94,7 +94,7 @@ def _equivalent(tool: str, make: Callable[[Plan], tuple[str, str]], plan: Plan) 
 
 def _only_step(plan: Plan, tool: str) -> Step:
     if (tool != "httperf" or not has_calls(plan)) and plan.session != PLAIN_SESSION:
-        raise _NoneExists("A single command cannot do this plan's sessions. This needs a script.")
+        raise _NoneExists("Not available for plans with sessions.")
     if len(plan.steps) > 1:
         raise _NoneExists(
             f"{tool} sends only one request, but this plan has {len(plan.steps)} steps."

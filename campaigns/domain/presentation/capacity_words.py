@@ -48,18 +48,15 @@ _NUMBERS = (
     "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
 _WHY = {
-    Ending.LIMIT: "No higher rate was allowed.",
-    Ending.INJECTOR: f"{MOST_OPEN_TRIALS} trials at the next rate could not be judged: the "
-    "injector's machine was too busy.",
+    Ending.LIMIT: "The search wasn't allowed to go higher.",
+    Ending.INJECTOR: f"This machine was too busy for {MOST_OPEN_TRIALS} trials at the next rate.",
     Ending.DEADLINE: "The search ran out of time.",
     Ending.STOPPED: "The search was stopped.",
     Ending.SILENT: "The target stopped answering.",
 }
 _INJECTOR_AT_ONCE = _WHY[Ending.INJECTOR].replace("next", "first")
 # The highest rate that was allowed passed at last, though a trial up to there had failed.
-_LIMIT_NOT_ALWAYS_KEPT = (
-    "From there to the highest rate that was allowed, trials both passed and failed."
-)
+_LIMIT_NOT_ALWAYS_KEPT = "Above that, trials both passed and failed."
 
 
 def objective_words(rules: Sequence[Threshold]) -> str:
@@ -80,7 +77,7 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
         below = lowest if answer.below else ""
         return [
             ("No capacity is known", True),
-            (": this search was made under an earlier rule.", False),
+            (": an older release made this search.", False),
             (f"{least}{below} Search again.", False),
         ]
     if is_going_on:
@@ -90,6 +87,8 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
             if answer.capacity and n < FEWEST_FOR_INTERVAL
             else ""
         )
+        if not (answer.capacity or answer.at_least or answer.below):
+            return [("Searching… no results yet.", False)]
         return [("So far ", False), *_known(answer, objective), (after, False)]
     if answer.ending == Ending.BELOW:
         first = _per_s(answer.below)
@@ -102,7 +101,7 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
         is_told = abs(answer.drift) >= LEAST_DRIFT
         drift = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
         over = " from the first search to the last" if drift else " from one search to the next"
-        return [("No steady answer:", True), (f" the target drifted{drift}{over}.", False)]
+        return [("No steady answer:", True), (f" the server changed{drift}{over}.", False)]
     if answer.ending == Ending.FOUND:
         return _known(answer, objective, is_first=True)
     known = (
@@ -162,7 +161,7 @@ def _known(answer: CapacityAnswer, objective: str, is_first: bool = False) -> Se
         return [(f"{least} {_per_s(answer.at_least)}", True), (f" keep {objective}.", False)]
     if answer.below:
         return [(f"{below} {_per_s(answer.below)}", True), (".", False)]
-    return [("Nothing is known." if is_first else "nothing is known.", False)]
+    return [("Couldn't find the limit.", False)]
 
 
 def _per_s(rate_per_s: float | None) -> str:
@@ -199,12 +198,12 @@ _WORDS = {
     Ending.SILENT: "no reply",
 }
 _WHY_LIMITED = {
-    Ending.DRIFTED: "The target's capacity changed from one search to the next.",
+    Ending.DRIFTED: "The server's capacity changed between searches.",
     Ending.DEADLINE: "Time ran out before the limit was found.",
     Ending.STOPPED: "The search was stopped before the limit was found.",
     Ending.SILENT: "After the last trial the target stopped answering.",
-    Ending.INJECTOR: f"{MOST_OPEN_TRIALS} trials in a row could not be judged. Search again when "
-    "the injector's machine is quiet.",
+    Ending.INJECTOR: f"This machine was too busy for {MOST_OPEN_TRIALS} trials in a row. Search "
+    "again when it is quiet.",
 }
 
 
@@ -288,11 +287,11 @@ def limiter_of(
     if ending == Ending.LIMIT and failed:
         why = f"The last trial, at {cap}, passed, and no higher rate was allowed; others failed."
     elif ending == Ending.LIMIT:
-        why = f"Every rate up to {cap} was kept, and no higher one was allowed."
+        why = f"The server handled every rate up to {cap}, the highest allowed."
     elif is_target:
         why = f"{_named(Busy())[1]}{_room_words(injectors)}"
     elif ending is None:
-        why = "Known when the search has ended."
+        why = "Appears when the search ends."
     machine = (
         [
             LimitRow("Injector's machine", why, counted(n, "trials"), was_it="yes")

@@ -46,8 +46,8 @@ _UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
 _NOTE = (
     "Average response times, means over the runs that count; of tests on a busy machine the median "
     "without the injector's part. ratio = candidate / baseline, with "
-    "its 95 % interval between runs; could have shown = the smallest difference that so few runs "
-    "with this spread show in 80 % of cases."
+    "its 95 % interval between runs; smallest detectable change = what so many runs with this "
+    "spread show in 80 % of cases."
 )
 
 

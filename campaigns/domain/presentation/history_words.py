@@ -49,8 +49,8 @@ def trend_words(found: Steadiness | None, left: int, steady: int, *, is_over: bo
     return f"Response times {verb}: from {since} on the p50 is {percent(abs(change))} {more}."
 
 
-_NO_ANSWER = "its measurements have no answer"
-_OVERLOADED = "the target was {}, so its response times are not those of normal work"
+_NO_ANSWER = "its measurements aren't reliable"
+_OVERLOADED = "the server was {}"
 _FEW = "too few requests succeeded for this figure"
 
 
@@ -95,7 +95,7 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
     if history.n_counted < MIN_CAMPAIGNS:
         n = history.n_counted
         have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
-        few = f"{have} so far; with {MIN_CAMPAIGNS} there is a level to compare with."
+        few = f"{have} so far. Trends start after {MIN_CAMPAIGNS}."
         return [(value, True), (f" in the newest campaign. {few}", False)]
     expected = history.course.expected
     level = f": {metric} {ms(expected.level)}" if expected else f"; {value} in the newest"
@@ -200,12 +200,12 @@ def _outlook(history: TestHistory) -> Sentence:
     newest = ms(history.newest.value_us)
     if history.is_odd:
         return [
-            (" The newest campaign is odd", True),
-            (f": {newest}, where {span} was expected. Two more campaigns will tell.", False),
+            (" The newest campaign is an outlier", True),
+            (f": {newest}, expected {span}. Two more campaigns decide.", False),
         ]
     if not _reads_inside(expected, history.newest.value_us):
-        off = "outside what was expected"
-        close = "but too close to the level to be odd"
+        off = "outside the expected range"
+        close = "but close to the level"
         return [(f" The newest campaign, {newest}, is {off} ({span}), {close}.", False)]
     return [(f" The newest campaign, {newest}, is as expected ({span}).", False)]
 
@@ -260,8 +260,10 @@ def overview_sentence(
         return [("No change", True), (f"{others}.", False)]
     if counts.get(HistoryStatus.UNCOUNTED, 0) == total:
         return [("No test's newest campaign counts", True), (f": {_WHY_UNCOUNTED}.", False)]
-    few = f": a test has a level with {MIN_CAMPAIGNS} campaigns that count."
-    return [(f"Nothing to report yet for {counted(total, 'tests')}", True), (few, False)]
+    few = (
+        f" for {counted(total, 'tests')}. History starts after {MIN_CAMPAIGNS} reliable campaigns."
+    )
+    return [("Not enough data", True), (few, False)]
 
 
 _WHY_UNCOUNTED = (

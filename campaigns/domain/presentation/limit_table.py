@@ -48,11 +48,9 @@ def limit_table(
     columns = (
         Column("measured", "highest", "", "The highest second, or as the row says."),
         Column("limit", "limit from", "", "From here on it may be the limit."),
-        Column("result", "was it the limit?", "", "By the rules of the judgement.", True),
+        Column("result", "bottleneck?", "", "By the rules of the judgement.", True),
     )
-    return Table(
-        "limit", f"Who was the limit: {limit.who}", columns, tuple(rows), "figure", limit.why
-    )
+    return Table("limit", f"Bottleneck: {limit.who}", columns, tuple(rows), "figure", limit.why)
 
 
 def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:

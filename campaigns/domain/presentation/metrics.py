@@ -155,7 +155,7 @@ _ALL = (
     Metric("why", "why", "", "Why there is no verdict, or what would settle it."),
     Metric(
         "could_have_shown",
-        "could have shown",
+        "smallest detectable change",
         "%",
         "The smallest difference that these runs would have shown in 80 % of cases.",
     ),

@@ -263,8 +263,8 @@ def failure_lead(rows: Sequence[FailureRow], attempts: int, noun: str) -> Senten
     ]
 
 
-NO_ANSWER_SO_FAR = "no answer uses the figures below"
-NO_ANSWER_GROUND = f"{NO_ANSWER_SO_FAR}; measure again"
+NO_ANSWER_SO_FAR = "the figures below aren't reliable"
+NO_ANSWER_GROUND = f"{NO_ANSWER_SO_FAR}; run the test again on a quieter machine"
 
 
 def run_grounds(run: RunStatus) -> list[str]:
@@ -373,11 +373,11 @@ def _why_nothing(run: RunStatus) -> str:
 
 
 _GOOD = {"", Trust.TRUSTED, TargetState.HEALTHY}
-_MEASUREMENT = "Can the measurement be believed?"
-_TARGET = "How did the target do?"
-_PRECISION = "How precise is it?"
+_MEASUREMENT = "Reliability"
+_TARGET = "Server health"
+_PRECISION = "Precision"
 _PRECISION_WORDS = {
-    Precision.NONE: "Nothing to be precise about",
+    Precision.NONE: "No usable data",
     Precision.COARSE: "No p99",
     Precision.FINE: "Up to p99",
 }
@@ -432,7 +432,7 @@ def _target(runs: Sequence[RunStatus], found: Answers, said: str) -> ShownAnswer
     state = found.target_state
     if not state:
         unknown = next((each for each in runs if not each.judged.target.state), runs[0])
-        return ShownAnswer(_TARGET, "", "Not known", unknown.judged.target.text)
+        return ShownAnswer(_TARGET, "", "Unknown", unknown.judged.target.text)
     if state == TargetState.HEALTHY:
         remark = next(each for each in runs if each.judged.target.state == state).judged.target.text
         untold = remark and remark not in said
@@ -471,7 +471,7 @@ def _precision(runs: Sequence[RunStatus]) -> ShownAnswer:
     usable = [each for each in runs if each.judged.is_usable]
     if not usable:
         nothing = _PRECISION_WORDS[Precision.NONE]
-        why = "No answer uses these figures, however many there are."
+        why = "These figures aren't reliable."
         return ShownAnswer(_PRECISION, Precision.NONE, nothing, why)
     least = min(usable, key=lambda each: each.figures.n)
     finding = least.judged.precision

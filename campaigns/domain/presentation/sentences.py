@@ -71,7 +71,7 @@ def overhead_sentence(
         after.append(f"{len(pairs) - _MOST} more comparisons are below.")
     waits = [each for each in pairs if each.verdict.reason is not Reason.NO_ROUNDS]
     if not is_final and any(not pair.has_word for pair in waits):
-        after.append(f"No verdict yet: that takes {MIN_REPEATS} finished repeats of each.")
+        after.append(f"Verdicts need {MIN_REPEATS} usable runs of each test.")
     sentence += [(f"{text} ", False) for text in dict.fromkeys(after) if text]
     return trimmed(sentence)
 
@@ -132,7 +132,11 @@ def _beside(pair: Pair, *, is_final: bool) -> str:
     if pair.row.ratio is None and verdict.reason is Reason.ERRORS:
         return verdict.text
     if pair.row.ratio is None:
-        why = f"Nothing is known: {pair.why_not}" if pair.why_not else "Nothing can be compared yet"
+        why = (
+            f"Can't compare: {pair.why_not}"
+            if pair.why_not
+            else "Comparisons appear after the first runs"
+        )
         return f"{why}."
     if verdict.word is None:
         # Without its details, which are listed below the sentence.

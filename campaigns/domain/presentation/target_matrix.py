@@ -261,7 +261,7 @@ class TargetMatrix:
             for index, (row, cell) in enumerate(found)
         ]
         reference = self.columns[self.relative - 1]
-        title = f"Every target at every plan, differences to {reference}"
+        title = f"Response time by server and page, differences to {reference}"
         columns, note = _COLUMNS, ""
         if self.in_turns:
             note = "medians without the injector's part, side by side"

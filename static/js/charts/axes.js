@@ -19,6 +19,7 @@ export function tickText(value) {
 // Ticks 1 2 5 10 … within [low, high], thinned to at most `most`; a short axis has those between, too.
 export function logTicks(low, high, most = 6) {
   const usual = logTicksOf(low, high, [1, 2, 5]);
+  if (logTicksOf(low, high, [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8]).length < 2) return evenTicks(low, high, most);
   const close = usual.length < 4 ? [[1, 1.5, 2, 2.5, 3, 4, 5, 6, 8], [1, 2, 3, 4, 5, 7]] : [];
   for (const steps of [...close, [1, 2, 5], [1, 3], [1]]) {
     const ticks = logTicksOf(low, high, steps);
@@ -27,6 +28,14 @@ export function logTicks(low, high, most = 6) {
   const decades = logTicksOf(low, high, [1]);
   const skip = Math.ceil(decades.length / most);
   return decades.filter((_, i) => i % skip === 0);
+}
+
+// Of an axis that is shorter than from one tick to the next.
+function evenTicks(low, high, most) {
+  const step = roundUp((high - low) / most);
+  const ticks = [];
+  for (let n = Math.ceil(low / step); n * step <= high; n += 1) ticks.push(tidy(n * step));
+  return ticks;
 }
 
 function logTicksOf(low, high, steps) {
@@ -77,4 +86,23 @@ export function pushApart(positions, gap, low, high) {
     ceiling = placed[i] - gap;
   }
   return placed;
+}
+
+// A range that shows small changes: from 0 only where the values come near it.
+export function rangeAround(values) {
+  const known = values.filter((value) => value !== null && value !== undefined);
+  if (!known.length) return { min: 0, max: 1 };
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  const step = stepOf((high - low || high || 1) / 4);
+  const min = low < (high - low) / 2 ? 0 : Math.max(0, Math.floor(low / step - 0.3) * step);
+  return { min: tidy(min), max: tidy(Math.ceil(high / step + 0.1) * step) };
+}
+
+function stepOf(size) {
+  const power = 10 ** Math.floor(Math.log10(size));
+  return [1, 2, 5, 10].find((each) => each * power >= size * 0.999) * power;
+}
+
+function tidy(value) {
+  return Number(value.toPrecision(10));
 }

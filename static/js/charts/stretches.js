@@ -1,7 +1,7 @@
 // Every second of a stretch of a long run, of which the page has only some: asked for when it is looked
 // at, and kept as long as the page.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { pointsOf } from "../live/points.js";
 
 // of(address, [from, until]): {points, machine}; null until they are there, when `came` is called.

@@ -1,5 +1,6 @@
 // Chart.js in the site's own colours and type; charts read them again when the theme changes.
 
+import { Chart } from "./library.js";
 import { drawAll } from "./turns.js";
 
 const cache = new Map();
@@ -24,7 +25,7 @@ function resolve(name) {
   return getComputedStyle(probe).color;
 }
 
-export function applyChartDefaults(Chart = window.Chart) {
+export function applyChartDefaults() {
   Chart.defaults.animation = false;
   Chart.defaults.responsive = true;
   Chart.defaults.maintainAspectRatio = false;
@@ -32,8 +33,6 @@ export function applyChartDefaults(Chart = window.Chart) {
   Chart.defaults.font.size = 12;
   Chart.defaults.color = cssToken("ink-3");
   Chart.defaults.borderColor = cssToken("grid");
-  Chart.defaults.plugins.legend.display = false;
-  Chart.defaults.plugins.tooltip.enabled = false;
   Chart.defaults.elements.point.radius = 0;
   Chart.defaults.elements.line.borderWidth = 1.5;
   Chart.defaults.elements.line.tension = 0;
@@ -43,7 +42,7 @@ export function applyChartDefaults(Chart = window.Chart) {
 export function onThemeChange(redraw) {
   document.addEventListener("themechange", () => {
     cache.clear();
-    if (window.Chart) applyChartDefaults();
+    applyChartDefaults();
     redraw();
   });
 }

@@ -1,4 +1,4 @@
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 // Reads a JSON block of the page; null where the page has none.
 export function block(id) {

@@ -1,6 +1,6 @@
 // Buttons with data-dialog open the dialog of that id; data-close closes the one they are in.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 $(document)
   .on("click", "[data-dialog]", (event) => $(`#${event.currentTarget.dataset.dialog}`).get(0)?.showModal())

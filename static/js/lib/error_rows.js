@@ -1,7 +1,7 @@
 // A click on a row of the errors opens the row's examples, and another closes them. The row's link does
 // the same with Enter; without this script it leads to them.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 $(document).on("click", ".error-row", (event) => {
   const [examples] = $(event.currentTarget).next(".example-row").find("details");

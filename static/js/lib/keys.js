@@ -1,6 +1,6 @@
 // Keys of every page: `/` search, `n` new, `g` then a letter for a place, `?` lists them.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const PLACES = { c: "campaigns", t: "targets", p: "plans", h: "history", i: "injectors" };
 const CHORD_MS = 1500;

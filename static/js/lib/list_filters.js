@@ -1,7 +1,7 @@
 // The filters of a list apply a moment after the last change: the server's newer copy of the page
 // replaces the rows, and the address keeps what was chosen.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { replaceRegions } from "../live/regions.js";
 
 const PAUSE_MS = 300;

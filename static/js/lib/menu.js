@@ -1,6 +1,6 @@
 // Menus are <details class="menu">: they work without this; here they also close by themselves.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 $(document)
   .on("click", (event) => {

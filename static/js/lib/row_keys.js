@@ -1,7 +1,7 @@
 // Keys of a list: `j` and `k` go to the next and previous row's link, which Enter opens; `x` ticks
 // the row, with Shift all rows from the last tick on.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { isForKeys } from "./keys.js";
 
 function goBy(step) {

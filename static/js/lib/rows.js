@@ -1,7 +1,7 @@
 // Lists of rows that can grow: [data-rows] with [data-row]s, a <template>, [data-add], [data-remove].
 // A new row fires `rowadd`.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const FIELDS = "input, select, textarea";
 

@@ -1,6 +1,6 @@
 // Shows what belongs to the choices made in its form, and hides the rest: [data-shown-if=condition].
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { holds } from "./conditions.js";
 
 const form = $("form").has("[data-shown-if]");

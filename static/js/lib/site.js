@@ -1,6 +1,6 @@
 // What every page starts: theme switch, menus, keys, questions before what cannot be undone.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import "./keys.js";
 import "./menu.js";
 import "./theme.js";

@@ -1,7 +1,7 @@
 // The parts of a page behind tabs. The address names the open one, or anything in it; without
 // scripts all parts are shown.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const STEPS = { ArrowLeft: -1, ArrowRight: 1 };
 let open = "";

@@ -1,6 +1,6 @@
 // The theme switch: system, light or dark, kept in localStorage. Fires `themechange`.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const CHOICES = ["system", "light", "dark"];
 

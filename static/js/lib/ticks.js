@@ -1,7 +1,7 @@
 // The ticks of a list: how many there are, all of a page at once, Shift for a range, Escape for none.
 // While there are some, what can be done with them stands in the place of the filters.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 const boxes = () => $("input[form=bulk][name=pk]");
 let last = null;

@@ -1,7 +1,7 @@
 // A report in the style of another tool is made when it is opened for the first time; without this
 // script its link leads to it.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 // `toggle` does not bubble.
 document.addEventListener("toggle", ({ target }) => {

@@ -1,6 +1,6 @@
 // What campaign and run pages share: the stream, the regions, and a line that says when it is stale.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { coalesced } from "./coalesced.js";
 import { refreshPage } from "./regions.js";
 import { followPage } from "./stream.js";

@@ -3,7 +3,7 @@
 // one inside [data-size-as] its bytes are counted and sent under that name.
 // answered() is called after each; returned is ask(), which asks at once.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { replaceRegions } from "./regions.js";
 
 const WAIT_MS = 300;
@@ -43,6 +43,7 @@ export function previewWhileTyping(form, answered = () => {}) {
   }
 
   form.on("input", () => {
+    asked?.abort(); // it answers what is no longer there
     clearTimeout(timer);
     timer = setTimeout(ask, WAIT_MS);
   });

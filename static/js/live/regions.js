@@ -1,13 +1,13 @@
 // Replaces the marked parts of the page by those of a newer copy of the same page.
 // A part is an element with data-live="name"; everything else, charts included, stays in place.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 
 // Where the focus can be, and what scrolls sideways.
 const HANDLES = "a[href], button, input, select, summary, [tabindex]";
 
-// Replaces each region that `html` has too and whose content differs; returns their names, or null
-// where `html` has no region at all.
+// Replaces each region that `html` has too and whose content differs, then fires `regionsreplaced`; returns
+// their names, or null where `html` has no region at all.
 export function replaceRegions(html) {
   const document_ = $($.parseHTML(html, true));
   const fresh = document_.find("[data-live]").addBack("[data-live]");
@@ -20,9 +20,11 @@ export function replaceRegions(html) {
   const held = pairs.flatMap(heldOf);
   for (const [region, next] of pairs) {
     keepOpen(region, next);
+    keepDrawn(region, next);
     $(region).replaceWith(next);
   }
   held.forEach(holdAgain);
+  if (pairs.length) $(document).trigger("regionsreplaced");
   return fresh.length ? pairs.map(([region]) => region.dataset.live) : null;
 }
 
@@ -30,6 +32,13 @@ export function replaceRegions(html) {
 function keepOpen(region, next) {
   $(region).find("details[id]").each((_, { id, open }) => {
     $(next).find(`#${$.escapeSelector(id)}`).prop("open", open);
+  });
+}
+
+// The frames of charts move into the newer copy: they get new data, and no canvas is made again.
+function keepDrawn(region, next) {
+  $(region).find("[data-kept]").each((_, frame) => {
+    $(next).find("[data-kept]").filter((_i, each) => each.dataset.kept === frame.dataset.kept).replaceWith(frame);
   });
 }
 

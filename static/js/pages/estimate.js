@@ -1,6 +1,6 @@
 // A form that says what it will cost, while one types.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { keepTyped } from "../lib/typed.js";
 import { previewWhileTyping } from "../live/preview.js";
 

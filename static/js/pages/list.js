@@ -1,6 +1,6 @@
 // Lists: filters apply at once, running campaigns move, ticked rows change or compare.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { watchFilters } from "../lib/list_filters.js";
 import { watchRowKeys } from "../lib/row_keys.js";
 import { hasTicks, showTicks, watchTicks } from "../lib/ticks.js";

@@ -1,6 +1,6 @@
 // The page of a single request: looks again each second until there is an answer.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { refreshPage } from "../live/regions.js";
 
 const EVERY_MS = 1000;

@@ -1,11 +1,7 @@
-// The run's page: panels over time and percentile plot; the same live and finished.
+// The run's page: panels over time and the other charts; the same live and finished.
 
-import $ from "../../lib/jquery.module.min.js";
-import { percentilePlot } from "../charts/percentiles.js";
-import { requestsChart } from "../charts/requests.js";
-import { overTime } from "../charts/series.js";
-import { applyChartDefaults } from "../charts/theme.js";
-import { drawInTurn } from "../charts/turns.js";
+import $ from "jquery";
+import { overTime } from "../charts/over_time.js";
 import { block } from "../lib/block.js";
 import "../lib/dialogs.js";
 import "../lib/error_rows.js";
@@ -13,44 +9,25 @@ import { showTabs } from "../lib/tabs.js";
 import "../lib/tool_reports.js";
 import { livePage, showProgress } from "../live/page.js";
 import { mergePoints, pointsOf } from "../live/points.js";
+import { refreshPage } from "../live/regions.js";
 
-applyChartDefaults();
 let plan = block("run-plan");
-const panels = $("[data-over-time]");
 let points = pointsOf(block("points"));
 let chart = null;
-let plot = null;
-let single = null;
 
 function show() {
+  const [element] = $("[data-over-time]");
   $("[data-no-points]").prop("hidden", points.length > 0);
-  panels.find("[data-panels]").prop("hidden", points.length === 0);
+  $(element).prop("hidden", points.length === 0);
   if (!points.length) return;
-  chart ??= overTime(panels.get(0), plan);
+  chart ??= overTime(element, plan, showRange);
   chart.show(points, $("[data-progress]").length > 0, plan, pointsOf(block("machine-points")));
 }
 
-function showCurve() {
-  const frame = $("[data-percentiles]");
-  const curve = block("curve") ?? [];
-  frame.prop("hidden", !curve.length);
-  if (!curve.length) return;
-  const lines = [{ label: "this run", scheme: plan.scheme, mode: "new", curve }];
-  drawInTurn(frame.get(0), () => {
-    if (plot) plot.show(lines);
-    else plot = percentilePlot(frame.find("canvas").get(0), lines, { switcher: frame.find(".seg").get(0) });
-  });
-}
-
-function showRequests() {
-  const section = document.querySelector("[data-requests]");
-  const columns = block("requests");
-  section.hidden = !columns?.s;
-  if (section.hidden) return;
-  drawInTurn(section, () => {
-    if (single) single.show(columns);
-    else single = requestsChart(section.querySelector("figure"), columns);
-  });
+// The tables of the range that was chosen.
+async function showRange() {
+  const names = await refreshPage();
+  if (names?.includes("tabs")) showTabs();
 }
 
 function replaced() {
@@ -59,8 +36,6 @@ function replaced() {
   if (all.length) points = all;
   plan = block("run-plan");
   show();
-  showCurve();
-  showRequests();
 }
 
 livePage({
@@ -75,5 +50,3 @@ livePage({
   },
 });
 show();
-showCurve();
-showRequests();

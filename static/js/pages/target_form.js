@@ -1,6 +1,6 @@
 // The target's form: rows come and go; the port follows the scheme while it is the usual one.
 
-import $ from "../../lib/jquery.module.min.js";
+import $ from "jquery";
 import { rowLists } from "../lib/rows.js";
 import { keepTyped } from "../lib/typed.js";
 

@@ -1,3 +1,4 @@
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,11 +244,6 @@ def test_the_worst_reason_comes_first():
     assert codes(judged(steal=0.06, cpu=0.9).measurement) == ["cpu", "steal"]
 
 
-def test_a_judgement_comes_back_from_json_as_it_was():
-    found = judged(cpu=Observed(0.9, 3), co_located=1.0)
-    assert Judgement.from_json(found.to_json()) == found
-
-
 def test_settings_may_move_a_limit_but_not_invent_one():
     limits = LimitsByCode.with_overrides({"co_located": (None, None), "cpu": (0.9, 0.99)})
     assert limits["cpu"] == Limits(0.9, 0.99)
@@ -297,11 +293,31 @@ _MEASURES = {
 }
 
 
+def _judged_by(code: str) -> Judgement:
+    value = _VALUES.get(CRITERIA[code].unit, 2.0)
+    seen = Observed(value, 12, 2, _MEASURES.get(code, "p99"), 20_000)
+    return judge({code: seen}, Timing.of([20_000] * 500))
+
+
+@pytest.mark.parametrize("nouns", ["requests", "connections"])
+@pytest.mark.parametrize("code", CRITERIA)
+def test_a_judgement_is_stored_without_words_and_read_as_it_was(code, nouns):
+    found = _judged_by(code).said_of(nouns)
+    row = json.loads(json.dumps(found.to_row()))
+    assert Judgement.from_row(row) == found
+    findings = (row["measurement"], row["target"], row["precision"], {"reasons": row["notes"]})
+    assert {each["text"] for finding in findings for each in finding["reasons"]} == {""}
+
+
+def test_a_judgement_of_release_0_2_0_keeps_its_words():
+    old = judged(cpu=Observed(0.9, 3)).to_json()
+    old["measurement"]["reasons"][0]["text"] = "The injector was at its limit."
+    assert Judgement.from_row(old).measurement.text == "The injector was at its limit."
+
+
 def _messages() -> Iterator[str]:
     for code, row in CRITERIA.items():
-        value = _VALUES.get(row.unit, 2.0)
-        seen = Observed(value, 12, 2, _MEASURES.get(code, "p99"), 20_000)
-        judged = judge({code: seen}, Timing.of([20_000] * 500))
+        judged = _judged_by(code)
         yield f"# {code}"
         for reason in judged.reasons:
             if (reason.code == "too_few_requests") == (code == "too_few_requests"):

@@ -45,7 +45,7 @@ def test_how_the_newest_campaign_stands(values, standing):
 def test_the_level_of_a_test_whose_newest_campaign_is_odd_is_not_that_campaigns_value():
     words = said(history([*CALM, 130.0]))
     assert "p95 0.100 ms" in words
-    assert "odd: 0.130 ms" in words
+    assert "outlier: 0.130 ms" in words
 
 
 def test_the_newest_value_is_not_told_as_the_level_where_too_few_make_one():

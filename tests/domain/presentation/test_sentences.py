@@ -67,14 +67,14 @@ def test_a_hidden_part_makes_the_lower_end_a_least_one_unless_others_used_the_cp
 
 def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
     text = said(pair(10_000, 20_000, None, has_word=False), is_final=False)
-    assert text.startswith("So far HTTPS is about 2.0 × slower on new connections. No verdict yet")
+    assert text.startswith("So far HTTPS is about 2.0 × slower on new connections. Verdicts need")
 
 
 def test_a_pair_without_a_figure_says_that_nothing_can_be_compared():
     missing = Pair("", "resumed", OverheadRow("mean", None, None), ComparisonVerdict(None), False)
-    assert said(missing) == "Nothing can be compared yet."
+    assert said(missing) == "Comparisons appear after the first runs."
     assert said(pair(1_060, 4_130), missing).endswith(
-        "(3.8 to 4.0 ×). With resumed TLS sessions: Nothing can be compared yet."
+        "(3.8 to 4.0 ×). With resumed TLS sessions: Comparisons appear after the first runs."
     )
 
 

@@ -1,0 +1,303 @@
+"""Charts of response times: percentiles and their shift, every block, every request, a run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from campaigns.domain.analysis.overhead import ShiftPoint
+from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE
+from campaigns.domain.presentation.charts import (
+    Axis,
+    Band,
+    Chart,
+    Charts,
+    ChartTable,
+    LineStyle,
+    Mark,
+    Places,
+    Series,
+    arm_style,
+    columns,
+)
+from campaigns.domain.units import DASH, number
+
+Line = Mapping[str, Any]
+
+_FIRST, _LEAST_LAST, _BEYOND = 1 / 0.9, 20, 1.08
+_TICKS = [(2.0, "p50"), (10.0, "p90"), (100.0, "p99"), (1e3, "p99.9"), (1e4, "p99.99")]
+_STOPS = [*_TICKS, (4.0, "p75"), (20.0, "p95"), (1e5, "p99.999")]
+_LEAST_BEYOND = 10  # responses; a percentile with fewer is dotted
+_MOST_TEXTS = 400  # blocks whose axis has words
+
+
+def percentile_charts(
+    key: str, lines: Sequence[Line], of: str, note: str = "", shift: Chart | None = None
+) -> Charts | None:
+    """`lines` as `campaign_runs` makes them; `of`: whose response times; `shift`: a panel below.
+    None without a curve."""
+    drawn = [each for each in lines if each["curve"]]
+    if not drawn:
+        return None
+    axis = percentile_axis(drawn)
+    known = {point["x"] for line in drawn for point in line["curve"]}
+    stops = [
+        (found, text)
+        for x, text in sorted(_STOPS)
+        if (found := next((each for each in known if abs(each - x) < x * 1e-6), None))
+    ]
+    xs = [x for x, _ in stops]
+    series = [each for line in drawn for each in _percentile_series(line, xs)]
+    panel = Chart(
+        "percentiles",
+        "Percentiles",
+        "response time, ms",
+        f"Response time by percentile of {of}. The table below has the figures.",
+        size="full",
+        x=axis,
+        y=Axis(scale="log", has_choice=True),
+        series=series,
+        note=" · ".join(filter(None, [note, "dotted: fewer than 10 responses beyond it"])),
+    )
+    return Charts(
+        key,
+        f"Percentiles of {of}",
+        panels=[panel, *([shift] if shift else [])],
+        places=Places(x=xs, at=[text for _, text in stops]),
+    )
+
+
+def percentile_axis(lines: Sequence[Line]) -> Axis:
+    """How slow the slowest half, tenth, hundredth is: x = 1/(1 − q)."""
+    last = max((line["curve"][-1]["x"] for line in lines if line["curve"]), default=0)
+    return Axis(
+        scale="log",
+        title="Percentile",
+        low=_FIRST,
+        high=max(_LEAST_LAST, last) * _BEYOND,
+        ticks=_TICKS,
+    )
+
+
+def _percentile_series(line: Line, stops: Sequence[float]) -> Iterator[Series]:
+    points = [
+        (each["x"], each["ms"], is_weak, "~" * is_weak + each["text"])
+        for each in line["curve"]
+        if each["x"] >= _FIRST
+        for is_weak in [each["beyond"] < _LEAST_BEYOND]
+    ]
+    name, style = line["label"], _style(line)
+    if line.get("grey"):
+        yield Series(name=name, style=style, width=0.5, grey=True, **columns("x y", points))
+        return
+    yield Series(name=name, style=style, end=name, **columns("x y weak texts", points))
+    at_stops = columns("x y", (each for each in points if each[0] in stops))
+    yield Series(name=name, style=style, look="dots", radius=4, **at_stops)
+
+
+def _style(line: Line) -> LineStyle:
+    style = line.get("style") or arm_style(line["scheme"], line["mode"])
+    return replace(style, dash=tuple(line["dash"])) if "dash" in line else style
+
+
+_LABELLED = (P50, P90, P95, P99, P999)
+_WIDER = 1.25
+
+
+def shift_panel(
+    points: Sequence[ShiftPoint], threshold: float, lines: Sequence[Line], scheme: str, words: str
+) -> Chart | None:
+    """Below the percentiles, on their axis. None for fewer than two points: they make no line."""
+    if len(points) < 2:
+        return None
+    # An interval that says nothing would press all others flat; it is cut off.
+    widest = max(abs(point.interval.ratio - 1) for point in points) + threshold
+    ends = [end - 1 for point in points for end in (point.interval.low, point.interval.high)]
+    low = _WIDER * max(min([*ends, -threshold]), -2 * widest)
+    high = _WIDER * min(max([*ends, threshold]), 2 * widest)
+
+    def ends_of(point: ShiftPoint) -> list[float]:
+        """Its place, change and interval."""
+        found = (point.interval.ratio, point.interval.low, point.interval.high)
+        changes = [100 * min(high, max(low, each - 1)) for each in found]
+        return [WHOLE / (WHOLE - point.q), *changes]
+
+    def text(point: ShiftPoint) -> str:
+        return number(100 * (point.interval.ratio - 1), 1, signed=True)
+
+    labelled = [
+        (*ends_of(point)[:2], text(point), f"{text(point)} %")
+        for point in points
+        if point.q in _LABELLED
+    ]
+
+    style = LineStyle(scheme)
+    return Chart(
+        "shift",
+        "Shift",
+        "% of the baseline, 95 % intervals; grey: no practical difference",
+        "The change of each percentile. The table below has the figures.",
+        size="low",
+        x=percentile_axis(lines),
+        y=Axis(low=100 * low, high=100 * high),
+        series=[
+            Series(style=style, look="area", **columns("x y low high", map(ends_of, points))),
+            Series(style=style, look="dots", radius=3, **columns("x y labels texts", labelled)),
+        ],
+        bands=[Band(axis="y", low=-100 * threshold, high=100 * threshold)],
+        marks=[Mark(axis="y", at=0, colour="line-control")],
+        note=words,
+    )
+
+
+def block_charts(
+    key: str,
+    lines: Sequence[Line],
+    repeats: int,
+    of: str,
+    shared_ms: Sequence[float] = (),
+    *,
+    title: str = "Every block",
+    note: str = "",
+) -> Charts | None:
+    """Every run a mark, connected along the blocks. `shared_ms`: all means that the scale, then
+    logarithmic, must hold; without any the scale is the chart's own, from 0. None without a run."""
+    measured = [each for each in lines if any(map(_is_known, _means(each)))]
+    if not measured:
+        return None
+    xs = list(range(1, repeats + 1))
+    step = -(-repeats // 10)
+    word = "" if repeats > 6 else "block "
+    up = (
+        Axis(scale="log", low=min(shared_ms) / 1.2, high=1.2 * max(shared_ms))
+        if shared_ms
+        else None
+    )
+    panel = Chart(
+        "blocks",
+        title,
+        "mean response time, ms",
+        f"Mean response time of every run of {of}. The table below has the figures.",
+        size="small" if shared_ms else "full",
+        x=Axis(
+            title="Block",
+            low=0.6,
+            high=repeats + 0.2,
+            ticks=[(x, f"{word}{x}") for x in xs[::step]],
+        ),
+        y=up or Axis(),
+        series=[each for line in measured for each in _block_series(line)],
+        note=note,
+    )
+    return Charts(
+        key, f"Blocks of {of}", panels=[panel], places=Places(x=xs, at=[f"block {x}" for x in xs])
+    )
+
+
+def _means(line: Line) -> list[float | None]:
+    """Those of runs that do not count among them."""
+    return [*line["means"], *line.get("apart", ())]
+
+
+def _is_known(value: float | None) -> bool:
+    return value is not None
+
+
+def _block_series(line: Line) -> Iterator[Series]:
+    """Of several targets the runs that do not count are crosses without a line, and break it."""
+    name, style, apart = line["label"], _style(line), line.get("apart")
+    runs = [
+        (n, mean, text or DASH)
+        for n, (mean, text) in enumerate(zip(line["means"], line["texts"], strict=False), 1)
+        if mean is not None or apart is not None
+    ]
+    if line.get("grey"):
+        yield Series(name=name, style=style, grey=True, **columns("x y", runs))
+        return
+    drawn = columns("x y texts", runs)
+    yield Series(name=name, style=style, width=1.4, radius=4, end=name, **drawn)
+    crosses = [(n, ms) for n, ms in enumerate(apart or (), 1) if ms is not None]
+    if crosses:
+        style = replace(style, shape="crossRot")
+        yield Series(name=name, style=style, look="dots", radius=5, **columns("x y", crosses))
+
+
+_LOOKS = {
+    "failed": (LineStyle("bad", shape="crossRot"), 5.0),
+    "ok": (LineStyle("ink"), 1.8),
+    "warm-up": (LineStyle("ink-3", is_hollow=True), 2.2),
+}
+
+
+def request_charts(kept: Mapping[str, Any], nouns: str) -> Charts | None:
+    """Every request of a short run as a mark at its start. `kept` as
+    `request_tables.drawn_columns` makes it; None where they are too many."""
+    if not kept:
+        return None
+    parts = (kept["s"], kept["ms"], kept["texts"], kept["mark"])
+    rows = [
+        (x, y, f"{name} {ms} ms, {end}", mark)
+        for x, y, (name, _, _, ms, end), mark in zip(*parts, strict=True)
+    ]
+    series = [
+        Series(style=style, look="dots", radius=radius, **columns("x y texts", some))
+        for mark, (style, radius) in _LOOKS.items()
+        if (some := [row for row in rows if row[-1] == mark])
+    ]
+    one = "connection" if nouns == "connections" else "request"
+    xs = list(dict.fromkeys(kept["s"]))
+    panel = Chart(
+        "requests",
+        f"All {nouns}",
+        "response time, ms, by seconds from the start of the measurement",
+        f"Response time of all {nouns} by their start. The table below has the figures.",
+        size="full",
+        x=Axis(low=min(0.0, xs[0]), high=max(xs[-1] * 1.01, 0.001)),
+        y=Axis(scale="log", has_choice=True),
+        series=series,
+        note=f"one mark = one {one} · cross = failed · hollow = warm-up, not counted",
+    )
+    return Charts(
+        "requests",
+        f"All {nouns}",
+        panels=[panel],
+        places=Places(x=xs, at=[""] * len(xs)),
+        table=ChartTable(kept["head"], kept["texts"]),
+    )
+
+
+_S = Axis(scale="time", title="second")
+_FROM_0 = Axis(whole=True)
+_PERCENT = Axis(low=0, high=100)
+
+
+_CPU = "CPU of the target's machine by state, and of the injector,"
+_TCP = "Segments sent again and listen queue overflows of the target's machine"
+# Key, title, unit, what is drawn, size and upright axis.
+_OVER_TIME = (
+    ("requests", "Requests", "a second", "Requests ok, completed and intended", "low", _FROM_0),
+    (
+        "response", "Response time", "ms, from the intended start, log scale",
+        "p50, p95 and p99 of the response time", "high", Axis(scale="log"),
+    ),
+    ("open", "Open connections", "at the end of each second", "Open connections", "low", _FROM_0),
+    ("messages", "Messages", "a second", "Messages", "low", _FROM_0),
+    (
+        "machine-cpu", "Target's CPU", "% of all cores; dotted: the injector, % of a core", _CPU,
+        "low", _PERCENT,
+    ),
+    ("machine-processes", "Target's processes", "CPU", "CPU of processes", "low", _FROM_0),
+    ("machine-memory", "Target's memory", "% used", "Memory of the target", "low", _PERCENT),
+    ("machine-network", "Target's network", "MB a second", "Bytes sent, received", "low", Axis()),
+    ("machine-trouble", "Target's TCP", "a second", _TCP, "low", _FROM_0),
+    ("errors", "Errors", "a second", "Errors by kind", "errors", _FROM_0),
+)  # fmt: skip
+
+
+def over_time_charts(title: str) -> Charts:
+    """The panels of a run over time, whose series static/js/charts/over_time.js makes of points as
+    they come. One without anything to show is hidden."""
+    panels = [
+        Chart(key, name, unit, f"{of} in every second.", size, _S, y)
+        for key, name, unit, of, size, y in _OVER_TIME
+    ]
+    return Charts("over-time", title, panels)

@@ -1,0 +1,3 @@
+// A page with charts that needs nothing else.
+
+import "../charts/chart.js";
