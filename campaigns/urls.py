@@ -137,6 +137,7 @@ urlpatterns = [
     page("projects/<int:project>/plans/new/", plans.plan_new),
     page("projects/<int:project>/plans/paste/", paste.plan_paste),
     page("projects/<int:project>/plans/preview/", plans.plan_preview),
+    page("projects/<int:project>/plans/try/", plans.plan_try),
     page("plans/<int:plan>/", plans.plan_detail),
     page("plans/<int:plan>/edit/", plans.plan_edit),
     *_item_urls("plan", "projects/<int:project>/plans/"),

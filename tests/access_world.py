@@ -167,7 +167,14 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         approval_reason=f"{open_word} agreed",
     )
     HostPermit.objects.create(claim=claim, kind="approval", places=claim.places)
+    now = timezone.now()
+    gone = {"archived_at": now, "deleted_at": now}
+    deleted_plan = make_plan(project, f"{secret} gone").plan
+    type(deleted_plan).objects.filter(pk=deleted_plan.pk).update(**gone)
     return {
+        "deleted_plan": deleted_plan,
+        "deleted_target": make_target(project, f"{secret} gone", **gone),
+        "deleted_campaign": make_campaign(project, f"{secret} gone", **gone),
         "target": target,
         "endpoint": endpoint,
         "https": make_endpoint(target, "https", host=host),

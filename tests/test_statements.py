@@ -30,6 +30,8 @@ MORE: dict[str, tuple[int, str]] = {
     "run-list-csv": (34, _BATCHES),
     "api-run-list-csv": (35, _BATCHES),
     "run-list": (1, _COUNTED),
+    "mark-list": (1, _COUNTED),
+    "triage-list": (1, _COUNTED),
     "audit": (1, _COUNTED),
     "audit-all": (1, _COUNTED),
     "history-test": (1, _COUNTED),

@@ -3,14 +3,13 @@ campaigns, plans, targets and projects share: rename, tag, archive, delete, find
 
 from typing import Any
 
-import django_filters
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.cache import set_response_etag
 from django.utils.http import parse_etags
 from django_filters import BooleanFilter, CharFilter
-from django_filters.rest_framework import DjangoFilterBackend, FilterSet
+from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.exceptions import APIException, ValidationError
@@ -22,7 +21,7 @@ from campaigns.api import fields
 from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.models import ApiToken
 from campaigns.permissions import Actor, require
-from campaigns.queries.items import SORTS, matching, ordered, with_tag
+from campaigns.queries.filters import ListFilterSet
 from campaigns.services.items import archive_items, delete_items, describe_item, restore_items
 
 
@@ -61,15 +60,21 @@ class ChangedSince(APIException):
 
 
 _CHANGES = {"PUT", "PATCH", "DELETE"}
-_SWITCHED = {"true", "false", "True", "False"}
+_TRUE = {"true", "True"}
+_SWITCHED = {*_TRUE, "false", "False"}
+
+
+class ListFilterBackend(DjangoFilterBackend):
+    def get_filterset_kwargs(self, request: Request, queryset: QuerySet, view: Any) -> dict:
+        return {**super().get_filterset_kwargs(request, queryset, view), "actor": actor_of(request)}
 
 
 class VisibleViewSet(GenericViewSet):
     """Views of one model whose every read starts from what the actor may see."""
 
     model: type[Model]
-    filter_backends = (DjangoFilterBackend,)
-    filterset_class: type[FilterSet] | None = None
+    filter_backends = (ListFilterBackend,)
+    filterset_class: type[ListFilterSet] | None = None
     paging = ("page", "page_size", "format")
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -146,6 +151,7 @@ class VisibleViewSet(GenericViewSet):
 
 
 ITEM_FIELDS = ("tags", "archived_at")
+DELETABLE_FIELDS = (*ITEM_FIELDS, "deleted_at")
 
 
 class Tagged(fields.StrictSerializer):
@@ -165,33 +171,6 @@ class ItemChange(Tagged):
     )
 
 
-class ItemFilterSet(django_filters.FilterSet):
-    archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
-    tag = django_filters.CharFilter(method="with_tag", help_text="Only those with this tag.")
-    search = django_filters.CharFilter(
-        method="that_match", help_text="Part of a name, a tag, or of what belongs to the item."
-    )
-
-    def with_tag(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return with_tag(rows, value)
-
-    def that_match(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(matching(rows.model, value))
-
-    def sorted_by(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return ordered(rows, value)
-
-
-class OfProject(ItemFilterSet):
-    project = fields.IdFilter()
-
-
-def ordering_of(model: type) -> django_filters.ChoiceFilter:
-    """The `ordering` filter of a list: a column of its page, "-" before it turns it round."""
-    keys = [sign + key for key in SORTS[model] for sign in ("", "-")]
-    return django_filters.ChoiceFilter(choices=[(key, key) for key in keys], method="sorted_by")
-
-
 class ItemViewSet(VisibleViewSet):
     @extend_schema(request=ItemChange)
     @transaction.atomic
@@ -206,8 +185,23 @@ class ItemViewSet(VisibleViewSet):
             move(by=self.actor, items=[item])
         return self.answer(item.pk)
 
+
+class DeletableViewSet(ItemViewSet):
+    def get_queryset(self) -> QuerySet:
+        in_trash = self.action == "list" and self.request.query_params.get("trash") in _TRUE
+        if in_trash or self.action == "restore":
+            return self.model.objects.in_trash(self.actor)
+        return super().get_queryset()
+
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
-        """Deletes it with all that belongs to it. Refused (409) while it runs or is in use."""
+        """Puts it into the trash, for 30 days. Refused (409) while it runs or is in use."""
         delete_items(by=self.actor, items=[self.get_object()])
         return Response(status=status.HTTP_204_NO_CONTENT)
+
+    @extend_schema(request=None)
+    def restore(self, request: Request, pk: int) -> Response:
+        """Takes it out of the trash. Refused (409) where another has its name by now."""
+        restore_items(by=self.actor, items=[self.get_object()])
+        self.action = "retrieve"
+        return self.answer(pk)

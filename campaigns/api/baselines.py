@@ -26,6 +26,7 @@ from campaigns.models import (
 )
 from campaigns.permissions import Action, require
 from campaigns.queries.baselines import entries_of, triaged
+from campaigns.queries.filters import IdFilter, ListFilterSet
 from campaigns.services.baselines import judge_changes, make_baseline, release_baseline
 
 
@@ -59,9 +60,9 @@ class NewBaseline(fields.StrictSerializer):
     )
 
 
-class BaselineFilterSet(django_filters.FilterSet):
-    plan = fields.IdFilter()
-    endpoint = fields.IdFilter()
+class BaselineFilterSet(ListFilterSet):
+    plan = IdFilter()
+    endpoint = IdFilter()
     current = django_filters.BooleanFilter("replaced_at", "isnull")
 
 

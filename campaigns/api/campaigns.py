@@ -2,7 +2,6 @@
 they measured is in the campaign's tables. What a campaign would cost, before it exists: the figures
 beside the form of a new campaign."""
 
-import django_filters
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -11,13 +10,11 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    ITEM_FIELDS,
-    ItemViewSet,
-    OfProject,
+    DELETABLE_FIELDS,
+    DeletableViewSet,
     Tagged,
     actor_of,
     find,
-    ordering_of,
 )
 from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.domain.errors import Refused
@@ -29,15 +26,11 @@ from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, require
 from campaigns.queries.campaign_list import (
-    STATE_IS,
-    needs_a_look,
-    precision_is,
-    target_state_is,
-    trust_is,
     with_counts,
     with_tests,
 )
 from campaigns.queries.campaigns import checks_of_campaign
+from campaigns.queries.filters import CampaignFilterSet
 from campaigns.queries.references import why_no_reference
 from campaigns.services.blocks import (
     MAX_REPEATS,
@@ -104,7 +97,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
             *("stop_requested_at", "finished_at", "looked_at", "looked_by", "n_runs", "n_done"),
             "tests",
-            *ITEM_FIELDS,
+            *DELETABLE_FIELDS,
         )
         read_only_fields = fields
 
@@ -194,38 +187,7 @@ class Start(fields.StrictSerializer):
     )
 
 
-class CampaignFilterSet(OfProject):
-    state = django_filters.ChoiceFilter(choices=fields.CAMPAIGN_STATES, method="in_state")
-    measurement = django_filters.ChoiceFilter(choices=fields.TRUSTS, method="with_trust")
-    target_state = django_filters.ChoiceFilter(
-        choices=fields.TARGET_STATES, method="with_target_state"
-    )
-    precision = django_filters.ChoiceFilter(choices=fields.PRECISIONS, method="with_precision")
-    needs_a_look = django_filters.BooleanFilter(
-        method="that_need_a_look",
-        help_text="Finished, not healthy, and nobody has looked at it since.",
-    )
-    by = django_filters.CharFilter("created_by__username", help_text="Who created it, a username.")
-    ordering = ordering_of(Campaign)
-
-    def in_state(self, queryset, name, value):
-        return queryset.filter(STATE_IS[value])
-
-    def with_trust(self, queryset, name, value):
-        return queryset.filter(trust_is(value))
-
-    def with_target_state(self, queryset, name, value):
-        return queryset.filter(target_state_is(value))
-
-    def with_precision(self, queryset, name, value):
-        return queryset.filter(precision_is(value))
-
-    def that_need_a_look(self, queryset, name, value):
-        wanted = needs_a_look(actor_of(self.request))
-        return queryset.filter(wanted if value else ~wanted)
-
-
-class CampaignViewSet(ItemViewSet):
+class CampaignViewSet(DeletableViewSet):
     model = Campaign
     serializer_class = CampaignSerializer
     filterset_class = CampaignFilterSet

@@ -1,13 +1,9 @@
 """Shared serializer and filter fields, their bounds, and the choices that the schema names."""
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-import django_filters
-from django import forms
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
@@ -33,6 +29,7 @@ from campaigns.domain.presentation.history_words import HistoryStatus
 from campaigns.domain.typed_text import has_unit, per_second_in, seconds_in
 from campaigns.permissions import Role
 from campaigns.queries.campaign_list import STATE_IS
+from campaigns.queries.filters import LARGEST_ID
 
 
 def _pairs(words: Iterable[str]) -> list[tuple[str, str]]:
@@ -61,7 +58,6 @@ HTTP_VERSIONS = _pairs(HttpVersion)
 TLS_VERSIONS = _pairs(VERSIONS)
 
 
-LARGEST_ID = 2**63 - 1
 MOST_FAULTS = 20  # that an answer names
 # The number of a row, in the API's description.
 ID = {"type": "integer", "minimum": 1, "maximum": LARGEST_ID}
@@ -187,40 +183,6 @@ def user_field(name: str, help_text: str = "") -> serializers.CharField:
     """The name of an account that may be deleted by now."""
     words = {"help_text": help_text} if help_text else {}
     return serializers.CharField(source=f"{name}.username", allow_null=True, default=None, **words)
-
-
-class WholeFilter(django_filters.NumberFilter):
-    """A whole number with its bounds, in the query string."""
-
-    field_class = forms.IntegerField
-
-    def __init__(self, *args: Any, min_value: int, max_value: int, **options: Any):
-        super().__init__(*args, min_value=min_value, max_value=max_value, **options)
-        bounds = {"minimum": min_value, "maximum": max_value}
-        extend_schema_field({"type": "integer", **bounds})(self)
-
-
-class IdFilter(WholeFilter):
-    """The number of a row, in the query string."""
-
-    def __init__(self, *args: Any, **options: Any):
-        super().__init__(*args, min_value=1, max_value=LARGEST_ID, **options)
-
-
-class _Instant(django_filters.fields.IsoDateTimeField):
-    def to_python(self, value: str) -> datetime | None:
-        """In UTC: PostgreSQL refuses offsets that Python accepts, such as +23:59."""
-        found = super().to_python(value)
-        try:
-            return found and found.astimezone(UTC)
-        except OverflowError:
-            raise forms.ValidationError(self.error_messages["invalid"]) from None
-
-
-class InstantFilter(django_filters.IsoDateTimeFilter):
-    """A date with a time, in the query string; what no calendar has is refused."""
-
-    field_class = _Instant
 
 
 def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import django_filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
@@ -30,6 +29,7 @@ from campaigns.exports.tables import text_file
 from campaigns.models import Project, Target, Test, TimeMark
 from campaigns.permissions import Action, require
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
+from campaigns.queries.filters import IdFilter, InstantFilter, ListFilterSet
 from campaigns.queries.history import (
     METRICS,
     HistoryFilter,
@@ -64,10 +64,10 @@ class NewMark(fields.StrictSerializer):
     )
 
 
-class MarkFilterSet(django_filters.FilterSet):
-    target = fields.IdFilter()
-    since = fields.InstantFilter("at", "gte")
-    until = fields.InstantFilter("at", "lt")
+class MarkFilterSet(ListFilterSet):
+    target = IdFilter()
+    since = InstantFilter("at", "gte")
+    until = InstantFilter("at", "lt")
 
 
 class MarkViewSet(VisibleViewSet):

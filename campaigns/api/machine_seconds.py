@@ -24,6 +24,7 @@ from campaigns.exports.runs import csv_of_machine_seconds, ndjson_of_machine_sec
 from campaigns.exports.tables import text_stream
 from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.permissions import Action, require
+from campaigns.queries.filters import ListFilterSet, WholeFilter
 from campaigns.queries.measurements import machines_of_run
 from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.target_costs import perf_wanted, profile_wanted
@@ -54,9 +55,9 @@ class MinuteSerializer(serializers.ModelSerializer):
         return super().to_representation(row.line | {"minute": row.minute, "step": row.step})
 
 
-class MinuteFilterSet(django_filters.FilterSet):
-    step = fields.WholeFilter(min_value=0, max_value=1000)
-    after = fields.WholeFilter("minute", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
+class MinuteFilterSet(ListFilterSet):
+    step = WholeFilter(min_value=0, max_value=1000)
+    after = WholeFilter("minute", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
 
 class MinuteViewSet(VisibleViewSet):
@@ -92,9 +93,9 @@ class MachineSecondSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class MachineSecondFilterSet(django_filters.FilterSet):
+class MachineSecondFilterSet(ListFilterSet):
     source = django_filters.CharFilter(help_text="The name of a machine.")
-    after = fields.WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
+    after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
 
 class MachineSecondViewSet(VisibleViewSet):

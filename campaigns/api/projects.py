@@ -11,15 +11,14 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
+    DELETABLE_FIELDS,
     ITEM_FIELDS,
-    ItemFilterSet,
+    DeletableViewSet,
     ItemViewSet,
-    OfProject,
     Tagged,
     VisibleViewSet,
     actor_of,
     find,
-    ordering_of,
     refuse_unknown,
 )
 from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
@@ -30,10 +29,11 @@ from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
+from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.plans import with_latest
 from campaigns.queries.projects import with_counts
-from campaigns.services.items import archive_items, describe_item
+from campaigns.services.items import archive_items, describe_item, purge_items
 from campaigns.services.plans import create_plan, edit_plan
 
 
@@ -46,10 +46,6 @@ class ProjectSerializer(serializers.ModelSerializer):
         read_only_fields = fields
 
 
-class ProjectFilterSet(ItemFilterSet):
-    ordering = ordering_of(Project)
-
-
 class ProjectViewSet(ItemViewSet):
     model = Project
     serializer_class = ProjectSerializer
@@ -57,6 +53,12 @@ class ProjectViewSet(ItemViewSet):
 
     def get_queryset(self):
         return with_counts(super().get_queryset(), self.actor)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request, pk):
+        """Deletes it with all that belongs to it, at once. Refused (409) while a campaign runs."""
+        purge_items(by=self.actor, items=[self.get_object()])
+        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class ProgramSerializer(serializers.Serializer):
@@ -232,7 +234,7 @@ class PlanSerializer(serializers.ModelSerializer):
         model = SavedPlan
         fields = (
             *("id", "project", "name", "latest", "versions"),
-            *("has_secret", "secret_origins", "created_at", *ITEM_FIELDS),
+            *("has_secret", "secret_origins", "created_at", *DELETABLE_FIELDS),
         )
         read_only_fields = fields
 
@@ -269,11 +271,7 @@ class NewPlan(PlanInput, Tagged):
     project = fields.IdField()
 
 
-class PlanFilterSet(OfProject):
-    ordering = ordering_of(SavedPlan)
-
-
-class PlanViewSet(ItemViewSet):
+class PlanViewSet(DeletableViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet

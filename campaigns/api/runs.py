@@ -6,7 +6,6 @@ read the plan. What tools printed on the target's machine during a run: add it, 
 from functools import partial
 from typing import Any
 
-import django_filters
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
@@ -35,6 +34,7 @@ from campaigns.live.memory import final_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.permissions import Action, require
+from campaigns.queries.filters import ListFilterSet, RunFilterSet, WholeFilter
 from campaigns.queries.measurements import measurement_of, whole_runs
 from campaigns.queries.reports import kept_requests
 from campaigns.queries.retention import why_no_seconds
@@ -146,21 +146,6 @@ class RunWithSnapshotSerializer(RunSerializer):
         read_only_fields = fields
 
 
-class RunFilterSet(django_filters.FilterSet):
-    project = fields.IdFilter("campaign__project")
-    campaign = fields.IdFilter()
-    test = fields.IdFilter()
-    target = fields.IdFilter()
-    plan = fields.IdFilter("test__plan_version__plan")
-    state = django_filters.MultipleChoiceFilter(choices=fields.RUN_STATES)
-    outcome = django_filters.MultipleChoiceFilter(choices=fields.OUTCOMES)
-    measurement = django_filters.MultipleChoiceFilter("trust", choices=fields.TRUSTS)
-    target_state = django_filters.MultipleChoiceFilter(choices=fields.TARGET_STATES)
-    precision = django_filters.MultipleChoiceFilter(choices=fields.PRECISIONS)
-    since = fields.InstantFilter("t0", lookup_expr="gte")
-    until = fields.InstantFilter("t0", lookup_expr="lt")
-
-
 class RunViewSet(VisibleViewSet):
     model = Run
     filterset_class = RunFilterSet
@@ -230,10 +215,10 @@ class SecondSerializer(serializers.ModelSerializer):
         return super().to_representation(row.line | {"shard": row.shard})
 
 
-class SecondFilterSet(django_filters.FilterSet):
-    step = fields.WholeFilter(min_value=0, max_value=1000)
-    shard = fields.WholeFilter(min_value=0, max_value=1000)
-    after = fields.WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
+class SecondFilterSet(ListFilterSet):
+    step = WholeFilter(min_value=0, max_value=1000)
+    shard = WholeFilter(min_value=0, max_value=1000)
+    after = WholeFilter("second", lookup_expr="gt", min_value=-100_000, max_value=10_000_000)
 
 
 class SecondViewSet(VisibleViewSet):

@@ -5,7 +5,6 @@ back. TLS profiles that a project named: list, create, change, delete."""
 from dataclasses import replace
 from typing import Any
 
-import django_filters
 from django.db import transaction
 from django.utils import timezone
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -15,14 +14,12 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    ITEM_FIELDS,
-    ItemViewSet,
-    OfProject,
+    DELETABLE_FIELDS,
+    DeletableViewSet,
     Tagged,
     VisibleViewSet,
     actor_of,
     find,
-    ordering_of,
 )
 from campaigns.api.specs import FileField, PairField, PartSerializer
 from campaigns.domain.errors import InvalidFields, InvalidPlan
@@ -39,6 +36,7 @@ from campaigns.domain.plan.tls_options import (
 )
 from campaigns.models import Endpoint, HostPermit, OwnTlsProfile, Probe, Project, Target
 from campaigns.permissions import Action, may, require
+from campaigns.queries.filters import IdFilter, ListFilterSet, TargetFilterSet
 from campaigns.queries.first_requests import FirstRequest
 from campaigns.queries.ownership import hosts_of
 from campaigns.queries.probes import report_of, with_counts
@@ -206,7 +204,10 @@ class TargetSerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Target
-        fields = ("id", "project", "name", "environment", "endpoints", "created_at", *ITEM_FIELDS)
+        fields = (
+            *("id", "project", "name", "environment", "endpoints", "created_at"),
+            *DELETABLE_FIELDS,
+        )
         read_only_fields = fields
 
 
@@ -241,11 +242,7 @@ class NewTarget(TargetInput, Tagged):
     project = fields.IdField()
 
 
-class TargetFilterSet(OfProject):
-    ordering = ordering_of(Target)
-
-
-class TargetViewSet(ItemViewSet):
+class TargetViewSet(DeletableViewSet):
     model = Target
     serializer_class = TargetSerializer
     filterset_class = TargetFilterSet
@@ -436,10 +433,10 @@ class NewProbe(fields.StrictSerializer):
     )
 
 
-class ProbeFilterSet(django_filters.FilterSet):
-    endpoint = fields.IdFilter()
-    target = fields.IdFilter("endpoint__target")
-    campaign = fields.IdFilter()
+class ProbeFilterSet(ListFilterSet):
+    endpoint = IdFilter()
+    target = IdFilter("endpoint__target")
+    campaign = IdFilter()
 
 
 class ProbeViewSet(VisibleViewSet):

@@ -56,7 +56,7 @@ ITEM_AND_EDIT = {**ITEM, "put": "update"}
 
 
 # What is done to a campaign, at an address of its own.
-CAMPAIGN_ACTIONS = ("start", "try_again", "stop", "looked", "blocks", "repeat")
+CAMPAIGN_ACTIONS = ("start", "try_again", "stop", "looked", "blocks", "repeat", "restore")
 
 
 def _url(route: str, name: str, view: type, actions: dict[str, str] | None = None):
@@ -94,9 +94,11 @@ urlpatterns = [
     ),
     _url("tls-profiles/<int:pk>/", "tls-profile", TlsProfileViewSet, READ_EDIT_DELETE),
     _url("exporters/<int:pk>/", "exporter", ExporterViewSet, READ_EDIT_DELETE),
+    _url("targets/<int:pk>/restore/", "target-restore", TargetViewSet, {"post": "restore"}),
     _url("targets/<int:pk>/archive/", "target-archive", TargetViewSet, {"post": "archive"}),
     _url("plans/", "plan-list", PlanViewSet, LIST_AND_CREATE),
     _url("plans/<int:pk>/", "plan", PlanViewSet, ITEM_AND_EDIT),
+    _url("plans/<int:pk>/restore/", "plan-restore", PlanViewSet, {"post": "restore"}),
     _url("plans/<int:pk>/archive/", "plan-archive", PlanViewSet, {"post": "archive"}),
     _url("plans/<int:plan>/versions/", "version-list", PlanVersionViewSet, LIST),
     _url("plans/<int:plan>/versions/<int:number>/", "version", PlanVersionViewSet, READ),

@@ -25,6 +25,8 @@ class AuditEvent(StrEnum):
     SHARED = auto()
     SHARE_REVOKED = auto()
     DELETED = auto()
+    RESTORED = auto()
+    DELETED_FOREVER = auto()
     OUTPUT_ADDED = auto()
     CAPS_SET = auto()
     HOST_PROVEN = auto()

@@ -1,20 +1,19 @@
-"""The form of a new campaign. Error messages say what to enter. The form of a protocol ladder. The
-form of a search for a capacity. Error messages say what to enter."""
+"""The form of a new campaign: what is measured, where and how. Messages say what to enter."""
 
 import secrets
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from django import forms
+from django.utils.timesince import timesince
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.injectors import share_fault
-from campaigns.domain.plan.load import MAX_RATE_PER_S
-from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profile
-from campaigns.domain.plan.search_start import rules_of_text
+from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.sweep import (
     INJECTORS,
     MAX_POINTS,
@@ -23,19 +22,18 @@ from campaigns.domain.plan.sweep import (
     swept_plan,
     values_of_text,
 )
-from campaigns.domain.plan.threshold import EXAMPLES
-from campaigns.domain.plan.tls_options import TlsProfile
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
-from campaigns.domain.presentation.ladder import SECTION_TITLES
-from campaigns.domain.typed_text import per_second_in, seconds_in
-from campaigns.forms.filters import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
+from campaigns.domain.presentation.next_steps import QUESTION_TITLES
+from campaigns.domain.typed_text import seconds_in
+from campaigns.domain.units import and_joined, counted
+from campaigns.forms.filters import name_field
 from campaigns.forms.requests import CheckedForm, amount_field, number_field
-from campaigns.models import Campaign, Endpoint, PlanVersion
-from campaigns.queries.campaigns import Arm, Grid, GridPlan
+from campaigns.models import Campaign, Endpoint, Target
+from campaigns.queries.campaign_grid import Arm, Grid, GridPlan, Picks, endpoints_to_propose
 from campaigns.queries.references import why_no_reference
 from campaigns.services.blocks import MAX_REPEATS, MAX_RUNS, CampaignCell, cells_of_sweep
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
-from campaigns.services.searches import LONGEST_SEARCH_S, LONGEST_TRIAL_S, SHORTEST_TRIAL_S
 
 
 def new_seed() -> int:
@@ -62,13 +60,24 @@ class InjectorsField(forms.CharField):
         return tuple(counts)
 
 
-class CellsField(forms.MultipleChoiceField):
-    """Keys of a grid's cells, plans × arms: too many to be listed as choices."""
+class PicksField(forms.MultipleChoiceField):
+    """Keys of rows: too many to be listed as choices."""
 
-    cells: Collection[str] = ()
+    _GONE = "What you chose has been archived. Choose again."
 
-    def valid_value(self, value: str) -> bool:
-        return value in self.cells
+    def __init__(self, *, is_strict: bool = False, **more: Any):
+        super().__init__(required=False, **more)
+        self.keys: Collection[str] = ()
+        self._is_strict = is_strict
+
+    def known(self, values: Iterable[str]) -> list[str]:
+        return [each for each in dict.fromkeys(values) if each in self.keys]
+
+    def clean(self, value: Any) -> list[str]:
+        known = self.known(value or ())
+        if self._is_strict and len(known) < len(set(value or ())):
+            raise forms.ValidationError(self._GONE)
+        return known
 
 
 class ValuesField(forms.CharField):
@@ -99,22 +108,69 @@ _ADVANCED = (
     *("order", "repeats", "pause_s", "injectors", "sweep_field", "sweep_values"),
     *("practical_threshold", "keeps_going", "perf", "profile", "reference"),
 )
+# What becomes the tests, and what only the page needs.
+_PICKS = {*Picks._fields, "offered", "question"}
+_MODES = {
+    ConnectionMode.NEW: "New for each request",
+    ConnectionMode.RESUMED: "Resumed TLS sessions",
+    ConnectionMode.KEEP_ALIVE: "Keep-alive",
+}
 
 
-class CampaignForm(forms.Form):
-    """Takes a `grid`; `cells` are its ticked keys, `seed` fixes the displayed order."""
+class Option(NamedTuple):
+    """A row or chip of a picker. `why_not`: it cannot be used."""
 
-    name = name_field("campaign")
-    cells = CellsField(
-        error_messages={
-            "required": "Tick at least one cell: one tick is one test.",
-            "invalid_choice": "A ticked plan or endpoint has been archived. Check the ticks.",
-        }
-    )
+    key: str
+    name: str
+    words: str
+    is_on: bool
+    why_not: str = ""
+
+
+class Picker(NamedTuple):
+    """A list to choose one from, or several where `is_several`."""
+
+    field: str
+    noun: str
+    options: Sequence[Option]
+    errors: Sequence[str]
+    is_several: bool
+    is_open: bool
+
+    @property
+    def chosen(self) -> list[Option]:
+        return [each for each in self.options if each.is_on]
+
+
+class CampaignForm(CheckedForm):
+    """Takes a `grid`; what is measured are all combinations of its pickers but those `left_out`.
+    `seed` fixes the order. `offered`: the targets whose endpoints the page had."""
+
+    refused_at = "plans"
+
+    name = name_field("campaign", required=False)
+    question = forms.CharField(required=False, max_length=10, widget=forms.HiddenInput)
+    plans = PicksField(is_strict=True)
+    targets = PicksField(is_strict=True)
+    endpoints = PicksField(is_strict=True)
+    modes = PicksField(label="Connections")
+    left_out = PicksField()
+    offered = PicksField()
     order = forms.ChoiceField(
         required=False,
         choices=[("", Campaign.Order.SIDE_BY_SIDE.label), *Campaign.Order.choices[1:]],
         initial="",
+        widget=forms.RadioSelect,
+        help_text="Side by side: the tests of a plan take turns of a tenth of a second. Blocks run "
+        "every test once, every second block in reverse. As listed: a drift affects one test only.",
+    )
+    until_settled = forms.TypedChoiceField(
+        required=False,
+        choices=[("on", "When settled"), ("", "After a fixed time")],
+        coerce=bool,
+        empty_value=False,
+        initial="on",
+        label="Stop",
         widget=forms.RadioSelect,
     )
     limit_s = amount_field(
@@ -122,23 +178,16 @@ class CampaignForm(forms.Form):
         1,
         LONGEST_LIMIT_S,
         required=False,
-        label="Measure at most",
-        help_text="All arms of a plan together. Leave empty for 60 s, 10 s an arm, "
-        "or 18 rounds at a low rate. Stages take their own time.",
-    )
-    until_settled = forms.BooleanField(
-        required=False,
-        initial=True,
-        label="End when settled",
-        help_text="The campaign ends as soon as its answer is clear.",
+        label="At most, in seconds",
+        help_text="Empty: 60 s, 10 s a test, or 18 rounds at a low rate.",
     )
     repeats = number_field(
         forms.IntegerField,
         1,
         MAX_REPEATS,
         required=False,
-        help_text="Leave empty for one pass side by side, or five blocks. Blocks need at least "
-        "three for a verdict.",
+        help_text="Leave empty for one pass side by side, or five blocks. A verdict needs three "
+        "blocks.",
     )
     pause_s = amount_field(
         seconds_in,
@@ -151,30 +200,27 @@ class CampaignForm(forms.Form):
     injectors = InjectorsField(
         initial="1",
         label="Injector processes per run",
-        help_text="The same number for every arm, so that the ratio does not measure the "
-        "injectors. Several numbers, such as 1, 2, 4, 8, make a sweep: each ticked cell becomes "
-        "one test per number, with a table and a curve.",
+        help_text="Several numbers, such as 1, 2, 4, 8, make a sweep: one test per number.",
     )
-    sweep_field = forms.ChoiceField(required=False, label="Sweep")
+    sweep_field = forms.ChoiceField(required=False, label="Vary a parameter")
     sweep_values = ValuesField(
         required=False,
         label="Values",
         help_text=f"2 to {MAX_POINTS} values, such as 100, 200, 400, or a range: 100 to 800 step "
-        "100. Each ticked cell becomes one test per value: the plan with this number replaced.",
+        "100. Each value becomes a test of its own.",
     )
     practical_threshold = number_field(
         forms.FloatField,
         0,
         99,
         initial=5,
-        label="Practical threshold",
-        help_text="A smaller difference counts as no practical difference.",
+        label="Ignore differences below",
     )
     keeps_going = forms.BooleanField(
         required=False,
-        label="Keep going, whatever fails",
-        help_text="Otherwise the campaign waits for you when a first request fails, and stops "
-        "after a run in which everything failed.",
+        label="Continue on errors",
+        help_text="Otherwise a failed first request pauses the campaign, and a run in which "
+        "everything failed stops it.",
     )
     perf = forms.ChoiceField(
         required=False,
@@ -182,24 +228,36 @@ class CampaignForm(forms.Form):
         initial=PerfOf.NONE,
         widget=forms.RadioSelect,
         label="perf stat",
+        help_text="The agent on the target's machine counts context switches, page faults, cycles, "
+        "instructions and branches. It needs perf there.",
     )
     profile = forms.BooleanField(
         required=False,
         label="perf record",
-        help_text="Have the agent also record in which functions the CPU time goes, of what perf "
-        "stat counts or else of the watched processes. It needs perf there.",
+        help_text="The agent also records in which functions the CPU time goes.",
     )
-    reference = forms.BooleanField(required=False, label="Reference")
+    reference = forms.BooleanField(
+        required=False,
+        label="Add a control run",
+        help_text="Measures benchsite's own target in each block. It tells changes of the server "
+        "from noise of the machine, and counts as no test.",
+    )
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
-    def __init__(self, *args, grid: Grid, **kwargs):
+    def __init__(self, *args, grid: Grid, is_preview: bool = False, **kwargs):
         super().__init__(*args, **kwargs)
         self.grid = grid
-        self.fields["cells"].cells = grid.cells
+        self.is_preview = is_preview
+        targets = {str(each.pk) for each in grid.targets}
+        self.fields["plans"].keys = {str(row.version.pk) for row in grid.plans}
+        self.fields["targets"].keys = self.fields["offered"].keys = targets
+        self.fields["endpoints"].keys = {str(arm.endpoint.pk) for arm in grid.arms}
+        self.fields["modes"].keys = set(map(str, ConnectionMode))
+        self.fields["left_out"].keys = grid.cells
         if why_no_reference():
             del self.fields["reference"]
         self.fields["sweep_field"].choices = [
-            ("", "Nothing, or the injectors above"),
+            ("", "None"),
             *(
                 (each.key, f"{each.label}, {each.unit}" if each.unit else each.label)
                 for each in fields_used_by([row.plan for row in grid.plans])
@@ -208,7 +266,8 @@ class CampaignForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        keys, repeats = cleaned.get("cells"), cleaned.get("repeats") or 1
+        keys, repeats = self.cells, cleaned.get("repeats") or 1
+        self._check_picks(keys)
         counts = cleaned.get("injectors") or (1,)
         sweep = self._sweep(cleaned, counts)
         n_tests = len(keys or ()) * (len(sweep.values) if sweep else 1)
@@ -255,6 +314,136 @@ class CampaignForm(forms.Form):
                     self.add_error("sweep_values", f"{plan.version}: {refusal}")
                     return
 
+    def _check_picks(self, keys: Sequence[str]) -> None:
+        """Says of the first picker that has nothing what is missing."""
+        picks = self.picks
+        unseen = set(picks.targets) - set(self.cleaned_data.get("offered", ()))
+        if not picks.plans:
+            self.add_error("plans", "Choose a plan.")
+        elif not picks.targets:
+            self.add_error("targets", "Choose a target.")
+        elif unseen and not self.is_preview:
+            self.add_error("endpoints", "Check the endpoints of the target that you chose.")
+        elif not picks.endpoints:
+            self.add_error("endpoints", "Choose at least one endpoint.")
+        elif not picks.modes:
+            self.add_error("modes", "Choose at least one kind of connection.")
+        elif not keys:
+            self.add_error("endpoints", "No chosen plan can use these endpoints and connections.")
+
+    @cached_property
+    def picks(self) -> Picks:
+        """What is chosen. A target that was chosen just now comes with the endpoints that fit."""
+        if not self.is_bound:
+            return Picks(*(self.initial.get(name, ()) for name in Picks._fields))
+        found = Picks(*(self.fields[name].known(self.data.getlist(name)) for name in Picks._fields))
+        rows = [row for row in self.grid.plans if str(row.version.pk) in found.plans]
+        offered, endpoints = self.data.getlist("offered"), []
+        for target in self._chosen_targets(found):
+            here = self.grid.endpoints_of(target)
+            if str(target.pk) not in offered:
+                here = endpoints_to_propose(self.grid, target, rows, self.data.get("question", ""))
+                endpoints += [str(each.pk) for each in here]
+            else:
+                endpoints += [str(e.pk) for e in here if str(e.pk) in found.endpoints]
+        return found._replace(endpoints=endpoints)
+
+    def _chosen_targets(self, picks: Picks) -> list[Target]:
+        return [each for each in self.grid.targets if str(each.pk) in picks.targets]
+
+    @cached_property
+    def combinations(self) -> list[str]:
+        """The keys of all tests that the pickers make, those that are left out too."""
+        return self.grid.cells.combined(self.picks)
+
+    @property
+    def cells(self) -> list[str]:
+        """The keys of the tests, in the order of the grid."""
+        return [key for key in self.combinations if key not in self.picks.left_out]
+
+    @property
+    def plan_picker(self) -> Picker:
+        chosen, rows = self.picks.plans, self.grid.recent_plans
+        names = Counter(row.version.plan.name for row in rows)
+        named = (
+            (str(v.pk), str(v) if names[v.plan.name] > 1 else v.plan.name, row)
+            for row in rows
+            for v in (row.version,)
+        )
+        return self._picker(
+            "plans",
+            (Option(key, name, row.words, key in chosen) for key, name, row in named),
+        )
+
+    @property
+    def target_picker(self) -> Picker:
+        chosen, measured_at = self.picks.targets, self.grid.measured_at
+
+        def words(target: Target) -> str:
+            hosts = dict.fromkeys(each.host for each in self.grid.endpoints_of(target))
+            at = measured_at.get(target.pk)
+            when = [f"last measured {timesince(at, depth=1)} ago"] if at else []
+            return " · ".join([", ".join(hosts), *when])
+
+        rows = self.grid.recent_targets
+        return self._picker(
+            "targets",
+            (Option(str(e.pk), e.name, words(e), str(e.pk) in chosen) for e in rows),
+        )
+
+    def _picker(self, field: str, options: Iterable[Option]) -> Picker:
+        """`pick` is the button *Add another*; the question of the faster one needs two targets."""
+        wanted = self.data.get("pick") if self.is_bound else None
+        is_asked = field == "targets" and self["question"].value() == "faster"
+        is_several = wanted == field or is_asked or len(getattr(self.picks, field)) > 1
+        errors = self.errors.get(field, ())
+        return Picker(field, field[:-1], list(options), errors, is_several, wanted == field)
+
+    @property
+    def endpoint_rows(self) -> list[tuple[Target, list[Option]]]:
+        """The endpoints of each chosen target."""
+        picks = self.picks
+        rows = [row for row in self.grid.plans if str(row.version.pk) in picks.plans]
+        names = and_joined([f"“{row.version.plan.name}”" for row in rows]) if rows else ""
+        sent = "messages" if all(row.is_websocket for row in rows) else "HTTP requests"
+
+        def option(each: Endpoint, is_spread: bool) -> Option:
+            speaks = each.scheme in WEBSOCKET_SCHEMES
+            fits = not rows or any(row.is_websocket == speaks for row in rows)
+            scheme = each.scheme.upper()
+            what = f"{names} sends {sent}" if len(rows) == 1 else f"{names} send {sent}"
+            why = "" if fits else f"{scheme} isn't available: {what}."
+            is_on = fits and str(each.pk) in picks.endpoints
+            profile = f" {each.tls_profile}" if each.tls_profile else ""
+            words = f"{each.host if is_spread else ''}:{each.port}{profile}"
+            return Option(str(each.pk), each.scheme, words, is_on, why)
+
+        found = []
+        for target in self._chosen_targets(picks):
+            here = self.grid.endpoints_of(target)
+            is_spread = len({each.host for each in here}) > 1  # a port tells them apart no longer
+            found.append((target, [option(each, is_spread) for each in here]))
+        return found
+
+    @property
+    def mode_options(self) -> list[Option]:
+        picks = self.picks
+        there = {arm.mode for arm in self.grid.arms if str(arm.endpoint.pk) in picks.endpoints}
+        needs = {
+            ConnectionMode.RESUMED: "Resumed TLS sessions need an HTTPS or WSS endpoint.",
+            ConnectionMode.KEEP_ALIVE: "Keep-alive needs an HTTP or HTTPS endpoint.",
+        }
+        return [
+            Option(
+                str(mode),
+                words,
+                "",
+                mode in picks.modes,
+                needs.get(mode, "") if picks.endpoints and mode not in there else "",
+            )
+            for mode, words in _MODES.items()
+        ]
+
     @property
     def is_advanced(self) -> bool:
         """Whether a field that stands under Advanced has another value than usual, or a fault."""
@@ -269,12 +458,6 @@ class CampaignForm(forms.Form):
             for name in names
         )
 
-    def ticked(self) -> set[str]:
-        """The keys of the cells to tick: submitted, else initial ones."""
-        if not self.is_bound:
-            return set(self.initial.get("cells", ()))
-        return set(self.data.getlist("cells"))
-
     def known(self) -> dict[str, Any]:
         """All usable values, even while others are invalid: the input of the estimate."""
         self.is_valid()
@@ -282,12 +465,11 @@ class CampaignForm(forms.Form):
         usable = {**defaults, **self.initial, **getattr(self, "cleaned_data", {})}
         if isinstance(usable["injectors"], str):
             usable["injectors"] = self.fields["injectors"].clean(usable["injectors"])
-        cells = self.grid.cells.in_order(self.ticked())
         field, values = usable["sweep_field"], usable["sweep_values"]
         if isinstance(values, str):
             values = self.fields["sweep_values"].clean(values)
         sweep = Sweep(field, values) if field and values else Sweep(INJECTORS, usable["injectors"])
-        return {**usable, "cells": cells, "sweep": sweep}
+        return {**usable, "cells": self.cells, "sweep": sweep}
 
     def known_cells(self) -> list[CampaignCell]:
         """The tests of all usable values, without those that cannot have a value of the sweep."""
@@ -302,206 +484,40 @@ class CampaignForm(forms.Form):
                 found += [cell for cell in of_value if cell.plan()]
         return found
 
-    def service_values(self) -> dict[str, Any]:
+    def fields_of_service(self) -> dict[str, Any]:
         """The arguments of services.campaigns.create_campaign."""
-        values = dict(self.cleaned_data)
-        ticked = [self.grid.cells[key] for key in self.grid.cells.in_order(values["cells"])]
+        values = {name: self.cleaned_data[name] for name in self.fields if name not in _PICKS}
+        ticked = [self.grid.cells[key] for key in self.cells]
         counts = values.pop("injectors")
         field, swept = values.pop("sweep_field"), values.pop("sweep_values")
         return {
             **values,
+            "name": values["name"] or self.usual_name,
             "injectors": counts[0],
             "sweep": Sweep(field, swept) if field else Sweep(INJECTORS, counts),
             "cells": [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked],
             "practical_threshold": values["practical_threshold"] / 100,
-            "keeps_going": values["keeps_going"],
         }
-
-
-# The fields on which the estimate depends.
-_COSTS = ("plan", "endpoint", "rungs", "repeats", "pause_s")
-
-
-class LadderForm(CheckedForm):
-    """Takes a `grid`, the plans and arms of the project, and its own TLS `profiles`: rungs too."""
-
-    field_of: ClassVar = {"version": "plan"}
-
-    name = name_field("ladder")
-    plan = forms.ChoiceField(
-        label="Plan",
-        help_text="What is sent on every rung, and how hard. Rungs of HTTP/2 send the same by a "
-        "plan of their own.",
-        error_messages=PLAN_GONE,
-    )
-    endpoint = forms.ChoiceField(
-        label="Endpoint",
-        help_text="Rungs of other TLS profiles get endpoints of the same address.",
-        error_messages=ENDPOINT_GONE,
-    )
-    rungs = forms.MultipleChoiceField(
-        initial=list(USUAL_RUNGS), error_messages={"required": "Tick at least two rungs."}
-    )
-    repeats = number_field(
-        forms.IntegerField, 1, MAX_REPEATS, required=False, label="Repeats",
-        help_text="Leave empty for one pass side by side, or five blocks."
-    )  # fmt: skip
-    pause_s = amount_field(seconds_in, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
-
-    def __init__(self, *args, grid: Grid, profiles: Sequence[TlsProfile] = (), **kwargs):
-        super().__init__(*args, **kwargs)
-        own = {rung.key: rung for rung in map(rung_of_profile, profiles)}
-        self.offered = {**RUNGS, **own}
-        self.fields["rungs"].choices = [(key, rung.title) for key, rung in self.offered.items()]
-        self.versions = {str(version.pk): version for version in _plans(grid)}
-        self.endpoints = {str(each.pk): each for each in _endpoints(grid)}
-        self.fields["plan"].choices = [(pk, v.plan.name) for pk, v in self.versions.items()]
-        choices = [(pk, each.named) for pk, each in self.endpoints.items()]
-        self.fields["endpoint"].choices = [("", CHOOSE_ENDPOINT), *choices]
 
     @property
-    def sections(self) -> list[tuple[str, list[tuple[Rung, bool]]]]:
-        """(title, [(rung, is it ticked)]) in the order of the ladder."""
-        ticked = set(self["rungs"].value() or ())
-        found: dict[str, list[tuple[Rung, bool]]] = {}
-        for key, rung in self.offered.items():
-            of_section = found.setdefault(SECTION_TITLES[rung.section], [])
-            of_section.append((rung, key in ticked))
-        return list(found.items())
+    def tests(self) -> list[tuple[str, GridPlan, Arm, bool]]:
+        """(key, plan, arm, whether it is left out) of all combinations."""
+        left_out = self.picks.left_out
+        return [(key, *self.grid.cells[key], key in left_out) for key in self.combinations]
 
-    def known(self) -> dict[str, Any]:
-        """What has been filled in so far; what is missing or wrong as it was at first."""
-        found = {name: self.get_initial_for_field(self.fields[name], name) for name in _COSTS}
-        if self.is_bound:
-            self.is_valid()
-            typed = {name: self.cleaned_data[name] for name in _COSTS if name in self.cleaned_data}
-            found |= {"rungs": [], **typed}
-        return {
-            "version": self.versions.get(found["plan"]),
-            "endpoint": self.endpoints.get(found["endpoint"]),
-            "rungs": [self.offered[key] for key in found["rungs"]],
-            "repeats": found["repeats"],
-            "pause_s": found["pause_s"],
-        }
-
-    def fields_of_service(self) -> dict[str, Any]:
-        """The arguments of services.searches.start_ladder."""
-        values = dict(self.cleaned_data)
-        version, endpoint = values.pop("plan"), values.pop("endpoint")
-        return {
-            **values,
-            "version": self.versions[version],
-            "endpoint": self.endpoints[endpoint],
-        }
+    @property
+    def usual_name(self) -> str:
+        """What it is called where nobody names it: What does HTTPS cost? shop-api"""
+        cells = [self.grid.cells[key] for key in self.cells]
+        if not cells:
+            return "New campaign"
+        plans = _names("plans", (row.version.plan.name for row, _ in cells))
+        targets = _names("targets", (arm.endpoint.target.name for _, arm in cells))
+        question = QUESTION_TITLES.get(self["question"].value() or "")
+        return f"{question or f'{plans} on'} {targets}"[:150]
 
 
-def _plans(grid: Grid) -> Iterator[PlanVersion]:
-    """Those that a ladder can be made of: HTTP/1.1, no WebSocket."""
-    for row in grid.plans:
-        if row.plan.exchange is None and row.plan.http_version == HttpVersion.HTTP_1_1:
-            yield row.version
-
-
-def _endpoints(grid: Grid) -> Iterator[Endpoint]:
-    """Each HTTPS origin of a target once, with the standard TLS profile where it has one."""
-    https = {arm.endpoint for arm in grid.arms if arm.endpoint.scheme == "https"}
-    seen = set()
-    for each in sorted(https, key=lambda each: (each.target.name, each.tls_profile, each.pk)):
-        if (each.target_id, each.origin) not in seen:
-            seen.add((each.target_id, each.origin))
-            yield each
-
-
-class SearchForm(CheckedForm):
-    """Takes a `grid`: the plans and arms of the project."""
-
-    field_of: ClassVar = {"longest_s": "longest_min", "cell": "plan"}
-    refused_at = "plan"
-
-    name = name_field("search")
-    plan = forms.ChoiceField(
-        label="Plan",
-        help_text="What is sent. The search replaces the plan's load by a rate of its own.",
-        error_messages=PLAN_GONE,
-    )
-    arm = forms.ChoiceField(label="Endpoint", error_messages=ENDPOINT_GONE)
-    objective = forms.CharField(
-        label="Objective",
-        required=False,
-        max_length=2000,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
-        help_text=f"What every trial must keep: {EXAMPLES}. Empty: the plan's thresholds.",
-    )
-    start_per_s = amount_field(
-        per_second_in,
-        0,
-        MAX_RATE_PER_S,
-        label="Start at",
-        help_text="Start low. We double the rate until a trial fails.",
-    )
-    limit_per_s = amount_field(per_second_in, 0, MAX_RATE_PER_S, label="Never above")
-    trial_s = amount_field(
-        seconds_in,
-        int(SHORTEST_TRIAL_S),
-        int(LONGEST_TRIAL_S),
-        initial=20,
-        label="One trial measures",
-    )
-    longest_min = number_field(
-        forms.FloatField,
-        1,
-        LONGEST_SEARCH_S // 60,
-        initial=60,
-        label="Ends at the latest after",
-        help_text="The search stops at this time and reports its best result.",
-    )
-    injectors = number_field(
-        forms.IntegerField, 1, MAX_INJECTORS, initial=1, label="Injector processes"
-    )
-
-    def __init__(self, *args, grid: Grid, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.cells = grid.cells
-        spoken = {arm.is_websocket for arm in grid.arms}
-        self.fields["plan"].choices = [
-            (str(row.version.pk), row.version.plan.name)
-            for row in grid.plans
-            if row.is_websocket in spoken
-        ]
-        needed = {row.is_websocket for row in grid.plans}
-        choices = [
-            (arm.key, f"{arm.endpoint.named}, {arm.mode}")
-            for arm in grid.arms
-            if arm.is_websocket in needed
-        ]
-        self.fields["arm"].choices = [("", CHOOSE_ENDPOINT), *choices]
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        if "plan" in cleaned and "arm" in cleaned and self.cell() is None:
-            name = dict(self.fields["plan"].choices)[cleaned["plan"]]
-            self.add_error("arm", f"{name} cannot be sent here: one speaks HTTP, one WebSocket.")
-        return cleaned
-
-    def cell(self) -> tuple[GridPlan, Arm] | None:
-        """What is chosen; None if the two do not fit."""
-        known = self.known()
-        return self.cells.get(f"{known['plan']}.{known['arm']}")
-
-    def known(self) -> dict[str, Any]:
-        """All usable values, even while others are invalid: the input of the estimate."""
-        defaults = {name: field.initial for name, field in self.fields.items()}
-        return {**defaults, **self.initial, **getattr(self, "cleaned_data", {})}
-
-    def fields_of_service(self) -> dict[str, Any]:
-        """The arguments of services.searches.start_search."""
-        values = dict(self.cleaned_data)
-        plan, arm = self.cell()
-        del values["plan"], values["arm"]
-        injectors, longest_min = values.pop("injectors"), values.pop("longest_min")
-        return {
-            **values,
-            "cell": CampaignCell(plan.version, arm.endpoint, str(arm.mode), injectors),
-            "objective": rules_of_text(values["objective"]),
-            "longest_s": longest_min * 60,
-        }
+def _names(nouns: str, names: Iterable[str]) -> str:
+    """Two by name, more by their number."""
+    different = list(dict.fromkeys(names))
+    return and_joined(different) if len(different) < 3 else counted(len(different), nouns)

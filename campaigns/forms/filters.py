@@ -1,14 +1,12 @@
-"""The filters of lists: campaigns, and runs. An invalid value is ignored. A mark on the time axis
-of histories, as people type it. The output of a tool, pasted or as a file. What lists and their
-items share: the filters of a list, an item's name and tags."""
+"""The filters of histories; a mark on their time axis, as people type it. The output of a tool,
+pasted or as a file. An item's name and tags."""
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.forms.utils import flatatt
-from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 
 from campaigns.domain.plan.plan import ConnectionMode
@@ -17,10 +15,7 @@ from campaigns.domain.units import size
 from campaigns.forms.requests import CheckedForm
 from campaigns.models import Project, ToolOutput
 from campaigns.models.projects import Item
-from campaigns.queries.campaign_list import SINCE_DAYS, STATE_IS, VIEWS, CampaignFilter, makers_of
 from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
-from campaigns.queries.items import ARCHIVED, ItemFilter
-from campaigns.queries.runs import MEASUREMENTS, PRECISIONS, RUN_STATES, TARGET_STATES, RunFilter
 from campaigns.services.tool_outputs import MOST_BYTES
 
 PLAN_GONE = {"invalid_choice": "This plan is archived or edited. Choose another."}
@@ -31,73 +26,14 @@ ENDPOINT_GONE = {
 }
 
 
-def name_field(noun: str) -> forms.CharField:
+def name_field(noun: str, **more: Any) -> forms.CharField:
     """Of a new campaign, whatever its form calls it."""
     return forms.CharField(
         max_length=150,
         widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
         error_messages={"required": f"Enter a name for the {noun}."},
+        **more,
     )
-
-
-class ItemFilterForm(forms.Form):
-    """A list's filters, all in its address; an invalid value is ignored."""
-
-    finds = "Name or tag"  # what the search looks into
-    chosen_as = ItemFilter
-
-    views: Sequence[str] = ()  # of its own, beside ARCHIVED
-    further: Sequence[str] = ()  # fields that a page shows on demand
-
-    view = forms.ChoiceField(required=False, widget=forms.HiddenInput)
-    name = forms.CharField(required=False)
-    tag = forms.CharField(required=False, widget=forms.HiddenInput)
-    sort = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any):
-        super().__init__(*args, **kwargs)
-        self.fields["view"].choices = [(view, view) for view in (*self.views, ARCHIVED)]
-        self.fields["name"].widget = forms.TextInput(
-            attrs={
-                "placeholder": self.finds,
-                "aria-label": self.finds,
-                "data-search": "",
-                "type": "search",
-            }
-        )
-
-    def chosen(self) -> ItemFilter:
-        self.is_valid()
-        values = self.cleaned_data
-        return self.chosen_as(**{name: values[name] for name in self.fields if values.get(name)})
-
-    def filters(self) -> dict[str, str]:
-        """What narrows the view, by the field's name, in words: {"state": "State: Draft"}."""
-        self.is_valid()
-        chosen = (name for name in self.fields if name not in {"view", "sort"})
-        return {name: self._words(name) for name in chosen if self.cleaned_data.get(name)}
-
-    @property
-    def first_fields(self) -> list[forms.BoundField]:
-        return [field for field in self.visible_fields() if field.name not in self.further]
-
-    @property
-    def further_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.further]
-
-    @property
-    def has_further(self) -> bool:
-        """Whether one of the further fields narrows the list."""
-        return not self.filters().keys().isdisjoint(self.further)
-
-    def _words(self, name: str) -> str:
-        field, value = self.fields[name], self.cleaned_data[name]
-        words = dict(getattr(field, "choices", ())).get(value, value)
-        return f"{name.replace('_', ' ')} {words}"
-
-
-class TargetFilterForm(ItemFilterForm):
-    finds = "Name, tag or address"
 
 
 class ItemForm(CheckedForm):
@@ -139,7 +75,7 @@ class PlainSelect(forms.Select):
 
 
 def _of_project() -> forms.Field:
-    """A choice among the project's rows; `FilterForm` knows the project."""
+    """A choice among the project's rows; its form knows the project."""
     return forms.TypedChoiceField(required=False, coerce=int, empty_value=None, widget=PlainSelect)
 
 
@@ -159,59 +95,10 @@ def _range_end(label: str) -> forms.CharField:
     return forms.CharField(required=False, widget=widget)
 
 
-class FilterForm(forms.Form):
-    """`chosen_as` is the dataclass with a field for each filter. `has_archived`: whether archived
-    targets and plans are choices too."""
+class HistoryFilterForm(forms.Form):
+    """An invalid value is ignored. Archived targets and plans are choices too."""
 
-    chosen_as: type
-    has_archived = True
     target = _of_project()
-    since = forms.ChoiceField(
-        required=False,
-        choices=[("", "Since: any time"), *((d, f"Last {w}") for d, w in SINCE_DAYS.items())],
-        widget=PlainSelect,
-    )
-
-    def __init__(self, *args, project: Project, **kwargs):
-        super().__init__(*args, **kwargs)
-        for name, rows in (
-            ("target", project.targets.filter(is_kept=True)),
-            ("plan", project.plans),
-        ):
-            if name in self.fields:
-                rows = rows.all() if self.has_archived else rows.filter(archived_at=None)
-                pairs = rows.order_by("name").values_list("pk", "name")
-                self.fields[name].choices = [("", f"{name.capitalize()}: any"), *pairs]
-        for name, field in self.fields.items():
-            field.widget.attrs.setdefault("aria-label", name.replace("_", " ").capitalize())
-
-    def chosen(self) -> CampaignFilter | RunFilter:
-        self.is_valid()
-        values = {name: value for name, value in self.cleaned_data.items() if value}
-        if days := values.get("since"):
-            values["since"] = timezone.now() - timedelta(days=int(days))
-        return self.chosen_as(**values)
-
-
-class CampaignFilterForm(FilterForm, ItemFilterForm):
-    chosen_as = CampaignFilter
-    has_archived = False
-    views = tuple(VIEWS)
-    finds = "Name, tag, target or plan"
-    further = ("measurement", "target_state", "precision")
-    field_order = ("name", "state", "target", "since", "by", *further)
-    state = _one_of("State", {state: state.capitalize() for state in STATE_IS})
-    by = _of_project()
-    measurement = _one_of("Measurement", MEASUREMENTS)
-    target_state = _one_of("Target state", TARGET_STATES)
-    precision = _one_of("Precision", PRECISIONS)
-
-    def __init__(self, *args, project: Project, **kwargs):
-        super().__init__(*args, project=project, **kwargs)
-        self.fields["by"].choices = [("", "By: anyone"), *makers_of(project)]
-
-
-class HistoryFilterForm(FilterForm):
     since = _range_end("From")
     until = _range_end("To")
     plan = _of_project()
@@ -220,8 +107,17 @@ class HistoryFilterForm(FilterForm):
     metric = forms.ChoiceField(required=False, choices=list(METRICS.items()), widget=PlainSelect)
 
     def __init__(self, *args, project: Project, **kwargs):
-        super().__init__(*args, project=project, **kwargs)
+        super().__init__(*args, **kwargs)
         self._project = project
+        of_project = {
+            "target": project.targets.outside_trash().filter(is_kept=True),
+            "plan": project.plans.outside_trash(),
+        }
+        for name in of_project.keys() & self.fields.keys():
+            pairs = of_project[name].order_by("name").values_list("pk", "name")
+            self.fields[name].choices = [("", f"{name.capitalize()}: any"), *pairs]
+        for name, field in self.fields.items():
+            field.widget.attrs.setdefault("aria-label", name.replace("_", " ").capitalize())
         for name in ("since", "until"):
             if is_mark(self.data.get(name, "")):
                 self.fields[name].widget.input_type = "text"
@@ -246,16 +142,6 @@ class HistoryFilterForm(FilterForm):
 
 class TestHistoryFilterForm(HistoryFilterForm):
     target = plan = arm = None
-
-
-class RunFilterForm(FilterForm):
-    chosen_as = RunFilter
-    plan = _of_project()
-    campaign = forms.IntegerField(required=False, widget=forms.HiddenInput)
-    state = _one_of("State", RUN_STATES)
-    measurement = _one_of("Measurement", MEASUREMENTS)
-    target_state = _one_of("Target state", TARGET_STATES)
-    precision = _one_of("Precision", PRECISIONS)
 
 
 class MarkForm(forms.Form):

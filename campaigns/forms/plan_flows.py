@@ -24,16 +24,13 @@ class FlowFields(StepsFields):
         self._headings: list[str] = []
 
     def plan_flows(self) -> list[dict[str, Any]]:
-        """The flows in the plan's JSON form; call after `steps`, which determines those in use. One
-        whose first step is left out begins with its next one."""
+        """The flows in the plan's JSON form."""
         flows, heading, self._headings = [], prefix_of(0), []
         if self.cleaned_data["flows"] != SEVERAL:
             return []
         for index in range(self.step_count):
             prefix = prefix_of(index)
             heading = prefix if self._typed(f"{prefix}flow").strip() else heading
-            if index not in self._indices:
-                continue
             if heading not in self._headings:
                 self._headings.append(heading)
                 name, share = (self._typed(heading + field) for field in ("flow", "share"))

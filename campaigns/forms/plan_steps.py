@@ -1,13 +1,13 @@
 """The steps in the plan form: the first has plain field names, the k-th the prefix stepK_. Pages
-add, remove and move steps by moving values between these fields. Further steps with an empty path
-are left out, so that steps can be removed without a script too. Variables in the plan form: a
+add, remove and move steps by moving values between these fields, and the server does where no
+script runs. Variables in the plan form: a
 table, and extracts from replies as lines of text. The WebSocket exchange in the plan form, which
 replaces HTTP steps."""
 
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django import forms
@@ -95,8 +95,16 @@ _STEP_FIELDS = (
     *("checks", "extract", "weight", "flow", "share"),
 )
 
-# Under the request line.
-_IN_MORE = ("other_method", "label", "headers", "body", "checks", "extract")
+_OF_STEP = re.compile(rf"(step\d+_)?({'|'.join((*_STEP_FIELDS, 'part'))})")
+# The tabs under a step's request line: (title, the fields there, the one whose lines are counted).
+STEP_PARTS = {
+    "body": ("Body", ("body", "body_kind"), ""),
+    "headers": ("Headers", ("headers",), "headers"),
+    "extract": ("Save from response", ("extract",), "extract"),
+    "checks": ("Success criteria", ("checks",), "checks"),
+    "label": ("Name", ("label", "other_method"), ""),
+}
+MOST_OPEN = 8  # of more steps none is open at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,26 +117,52 @@ class StepBlock:
     texts: dict[str, str]
     n_body_bytes: int
     fields: dict[str, Any]
+    is_alone: bool = False  # no other step has an error
+    n_steps: int = 1
 
     @property
-    def more_has_errors(self) -> bool:
-        """Whether a field under the request line has an error to see."""
-        return any(self.fields[name].errors for name in _IN_MORE)
+    def has_errors(self) -> bool:
+        return any(field.errors for field in self.fields.values())
 
     @property
-    def more_words(self) -> str:
-        """What is set under the request line: "2 headers, XML body of 412 bytes"; "" if nothing."""
-        headers, checks, extracts = (
-            sum(bool(line.strip()) for line in self.texts[name].splitlines())
-            for name in ("headers", "checks", "extract")
+    def is_open(self) -> bool:
+        """One with an error, else the first of a few."""
+        if not self.is_alone:
+            return self.has_errors
+        return self.number == 1 and self.n_steps <= MOST_OPEN
+
+    @property
+    def parts(self) -> list[tuple[str, str, int, bool]]:
+        """(key, title, how many lines, whether it is in sight) of each tab."""
+        faulty = (
+            key
+            for key, (_, names, _) in STEP_PARTS.items()
+            if any(self.fields[name].errors for name in names)
         )
+        shown = next(faulty, self.texts["part"] or "body")
+        return [
+            (key, title, self._n_lines(counted_field) if counted_field else 0, key == shown)
+            for key, (title, _, counted_field) in STEP_PARTS.items()
+        ]
+
+    def _n_lines(self, name: str) -> int:
+        return sum(bool(line.strip()) for line in self.texts[name].splitlines())
+
+    @property
+    def method(self) -> str:
+        return self.texts["other_method"] or self.texts["method"] or METHODS[0]
+
+    @property
+    def words(self) -> str:
+        """What is set beside the request line: 2 headers, XML body of 412 bytes."""
+        headers, checks = self._n_lines("headers"), self._n_lines("checks")
+        saved = [line.partition("=")[0].strip(" ?") for line in self.texts["extract"].splitlines()]
         said = (
-            f"named {self.texts['label']}" if self.texts["label"] else "",
-            f"method {self.texts['other_method']}" if self.texts["other_method"] else "",
-            counted(headers, "headers") if headers else "",
+            self.texts["label"],
             self._body_words(),
+            counted(headers, "headers") if headers else "",
             counted(checks, "checks") if checks else "",
-            f"{counted(extracts, 'values')} taken from the reply" if extracts else "",
+            f"saves {', '.join(filter(None, saved))}" if any(saved) else "",
         )
         return ", ".join(filter(None, said))
 
@@ -137,13 +171,6 @@ class StepBlock:
         if kind == TEXT:
             return _body_words(self.n_body_bytes, self.texts["headers"])
         return body_words(kind, self.n_body_bytes, self.texts["kept"])
-
-    @property
-    def request(self) -> str:
-        """POST /orders; "" for a further step that is left out because it has no path."""
-        path = self.texts["path"]
-        method = self.texts["other_method"] or self.texts["method"] or METHODS[0]
-        return f"{method} {path}" if path else ""
 
 
 def _body_words(n_bytes: int, headers: str) -> str:
@@ -176,13 +203,13 @@ def step_fields() -> dict[str, forms.Field]:
         ),
         **body_fields(),
         "checks": forms.CharField(
-            label="Check the reply",
+            label="Success criteria",
             required=False,
             max_length=MOST_CHARACTERS,
             widget=area(2, placeholder="text: Welcome"),
         ),
         "extract": forms.CharField(
-            label="Take from the reply",
+            label="Save from response",
             required=False,
             max_length=MOST_CHARACTERS,
             widget=area(2, placeholder=_EXAMPLE),
@@ -213,6 +240,34 @@ def prefix_of(index: int) -> str:
     return f"step{index + 1}_" if index else ""
 
 
+def rearranged(values: dict[str, Any], act: str) -> dict[str, Any]:
+    """What was typed, after a button of the list of steps: add, up 2, down 2, copy 2, remove 2. The
+    heading of a flow stays in its place: it is over the steps that come there."""
+    names = (*_STEP_FIELDS, "part")
+    n_steps = StepsFields(initial={"n_steps": values.get("n_steps")}).step_count
+    steps = [{name: values.get(prefix_of(i) + name, "") for name in names} for i in range(n_steps)]
+    headings = [(each["flow"], each["share"]) for each in steps]
+    word, _, number_ = act.partition(" ")
+    at = int(number_) - 1 if number_.isdecimal() else 0
+    to = at + {"up": -1, "down": 1}.get(word, 0)
+    if word == "add" and n_steps < MAX_STEPS:
+        steps.append({"method": METHODS[0], "weight": "1"})
+    elif word == "copy" and at < n_steps < MAX_STEPS:
+        steps.insert(at + 1, steps[at] | {"flow": "", "share": ""})
+    elif word == "remove" and at < n_steps > 1:
+        (flow, _), gone = headings[at], steps.pop(at)
+        if flow and at < len(steps) and not steps[at]["flow"]:
+            steps[at] |= {"flow": gone["flow"], "share": gone["share"]}
+    elif to != at and 0 <= to < n_steps and at < n_steps:
+        steps[at], steps[to] = steps[to], steps[at]
+        for each, (flow, share) in zip(steps, headings, strict=True):
+            each |= {"flow": flow, "share": share}
+    kept = {name: value for name, value in values.items() if not _OF_STEP.fullmatch(name)}
+    for i, step in enumerate(steps):
+        kept |= {prefix_of(i) + name: value for name, value in step.items()}
+    return {**kept, "n_steps": len(steps)}
+
+
 class StepsFields(ORDER.form(), RequestFields):
     """`RequestFields` is the first step; `n_steps` determines how many follow."""
 
@@ -228,7 +283,6 @@ class StepsFields(ORDER.form(), RequestFields):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._indices: list[int] = []
         self._bodies: dict[str, TypedBody] = {}
         self.fields |= {name: made for name, made in body_fields().items() if name != "body"}
         for index in range(1, self.step_count):
@@ -238,6 +292,12 @@ class StepsFields(ORDER.form(), RequestFields):
     def uploads(self) -> list[Blob]:
         """The files that came with the form."""
         return [blob for typed in self._bodies.values() for blob in typed.blobs]
+
+    def check_paths(self) -> None:
+        for prefix in map(prefix_of, range(self.step_count)):
+            name = f"{prefix}path"
+            if name in self.fields and name not in self.errors and not self.cleaned_data.get(name):
+                self.add_error(name, "Enter a path, such as /prices, or remove the step.")
 
     def take_bodies(self) -> None:
         """Read the bodies and their files, so that errors in other fields keep them."""
@@ -274,30 +334,20 @@ class StepsFields(ORDER.form(), RequestFields):
 
     @property
     def step_blocks(self) -> list[StepBlock]:
-        return [self._block(index + 1, prefix_of(index)) for index in range(self.step_count)]
+        count = self.step_count
+        blocks = [self._block(index + 1, prefix_of(index)) for index in range(count)]
+        has_errors = any(block.has_errors for block in blocks)
+        return [replace(each, is_alone=not has_errors, n_steps=count) for each in blocks]
 
     @property
     def blank_step(self) -> StepBlock:
         """The block that the page copies to add a step."""
         return BlankStep().block
 
-    @property
-    def further_steps_words(self) -> str:
-        """3 more steps: GET /a, POST /b, GET /c; "" without further steps."""
-        requests = [block.request for block in self.step_blocks[1:] if block.request]
-        if not requests:
-            return ""
-        return f"{counted(len(requests), 'more steps')}: {', '.join(requests)}"
-
-    @property
-    def further_step_names(self) -> list[str]:
-        """The fields that are shown with the further steps; a weight is one, the first too."""
-        prefixes = [prefix_of(index) for index in range(1, self.step_count)]
-        return ["weight", *(prefix + name for prefix in prefixes for name in _STEP_FIELDS)]
-
     def _block(self, number_: int, prefix: str) -> StepBlock:
         names = {name: prefix + name for name in _STEP_FIELDS}
-        texts = {name: self._typed(of_form, MOST_CHARACTERS) for name, of_form in names.items()}
+        typed = {**names, "part": f"{prefix}part"}
+        texts = {name: self._typed(of_form, MOST_CHARACTERS) for name, of_form in typed.items()}
         return StepBlock(
             number_,
             prefix,
@@ -313,25 +363,22 @@ class StepsFields(ORDER.form(), RequestFields):
         return int(size) if is_size else len(self._typed(name).encode())
 
     def _typed(self, name: str, most: int | None = None) -> str:
-        values = self.data if self.is_bound else self.initial
-        return str(values.get(name) or "")[:most].replace("\r\n", "\n")
+        if self.is_bound:
+            value = self.data.get(name)
+        else:
+            value = self.initial.get(name) or getattr(self.fields.get(name), "initial", "")
+        return str(value or "")[:most].replace("\r\n", "\n")
 
     def steps(self) -> list[dict[str, Any]]:
         """The steps in the plan's JSON form."""
-        data = self.cleaned_data
-        self._indices = [
-            index
-            for index in range(self.step_count)
-            if not index or data.get(f"{prefix_of(index)}path")
-        ]
-        return [self._step_at(prefix_of(index)) for index in self._indices]
+        return [self._step_at(prefix_of(index)) for index in range(self.step_count)]
 
     def _step_at(self, prefix: str) -> dict[str, Any]:
         data = self.cleaned_data
         return {
             "label": data[f"{prefix}label"],
             "method": data[f"{prefix}other_method"] or data[f"{prefix}method"],
-            "path": data[f"{prefix}path"] or "/",
+            "path": data[f"{prefix}path"],
             "headers": read_headers(data[f"{prefix}headers"]),
             **self._bodies[prefix].json,
             "checks": _rules(data[f"{prefix}checks"], parse_check),
@@ -339,12 +386,11 @@ class StepsFields(ORDER.form(), RequestFields):
         }
 
     def order(self) -> dict[str, Any]:
-        """The plan's order; call after `steps`, which determines the steps in use."""
         data = self.cleaned_data
         kind = data["order_kind"] or OrderKind.ROUND_ROBIN
         order = {"kind": kind, **ORDER.values(data, ORDER.uses(kind))}
         if kind == OrderKind.WEIGHTED:
-            weights = [data[f"{prefix_of(index)}weight"] for index in self._indices]
+            weights = [data[f"{prefix_of(index)}weight"] for index in range(self.step_count)]
             order["weights"] = [number(weight) for weight in weights]
         return order
 
@@ -352,7 +398,7 @@ class StepsFields(ORDER.form(), RequestFields):
         super().take_errors({self._place(path): text for path, text in errors.items()})
 
     def _place(self, path: str) -> str:
-        """steps.2.path → step3_path if no step was left out; order.weights.2 → step3_weight."""
+        """steps.2.path → step3_path; order.weights.2 → step3_weight."""
         match path.split("."):
             case ["order", "weights"]:
                 return "order_kind"
@@ -369,7 +415,7 @@ class StepsFields(ORDER.form(), RequestFields):
         return name if name in self.fields else path
 
     def _prefix(self, index: str) -> str:
-        return prefix_of(self._indices[int(index)])
+        return prefix_of(int(index))
 
 
 class BlankStep(StepsFields):

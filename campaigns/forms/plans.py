@@ -1,6 +1,6 @@
-"""The plan form: fields and texts only; domain.plan validates. The second level of the plan form:
-named disclosures that say what is set in them. Which field is in which is in the registry (`group`
-of domain.plan.fields). Sessions and credentials in the plan form. The secret is write-only."""
+"""The plan form: fields and texts only; domain.plan validates. Its closed rows say what is set in
+them; which field is in which is in the registry (`group` of domain.plan.fields). Sessions and
+credentials in the plan form. The secret is write-only."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +16,8 @@ from campaigns.forms.plan_fields import LOAD, PLAN, TIMEOUTS, FormPart, LoadFiel
 from campaigns.forms.plan_flows import FlowFields, initial_flows
 from campaigns.forms.plan_steps import (
     EXCHANGE,
-    HTTP,
     ORDER,
     VARIABLES,
-    WEBSOCKET,
     ExchangeFields,
     StepsFields,
     VariableFields,
@@ -67,8 +65,6 @@ class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
 
 
 _LONGEST_WORDS = 120
-# What a group holds beside its rows.
-_APART = {"steps": "further_steps_words", "flows": "flow_words", "values": "table_words"}
 _TOLD_APART = {"csv", "flows"}
 _PARTS = (PLAN, TIMEOUTS, LOAD, SESSION, THINK_TIME, AUTH, VARIABLES, ORDER, EXCHANGE)
 _FORM_NAMES = {path: name for part in _PARTS for path, name in part.places().items()}
@@ -78,28 +74,30 @@ _MORE = {"auth": ("secret", "forget_secret")}
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`usual`: what is said while nothing in it differs; without, its values are. `protocol`: the
-    only one that has it."""
+    """A closed row of the form. `holds`: the registry's groups in it; `usual`: what is said while
+    nothing in it differs, without which its values are."""
 
     key: str
     title: str
+    holds: tuple[str, ...]
     usual: str = ""
-    protocol: str = ""
 
 
-STEPS = Group("steps", "More steps and their order", "1 step", HTTP)
+# Beside the steps, or in place of them.
+STEPS = Group("steps", "Order and flows", ("steps", "flows"), "in turn, one flow")
+MESSAGES = Group("exchange", "Messages and closing", ("exchange",))
 GROUPS = (
-    Group("right", "What counts as right", protocol=HTTP),
-    Group("thresholds", "Thresholds", "none"),
-    STEPS,
-    Group("flows", "Several flows", "none: every user sends all steps", HTTP),
-    Group("exchange", "Messages and closing", protocol=WEBSOCKET),
-    Group("visits", "Visits and pauses", "none: every request is on its own", HTTP),
-    Group("auth", "Sign-in and secrets", "none"),
-    Group("values", "Values that change", "none: every request is the same"),
-    Group("limits", "Timeouts and limits"),
-    Group("http", "HTTP version and host name"),
-    Group("start", "Warm-up and start", "no warm-up; all injector processes together"),
+    Group("connections", "Connections", ("visits",)),
+    Group("right", "Success criteria", ("right",)),
+    Group("thresholds", "Limits", ("thresholds",), "none"),
+    Group("values", "Test data", ("values",), "every request is the same"),
+    Group("auth", "Authentication", ("auth",), "none"),
+    Group(
+        "advanced",
+        "Advanced",
+        ("limits", "http", "start"),
+        "timeouts, HTTP version, warm-up, injector processes",
+    ),
 )
 
 
@@ -115,20 +113,19 @@ class Disclosure:
 
 
 class DisclosedFields(FlowFields):
-    """Adds `disclosures` to the plan form."""
+    """Adds the closed rows to the plan form."""
 
     @property
     def disclosures(self) -> list[Disclosure]:
         return [self._disclosure(group) for group in GROUPS]
 
     @property
-    def differing_words(self) -> str:
-        """How many of the disclosures in sight have something set that is not usual."""
-        protocol = plain(self["protocol"].value())
-        shown = [each for each in self.disclosures if each.group.protocol in ("", protocol)]
-        n = sum(not each.is_usual for each in shown)
-        verb = "differs" if n == 1 else "differ"
-        return f"{n} of {len(shown)} {verb} from the usual" if n else "none differs from the usual"
+    def order_disclosure(self) -> Disclosure:
+        return self._disclosure(STEPS)
+
+    @property
+    def messages_disclosure(self) -> Disclosure:
+        return self._disclosure(MESSAGES)
 
     @property
     def table_words(self) -> str:
@@ -137,27 +134,35 @@ class DisclosedFields(FlowFields):
         return f"table of {counted(n_bytes, 'bytes')}" if n_bytes else ""
 
     def _disclosure(self, group: Group) -> Disclosure:
-        rows = [self[name] for name in names_in(group.key) if name in self.fields]
-        more = self.further_step_names if group == STEPS else _MORE.get(group.key, ())
-        apart = ""
-        if group.key in _APART:
-            apart = getattr(self, _APART[group.key])  # reads bodies and tables, which may be large
+        rows = [self[name] for name in names_in(group) if name in self.fields]
+        # Read by themselves: flows stand at the steps, a table may be large.
+        apart = {STEPS.key: "flow_words", "values": "table_words"}.get(group.key)
+        apart_words = getattr(self, apart) if apart else ""
         differing = [row for row in rows if row.name not in _TOLD_APART and differs(row)]
-        said = differing or ([] if group.usual else rows)
-        words = ", ".join(filter(None, (apart, *map(_words, said)))) or group.usual
+        said = differing or ([] if group.usual else [row for row in rows if _says_by_itself(row)])
+        words = ", ".join(filter(None, (apart_words, *map(_words, said)))) or group.usual
+        more = _MORE.get(group.key, ())
         return Disclosure(
             group=group,
             rows=rows,
             words=words if len(words) <= _LONGEST_WORDS else f"{words[: _LONGEST_WORDS - 1]}…",
-            is_usual=not (differing or apart),
+            is_usual=not (differing or apart_words),
             is_open=any(name in self.errors for name in (*(row.name for row in rows), *more)),
         )
 
 
-def names_in(group: str) -> list[str]:
+def names_in(group: Group) -> list[str]:
     """The form's names of a group's fields, in the registry's order."""
     groups = groups_of(Plan)
-    return [_FORM_NAMES[path] for path in groups if groups[path] == group and path in _FORM_NAMES]
+    names = [
+        _FORM_NAMES[path] for path in groups if path in _FORM_NAMES and groups[path] in group.holds
+    ]
+    return ["connection_mode", *names] if group.key == "connections" else names
+
+
+def _says_by_itself(row: forms.BoundField) -> bool:
+    """Of the usual values only these say something about a plan."""
+    return row.name in {"connection_mode", "expected_status"}
 
 
 def differs(row: forms.BoundField) -> bool:
@@ -182,6 +187,8 @@ def _words(row: forms.BoundField) -> str:
         return ""
     choices = dict(getattr(row.field, "choices", []))
     shown = str(choices.get(value, value)).replace("\n", "; ")
+    if _says_by_itself(row):
+        return shown
     return f"{label} {shown} {getattr(row.field, 'unit', '')}".rstrip()
 
 
@@ -248,6 +255,8 @@ class PlanForm(
 
     def clean(self):
         self.take_bodies()
+        if not self.is_exchange:
+            self.check_paths()
         return self.cleaned_data
 
     def spec(self, base: dict[str, Any] | None = None) -> dict[str, Any]:

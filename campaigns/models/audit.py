@@ -65,6 +65,7 @@ class AuditEntry(models.Model):
 
 class ShareLink(models.Model):
     project_path = "project"
+    beside = ("campaign", "run__campaign")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="share_links")
     campaign = models.ForeignKey(Campaign, models.CASCADE, null=True, blank=True)

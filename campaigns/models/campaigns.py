@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models.functions import Now
+from django.db.models.functions import Coalesce, Now
 
 from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
@@ -16,14 +16,20 @@ from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
 from campaigns.domain.units import duration
 from campaigns.models.plans import PlanVersion
-from campaigns.models.projects import Item, Project, ProjectQuerySet, SharedQuerySet
+from campaigns.models.projects import (
+    Deletable,
+    Project,
+    ProjectQuerySet,
+    SharedQuerySet,
+    deleted_are_archived,
+)
 from campaigns.models.targets import Endpoint
 
 HELD_FOR = timedelta(hours=1)  # a campaign whose preflight requests failed
 UNDER_WAY = models.Q(started_at__isnull=False, finished_at=None)  # of campaigns
 
 
-class Campaign(Item):
+class Campaign(Deletable):
     project_path = "project"
 
     class Order(models.TextChoices):
@@ -67,6 +73,12 @@ class Campaign(Item):
     )
     stop_reason = models.TextField(blank=True, default="")  # a sentence, if it stopped by itself
     finished_at = models.DateTimeField(null=True, blank=True)
+    # Lists begin with what ended, started or was created last.
+    active_at = models.GeneratedField(
+        expression=Coalesce("finished_at", "started_at", "created_at"),
+        output_field=models.DateTimeField(),
+        db_persist=True,
+    )
     # Who has looked at what went wrong, and when; runs that end later need a look of their own.
     looked_at = models.DateTimeField(null=True, blank=True)
     looked_by = models.ForeignKey(
@@ -80,6 +92,9 @@ class Campaign(Item):
         indexes = [
             models.Index(fields=["project", "-id"], name="campaign_newest_first"),
             models.Index(
+                fields=["project", "-active_at", "-id"], name="campaign_last_active_first"
+            ),
+            models.Index(
                 fields=["opened_at"],
                 condition=models.Q(finished_at=None),
                 name="campaign_not_finished",
@@ -91,6 +106,7 @@ class Campaign(Item):
             ),
         ]
         constraints = [
+            deleted_are_archived("campaign"),
             models.CheckConstraint(
                 condition=models.Q(repeats__gte=1, repeats__lte=200), name="campaign_repeats_range"
             ),
@@ -299,6 +315,7 @@ class Search(models.Model):
 
 class Probe(models.Model):
     project_path = "endpoint__target__project"
+    beside = ("campaign",)
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="probes")
     request = models.JSONField()  # a plan step, or an exchange's handshake and one message

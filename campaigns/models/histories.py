@@ -21,6 +21,7 @@ class TriageEntry(models.Model):
     """Changes of one target that may have begun at the same time. See services/baselines.py."""
 
     project_path = "project"
+    beside = ("target",)
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="triage")
     target = models.ForeignKey(Target, models.CASCADE, related_name="+")
@@ -110,6 +111,7 @@ class Baseline(models.Model):
     """
 
     project_path = "project"
+    beside = ("test__campaign",)
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="baselines")
     name = models.CharField(max_length=100)
@@ -154,6 +156,7 @@ class TestFigures(models.Model):
 
     __test__ = False  # pytest: not a test case
     project_path = "project"
+    beside = ("campaign",)
 
     test = models.OneToOneField(Test, models.CASCADE, primary_key=True, related_name="figures")
     campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="figures")
@@ -195,6 +198,7 @@ class TimeMark(models.Model):
     """An event on the time axis of histories, such as a deploy; of one target or of all."""
 
     project_path = "project"
+    beside = ("target",)
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="marks")
     target = models.ForeignKey(Target, models.CASCADE, null=True, blank=True, related_name="marks")

@@ -7,10 +7,10 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.models.projects import Item, Project, ProjectQuerySet
+from campaigns.models.projects import Deletable, Project, ProjectQuerySet, deleted_are_archived
 
 
-class SavedPlan(Item):
+class SavedPlan(Deletable):
     """A project's named plan; its content is in its versions."""
 
     project_path = "project"
@@ -25,11 +25,12 @@ class SavedPlan(Item):
         db_table = "campaigns_plan"
         ordering = ["name", "pk"]
         constraints = [
+            deleted_are_archived("plan"),
             models.UniqueConstraint(
                 fields=["project", "name"],
                 condition=models.Q(archived_at=None),
                 name="one_plan_per_name",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,6 +1,9 @@
 """A project is a team's workspace; each member has a role. Which rows an actor sees; and items,
 which people keep in a list: campaigns, plans, targets, projects."""
 
+from datetime import datetime, timedelta
+from functools import cache
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -9,11 +12,37 @@ from campaigns.domain.typed_text import LONGEST_TAG
 from campaigns.permissions import Action, Actor, Role, WithMembers, viewers_path, visible
 
 
+@cache
+def _not_in_trash(model: type[models.Model]) -> models.Q:
+    """Neither the row itself nor a campaign, plan or target that it belongs to: by its
+    `project_path`, and by what it has `beside`."""
+    names = model.project_path.split("__")
+    paths = ["__".join(names[:n]) for n in range(len(names))]
+    found = models.Q()
+    for path in (*paths, *getattr(model, "beside", ())):
+        if "deleted_at" in _fields_at(model, path):
+            found &= models.Q(**{f"{path}__deleted_at".removeprefix("__"): None})
+    return found
+
+
+def _fields_at(model: type[models.Model], path: str) -> set[str]:
+    for name in filter(None, path.split("__")):
+        model = model._meta.get_field(name).related_model
+    return {field.name for field in model._meta.get_fields()}
+
+
 class ProjectQuerySet(models.QuerySet):
     """The model's `project_path` is the lookup of its project; "" on Project itself."""
 
     def visible_to(self, actor: Actor):
-        return self.filter(visible(actor, self.model.project_path))
+        return self.filter(visible(actor, self.model.project_path), _not_in_trash(self.model))
+
+    def outside_trash(self):
+        """For the engine, and beside rows that the actor sees."""
+        return self.filter(_not_in_trash(self.model))
+
+    def in_trash(self, actor: Actor):
+        return self.filter(visible(actor, self.model.project_path), deleted_at__isnull=False)
 
     def viewers(self):
         """The numbers of the users who see one of these rows, by `visible_to`."""
@@ -25,7 +54,7 @@ class SharedQuerySet(ProjectQuerySet):
 
     def visible_to(self, actor: Actor):
         if actor.share is not None:
-            return self.filter(self.model.shared(actor.share))
+            return self.filter(self.model.shared(actor.share), _not_in_trash(self.model))
         return super().visible_to(actor)
 
 
@@ -44,6 +73,28 @@ class Item(models.Model):
     def home(self) -> WithMembers:
         """The project whose members it belongs to."""
         return self.project
+
+
+class Deletable(Item):
+    """Its deletion can be undone for KEPT_DAYS. Until then it is in the trash, archived, and
+    nowhere else (`visible_to`)."""
+
+    KEPT_DAYS = 30
+
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def kept_until(self) -> datetime | None:
+        return self.deleted_at and self.deleted_at + timedelta(days=self.KEPT_DAYS)
+
+
+def deleted_are_archived(kind: str) -> models.CheckConstraint:
+    """So what leaves out archived ones leaves these out too."""
+    condition = models.Q(deleted_at=None) | models.Q(archived_at__isnull=False)
+    return models.CheckConstraint(condition=condition, name=f"deleted_{kind}_is_archived")
 
 
 class Project(Item):

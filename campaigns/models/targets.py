@@ -19,7 +19,7 @@ from campaigns.domain.plan.tls_options import (
     own_profile,
 )
 from campaigns.domain.typed_text import REFERENCE_TAG
-from campaigns.models.projects import Item, Project, ProjectQuerySet
+from campaigns.models.projects import Deletable, Project, ProjectQuerySet, deleted_are_archived
 
 
 class HostClaim(models.Model):
@@ -127,7 +127,7 @@ class OwnTlsProfile(models.Model):
         return own_profile(self.name, self.offers)
 
 
-class Target(Item):
+class Target(Deletable):
     project_path = "project"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="targets")
@@ -143,11 +143,12 @@ class Target(Item):
     class Meta:
         ordering = ["name", "pk"]
         constraints = [
+            deleted_are_archived("target"),
             models.UniqueConstraint(
                 fields=["project", "name"],
                 condition=models.Q(archived_at=None, is_kept=True),
                 name="one_target_per_name",
-            )
+            ),
         ]
 
     @property

@@ -199,13 +199,17 @@ def entries_of_test(actor: Actor, key: HistoryKey) -> QuerySet[TriageEntry]:
 
 
 def _with_all(entries: QuerySet[TriageEntry]) -> QuerySet[TriageEntry]:
-    of_test = Test.objects.filter(
-        plan_version__plan=OuterRef("plan"),
-        endpoint=OuterRef("endpoint"),
-        connection_mode=OuterRef("connection_mode"),
-        injectors=OuterRef("injectors"),
-        campaign__finished_at__isnull=False,
-    ).order_by("-campaign__started_at", "-plan_version__number")
+    of_test = (
+        Test.objects.outside_trash()
+        .filter(
+            plan_version__plan=OuterRef("plan"),
+            endpoint=OuterRef("endpoint"),
+            connection_mode=OuterRef("connection_mode"),
+            injectors=OuterRef("injectors"),
+            campaign__finished_at__isnull=False,
+        )
+        .order_by("-campaign__started_at", "-plan_version__number")
+    )
     before = of_test.filter(campaign__started_at__lte=OuterRef("after_at"))
     changes = (
         TriageChange.objects.select_related("plan", "endpoint")

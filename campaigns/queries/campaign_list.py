@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from django.contrib.auth import get_user_model
 from django.contrib.postgres.expressions import ArraySubquery
@@ -32,21 +31,7 @@ from campaigns.domain.plan.questions import seeks_limit
 from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, Test
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.permissions import Actor
-from campaigns.queries.items import ItemFilter, count_of, narrowed
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignFilter(ItemFilter):
-    """The list's filters; empty means any."""
-
-    state: str = ""
-    target: int | None = None
-    measurement: str = ""
-    target_state: str = ""
-    precision: str = ""
-    since: datetime | None = None
-    by: int | None = None  # who made it
-
+from campaigns.queries.items import ARCHIVED, IN_USE, count_of
 
 STATE_IS = {
     "draft": Q(started_at=None, finished_at=None),
@@ -54,30 +39,11 @@ STATE_IS = {
     "stopping": Q(finished_at=None, stop_requested_at__isnull=False),
     "done": Q(finished_at__isnull=False),
 }
-SINCE_DAYS = {"1": "24 hours", "7": "7 days", "30": "30 days", "90": "90 days"}
 
 
-def list_campaigns(actor: Actor, project: Project, by: CampaignFilter) -> QuerySet[Campaign]:
-    """The project's campaigns, each with its counts."""
-    found = Campaign.objects.visible_to(actor).filter(project=project)
-    if by.view in VIEWS:
-        found = found.filter(campaign_views(actor)[by.view])
-    if by.state:
-        found = found.filter(STATE_IS[by.state])
-    if by.target:
-        tests = Test.objects.filter(campaign=OuterRef("pk"), endpoint__target=by.target)
-        found = found.filter(Exists(tests))
-    if by.measurement:
-        found = found.filter(trust_is(by.measurement))
-    if by.target_state:
-        found = found.filter(target_state_is(by.target_state))
-    if by.precision:
-        found = found.filter(precision_is(by.precision))
-    if by.since:
-        found = found.filter(created_at__gte=by.since)
-    if by.by:
-        found = found.filter(created_by=by.by)
-    return narrowed(with_counts(found), by)
+def list_campaigns(actor: Actor) -> QuerySet[Campaign]:
+    """Each with its counts."""
+    return with_counts(Campaign.objects.visible_to(actor))
 
 
 def with_counts(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
@@ -98,10 +64,10 @@ def with_tests(campaigns: QuerySet[Campaign]) -> QuerySet[Campaign]:
     return campaigns.prefetch_related(Prefetch("tests", queryset=tests))
 
 
-def makers_of(project: Project) -> list[tuple[int, str]]:
-    """Who has made campaigns of the project: id and username, by name."""
+def makers_of(project: Project) -> list[str]:
+    """The usernames of who has made campaigns of the project."""
     users = get_user_model().objects.filter(pk__in=project.campaigns.values("created_by"))
-    return list(users.order_by("username").values_list("pk", "username"))
+    return list(users.order_by("username").values_list("username", flat=True))
 
 
 def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
@@ -151,11 +117,18 @@ def trust_is(word: str) -> Q:
 
 # --- views ---------------------------------------------------------------------------------------
 
-VIEWS = {"look": "Needs a look", "mine": "Mine", "running": "Running"}
-
 
 def campaign_views(actor: Actor) -> dict[str, Q]:
-    return {"look": needs_a_look(actor), "mine": Q(created_by=actor.user), "running": UNDER_WAY}
+    """Drafts have a view of their own, so that they hide no results."""
+    begun = IN_USE & ~STATE_IS["draft"]
+    return {
+        "": begun,
+        "look": IN_USE & needs_a_look(actor),
+        "mine": begun & Q(created_by=actor.user),
+        "running": IN_USE & UNDER_WAY,
+        "drafts": IN_USE & STATE_IS["draft"],
+        ARCHIVED: ~IN_USE,
+    }
 
 
 def needs_a_look(actor: Actor) -> Q:
@@ -220,7 +193,7 @@ def trends_of(campaigns: Sequence[Campaign]) -> dict[int, P95Trend]:
 def _p95s_until_then() -> QuerySet:
     same = ("plan_version__plan", "endpoint", "connection_mode", "injectors")
     same += ("swept", "swept_value")
-    tests = Test.objects.filter(**{name: OuterRef(name) for name in same})
+    tests = Test.objects.outside_trash().filter(**{name: OuterRef(name) for name in same})
     tests = tests.filter(campaign__lte=OuterRef("campaign"), campaign__started_at__isnull=False)
     return tests.order_by("-campaign_id").values(p95_us=Subquery(_p95_us()))[:MOST]
 

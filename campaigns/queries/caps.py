@@ -188,8 +188,8 @@ _Used = dict[int, tuple[float, float]]  # by project: used, planned
 
 
 def _counts(model: type[Model], projects: Sequence[int]) -> _Used:
-    rows = model.objects.filter(project__in=projects).order_by().values_list("project")
-    return {pk: (n, 0.0) for pk, n in rows.annotate(n=Count("pk"))}
+    rows = model.objects.outside_trash().filter(project__in=projects).order_by()
+    return {pk: (n, 0.0) for pk, n in rows.values_list("project").annotate(n=Count("pk"))}
 
 
 def _stored(source: _Source) -> _Used:

@@ -21,11 +21,11 @@ from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.domain.plan.first_request import changes_something
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import Threshold
-from campaigns.domain.presentation.host_use import MEANING
+from campaigns.domain.presentation.host_use import MEANING, busiest
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, InjectorHost, Project, Run, Target
 from campaigns.queries.caps import why_never
-from campaigns.queries.injector_hosts import NO_HOST, busy_host, hosts, own_addresses
+from campaigns.queries.injector_hosts import NO_HOST, host_uses, hosts, own_addresses
 from campaigns.queries.ownership import why_not_permitted
 from campaigns.queries.probes import is_watched
 
@@ -45,7 +45,7 @@ def checks_before_start(
     may see who may edit a campaign."""
     why = why_never(project, injectors)
     slots = (Check("bad", why) if why else None) or _slots(injectors)
-    return [*_addresses(endpoints), slots, *_busy_machine(), *_busy_targets(endpoints)]
+    return [*_addresses(endpoints), slots, *machine_checks(), *_busy_targets(endpoints)]
 
 
 def first_requests_check(cells: Iterable[tuple[Plan, Endpoint]]) -> Check:
@@ -107,9 +107,13 @@ def _free_words(free: int, slots: int) -> str:
     return f"{free} of {counted(slots, 'injector slots')} {'is' if free == 1 else 'are'} free"
 
 
-def _busy_machine() -> Iterable[Check]:
-    if found := busy_host():
-        yield Check("warn", f"{found.words()} {MEANING}")
+def machine_checks() -> Iterable[Check]:
+    """Whether other programs leave the injector hosts alone."""
+    uses = host_uses()
+    if busy := busiest(uses):
+        yield Check("warn", f"{busy.words()} {MEANING}")
+    elif uses:
+        yield Check("good", max(uses, key=lambda each: each.others_share).quiet_words())
 
 
 def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:

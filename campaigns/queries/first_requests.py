@@ -196,11 +196,12 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstRe
 
 
 def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
-    """The latest tries of these cells, made a short while ago; cells never tried have none."""
+    """The latest tries of these cells by hand, a short while ago; cells never tried have none."""
     wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
     found = Probe.objects.filter(
         plan_version__in={version for version, _ in wanted},
         endpoint__in={endpoint for _, endpoint in wanted},
+        campaign=None,
         requested_at__gt=timezone.now() - TRIED_WITHIN,
     ).select_related("endpoint__target", "plan_version__plan")
     latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
@@ -326,6 +327,10 @@ class Tried:
         if twin is None:
             return f"Only {self.typed.endpoint.scheme.upper()} was tried."
         return f"No {twin[0].upper()} endpoint found on port {twin[1]}."
+
+    @property
+    def other_scheme(self) -> str:
+        return "http" if self.typed.endpoint.scheme == "https" else "https"
 
     @property
     def sentence(self) -> list[tuple[str, bool]]:

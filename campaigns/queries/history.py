@@ -30,7 +30,7 @@ from campaigns.models import (
     TriageChange,
 )
 from campaigns.permissions import Actor
-from campaigns.queries.items import sorted_by
+from campaigns.queries.pages import sorted_by
 
 # The first is of medians without the injector's part, which a busy machine hardly moves.
 METRICS = {"typical": "median", "p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
@@ -270,7 +270,7 @@ def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
     tests = campaign.tests.select_related("plan_version").order_by("position")
     own = dict.fromkeys(map(key_of, tests))
     by = recent(HistoryFilter())
-    same = TestFigures.objects.filter(
+    same = TestFigures.objects.outside_trash().filter(
         plan__in={key.plan for key in own}, endpoint__in={key.endpoint for key in own}
     )
     points = _points(_chosen(same, by), by)

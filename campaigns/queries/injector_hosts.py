@@ -76,13 +76,19 @@ def live_hosts():
     return InjectorHost.objects.filter(seen_at__gt=db_now(-ALIVE_S))
 
 
-def busy_host() -> HostUse | None:
-    """The live host that other programs, its hypervisor or its quota disturb most; None where none
-    does, as far as the hosts tell."""
+def host_uses() -> list[HostUse]:
+    """What else uses the live hosts, as far as they tell."""
     rows = list(live_hosts().order_by("name").values_list("name", "use"))
     is_this = len(rows) == 1 and not settings.IS_SERVER
-    uses = ((f"{name}'s", use) for name, use in rows if use)
-    return busiest(HostUse.of("this machine's" if is_this else whose, use) for whose, use in uses)
+    return [
+        HostUse.of("this machine's" if is_this else f"{name}'s", use) for name, use in rows if use
+    ]
+
+
+def busy_host() -> HostUse | None:
+    """The live host that other programs, its hypervisor or its quota disturb most; None where none
+    does."""
+    return busiest(host_uses())
 
 
 def total_slots() -> int:

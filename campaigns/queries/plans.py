@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from django.db.models import OuterRef, QuerySet, Subquery
 
 from campaigns.domain.presentation.plan_words import changes_between
-from campaigns.models import PlanVersion, Project, SavedPlan
+from campaigns.models import PlanVersion, SavedPlan
 from campaigns.permissions import Actor
-from campaigns.queries.items import ItemFilter, narrowed
 
 
-def list_plans(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[SavedPlan]:
-    return narrowed(with_latest(SavedPlan.objects.visible_to(actor).filter(project=project)), by)
+def list_plans(actor: Actor) -> QuerySet[SavedPlan]:
+    return with_latest(SavedPlan.objects.visible_to(actor))
 
 
 def with_latest(plans: QuerySet[SavedPlan]) -> QuerySet[SavedPlan]:

@@ -18,7 +18,7 @@ from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
-from campaigns.queries.items import ItemFilter, count_of, narrowed
+from campaigns.queries.items import count_of
 from campaigns.queries.load_control import why_nothing_begins
 
 USUAL_WAIT = timedelta(seconds=2)
@@ -261,19 +261,19 @@ HEARD_S = 20
 ASKED_S = 30
 
 
-def list_targets(actor: Actor, project: Project, by: ItemFilter) -> QuerySet[Target]:
-    """The project's targets that the filters leave, with their endpoints in use."""
-    found = with_counts(Target.objects.visible_to(actor).filter(project=project, is_kept=True))
+def list_targets(actor: Actor) -> QuerySet[Target]:
+    """Each with its endpoints in use."""
+    found = with_counts(Target.objects.visible_to(actor).filter(is_kept=True))
     used = Prefetch(
         "endpoints", Endpoint.objects.filter(archived_at=None), to_attr="used_endpoints"
     )
-    return narrowed(found.prefetch_related(used), by)
+    return found.prefetch_related(used)
 
 
 def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
     """Each with the number of its finished runs."""
     return targets.annotate(
-        n_runs=count_of(Run.objects.filter(target=OuterRef("pk"), state="done"))
+        n_runs=count_of(Run.objects.outside_trash().filter(target=OuterRef("pk"), state="done"))
     )
 
 

@@ -1,5 +1,4 @@
-"""Reads of projects and members. Reads for the home page: the installation in a few lines, and a
-sample to look at."""
+"""Reads of projects and members. The installation in a few lines."""
 
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ from campaigns.domain.units import counted
 from campaigns.models import Campaign, Membership, Project, Target
 from campaigns.permissions import Actor, Role
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.items import ItemFilter, count_of, narrowed
+from campaigns.queries.items import count_of
 
 # What each role may do, in one line; tests compare it with permissions.py.
 ROLES: dict[str, str] = {
@@ -21,15 +20,17 @@ ROLES: dict[str, str] = {
 }
 
 
-def list_projects(actor: Actor, by: ItemFilter) -> QuerySet[Project]:
-    return narrowed(with_counts(Project.objects.visible_to(actor), actor), by)
+def list_projects(actor: Actor) -> QuerySet[Project]:
+    return with_counts(Project.objects.visible_to(actor), actor)
 
 
 def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
     """Each with counts, the actor's role in it and the date of its latest campaign."""
     mine = OuterRef("pk")
     role = Membership.objects.filter(project=mine, user=actor.user.pk).values("role")[:1]
-    latest = Campaign.objects.filter(project=mine).order_by("-pk").values("created_at")
+    latest = (
+        Campaign.objects.outside_trash().filter(project=mine).order_by("-pk").values("created_at")
+    )
     return projects.annotate(
         n_targets=count_of(Target.objects.filter(project=mine, archived_at=None, is_kept=True)),
         n_campaigns=count_of(Campaign.objects.filter(project=mine, archived_at=None)),
@@ -41,9 +42,6 @@ def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
 
 def members_of(project: Project):
     return project.memberships.select_related("user")
-
-
-SAMPLE_PROJECT, SAMPLE_CAMPAIGN = "Sample", "HTTP against HTTPS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +61,3 @@ def installation() -> Installation:
         slots=f"{counted(slots, 'injector processes')} at a time" if slots else "",
         networks=", ".join(settings.ALLOWED_NETWORKS) or "no network yet",
     )
-
-
-def samples(actor: Actor) -> QuerySet[Campaign]:
-    """What `manage.py sample` made, the newest first; `make run` does so at its first start."""
-    mine = Campaign.objects.visible_to(actor).order_by("-pk")
-    return mine.filter(project__name=SAMPLE_PROJECT, name=SAMPLE_CAMPAIGN)
-
-
-def sample_of(actor: Actor) -> Campaign | None:
-    """The newest sample that has finished."""
-    return samples(actor).filter(finished_at__isnull=False).first()

@@ -67,7 +67,7 @@ def has_own_reference(campaign: Campaign) -> bool:
 def have_history(cells: Iterable[tuple[PlanVersion, Endpoint, str]]) -> bool:
     """Whether any of these was measured in a campaign that has ended."""
     wanted = {(version.plan_id, endpoint.pk, str(mode)) for version, endpoint, mode in cells}
-    rows = TestFigures.objects.filter(
+    rows = TestFigures.objects.outside_trash().filter(
         plan__in={plan for plan, _, _ in wanted},
         endpoint__in={endpoint for _, endpoint, _ in wanted},
         campaign__finished_at__isnull=False,
@@ -135,14 +135,18 @@ def reference_sentence(campaign: Campaign) -> str:
 
 
 def _before(campaign: Campaign, test: Test) -> int | None:
-    same = TestFigures.objects.filter(
-        plan=test.plan_version.plan_id,
-        endpoint=test.endpoint_id,
-        connection_mode=test.connection_mode,
-        injectors=test.injectors,
-        started_at__lt=campaign.started_at,
-        campaign__finished_at__isnull=False,
-    ).exclude(mean_us=[])
+    same = (
+        TestFigures.objects.outside_trash()
+        .filter(
+            plan=test.plan_version.plan_id,
+            endpoint=test.endpoint_id,
+            connection_mode=test.connection_mode,
+            injectors=test.injectors,
+            started_at__lt=campaign.started_at,
+            campaign__finished_at__isnull=False,
+        )
+        .exclude(mean_us=[])
+    )
     return same.order_by("-started_at", "-pk").values_list("campaign", flat=True).first()
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from campaigns.domain.lifecycle import RunState, StopReason, TargetState, Trust
+from campaigns.domain.lifecycle import StopReason, Trust
 from campaigns.domain.metrics.failures import FailureRow, most_frequent_first
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.outcomes import WORDS, Kind
@@ -25,16 +25,16 @@ from campaigns.domain.presentation.latency_table import Line, line_cells
 from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import rate
-from campaigns.models import FailureExample, Project, Run, RunEvent, RunSummary
+from campaigns.models import FailureExample, Run, RunEvent, RunSummary
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.permissions import Actor
-from campaigns.queries.items import sorted_by
 from campaigns.queries.kept_figures import BriefTotals, in_brief
 from campaigns.queries.measurements import (
     MeasuredRun,
     pooled_total,
     whole_seconds,
 )
+from campaigns.queries.pages import sorted_by
 
 _BAD = {"shard_lost", EXPORTER_PROBLEM}
 ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
@@ -198,58 +198,10 @@ def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """The filters of the list of runs; empty means any."""
-
-    target: int | None = None
-    plan: int | None = None
-    campaign: int | None = None
-    state: str = ""
-    measurement: str = ""
-    target_state: str = ""
-    precision: str = ""
-    since: datetime | None = None
-
-
-def filtered_runs(actor: Actor, project: Project, by: RunFilter) -> QuerySet[Run]:
-    """The project's runs, newest first; each with `summary_id` of its newest summary."""
-    found = Run.objects.visible_to(actor).filter(campaign__project=project)
-    if by.target:
-        found = found.filter(target=by.target)
-    if by.plan:
-        found = found.filter(test__plan_version__plan=by.plan)
-    if by.campaign:
-        found = found.filter(campaign=by.campaign)
-    if by.state:
-        found = found.filter(_state_is(by.state))
-    answers = {
-        "trust": by.measurement,
-        "target_state": by.target_state,
-        "precision": by.precision,
-    }
-    found = found.filter(**{column: word for column, word in answers.items() if word})
-    if by.since:
-        found = found.filter(state_at__gte=by.since)
-    found = with_verdicts(found).select_related("campaign")
+def list_runs(actor: Actor) -> QuerySet[Run]:
+    """Newest first."""
+    found = with_verdicts(Run.objects.visible_to(actor)).select_related("campaign")
     return sorted_by(found, F("campaign_id"), falls=True)
-
-
-# What the list can be filtered by: how far a run is, and the answers of its judgement.
-RUN_STATES = {
-    "going": "Not finished",
-    "complete": "Complete",
-    "partial": "Partial",
-    "stopped": "Stopped",
-    "failed": "Failed",
-}
-MEASUREMENTS = {each: each.words.capitalize() for each in Trust}
-TARGET_STATES = {each: each.capitalize() for each in TargetState}
-PRECISIONS = {"none": "No figures", "coarse": "Too few requests for a p99", "fine": "Up to p99"}
-
-
-def _state_is(word: str):
-    return ~Q(state=RunState.DONE) if word == "going" else Q(outcome=word)
 
 
 _SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")

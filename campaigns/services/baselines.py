@@ -190,7 +190,8 @@ def release_baseline(*, by: Actor, baseline: Baseline) -> None:
 def _newest_of(baseline: Baseline) -> Iterator[tuple[Baseline, Test]]:
     """The newest campaign of the test, so that its history speaks at once."""
     same = HistoryKey.read(baseline).columns
-    rows = TestFigures.objects.filter(campaign__finished_at__isnull=False, **same)
+    rows = TestFigures.objects.outside_trash()
+    rows = rows.filter(campaign__finished_at__isnull=False, **same)
     newest = rows.order_by("-started_at", "-pk").select_related("test__campaign").first()
     if newest and newest.test.campaign_id != baseline.test.campaign_id:
         yield baseline, newest.test

@@ -191,7 +191,8 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     if hasattr(campaign, "search"):
         raise Refused("A search makes its trials itself. Search again instead of adding blocks.")
     is_going = Q(started_at__isnull=False, stop_requested_at=None) | Q(finished_at__isnull=False)
-    added = Campaign.objects.filter(is_going, pk=campaign.pk, repeats=after).update(
+    rows = Campaign.objects.outside_trash()
+    added = rows.filter(is_going, pk=campaign.pk, repeats=after).update(
         repeats=after + blocks,
         held_at=None,
         finished_at=None,
@@ -209,6 +210,8 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
 
 
 def _why_not_added(campaign: Campaign) -> str:
+    if campaign.deleted_at:
+        return f"{campaign.name} has been deleted."
     if campaign.state == "draft":
         return "This campaign has not been started. Change its repeats, or start it first."
     if campaign.state == "stopping":

@@ -143,7 +143,8 @@ def edit_draft(
     maker stay. `opened`: what the form was opened with. Raises Forbidden, ChangedMeanwhile, and
     Refused once it was started."""
     require(by, Action.EDIT, campaign.project)
-    drafts = Campaign.objects.filter(pk=campaign.pk, started_at=None).select_for_update()
+    drafts = Campaign.objects.outside_trash().filter(pk=campaign.pk, started_at=None)
+    drafts = drafts.select_for_update()
     draft = drafts.first()
     if draft is None:
         raise Refused("This campaign has already been started. Run it again with these changes.")
@@ -261,7 +262,8 @@ def start_campaign(
         start_anyway(by=by, campaign=campaign)
         return
     asked = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
-    if not Campaign.objects.filter(pk=campaign.pk, started_at=None).update(**asked):
+    drafts = Campaign.objects.outside_trash().filter(pk=campaign.pk, started_at=None)
+    if not drafts.update(**asked):
         hold(campaign)  # which refuses one that is gone
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     # As it is now: somebody may have edited or archived the draft since the row was read.

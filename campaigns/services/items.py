@@ -1,25 +1,29 @@
 """Rename, tag, archive, restore and delete campaigns, plans, targets and projects."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from itertools import chain, count
 
 from django.db import IntegrityError, OperationalError, connection, transaction
-from django.db.models.functions import Now
+from django.db.models import Value
+from django.db.models.functions import Coalesce
+from django.utils import timezone
 from psycopg.errors import LockNotAvailable
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name, clean_tags
-from campaigns.models import Campaign, Project, SavedPlan, Target
-from campaigns.models.projects import Item
-from campaigns.permissions import Actor, require
+from campaigns.models import Campaign, Project, SavedPlan, Target, Test
+from campaigns.models.dbtime import db_now
+from campaigns.models.projects import Deletable, Item
+from campaigns.permissions import NOBODY, Actor, require
 from campaigns.queries.items import refusal_to_archive, refusal_to_delete
 from campaigns.services import audit
 
 # Rows that one statement deletes: PostgreSQL gives each 15 s.
-_CAMPAIGNS_AT_ONCE = 20
+_AT_ONCE = 20
 
 
 @transaction.atomic
@@ -63,13 +67,16 @@ def content_of(item: Item) -> Content:
     return {"name": item.name, "tags": item.tags}
 
 
-def hold(item: Item) -> None:
+def hold(item: Item, *, in_trash: bool = False) -> None:
     """Read it anew, for others may have changed it since, and keep it from them until the
-    transaction ends. Raises Refused for one that is gone."""
+    transaction ends. Raises Refused for one that is gone, and unless it may be `in_trash` for one
+    that is there."""
     try:
         item.refresh_from_db(from_queryset=type(item).objects.select_for_update(no_key=True))
     except type(item).DoesNotExist:
         raise Refused(f"{item.name} has been deleted.") from None
+    if not in_trash and _deleted_at(item):
+        raise Refused(f"{item.name} has been deleted.")
 
 
 def free_name(name: str, taken: Iterable[str]) -> str:
@@ -94,43 +101,71 @@ def tag_items(
 
 
 @transaction.atomic
-def archive_items(*, by: Actor, items: Sequence[Item]) -> None:
-    """Take the items out of lists and forms; their results stay. Raises Refused while one is in
-    use."""
+def archive_items(*, by: Actor, items: Sequence[Item]) -> datetime:
+    """Take the items out of lists and forms; their results stay. Returns when, which names
+    them for an undo. Raises Refused while one is in use."""
     _require(by, items)
     for item in _locked(items):
         if refusal := refusal_to_archive(item):
             raise Refused(refusal)
-    _as_list(items).filter(archived_at=None).update(archived_at=Now())
+    now = timezone.now()
+    _as_list(items).filter(archived_at=None).update(archived_at=now)
+    return now
 
 
 @transaction.atomic
 def restore_items(*, by: Actor, items: Sequence[Item]) -> None:
-    """Show archived items in lists and forms again. Raises Refused where a name is taken."""
+    """Show archived items in lists and forms again, and those of the trash as they were before.
+    Raises Refused where a name is taken, and for one that is gone."""
     _require(by, items)
     for item in items:
+        hold(item, in_trash=True)
+        deleted_at = _deleted_at(item)
+        fields: dict[str, datetime | None] = {"archived_at": None}
+        if deleted_at:
+            # What was archived before it was deleted has another time.
+            was_archived = item.archived_at != deleted_at
+            fields = {"archived_at": item.archived_at if was_archived else None, "deleted_at": None}
         try:
             with transaction.atomic():
-                _as_list([item]).update(archived_at=None)
+                _as_list([item]).update(**fields)
         except IntegrityError:
             raise Refused(
                 f"Another {noun_of(item)} is named {item.name} now. Rename one of them first."
             ) from None
+        if deleted_at:
+            audit.note(by, AuditEvent.RESTORED, _label_of(item), project=item.home)
 
 
 @transaction.atomic
-def delete_items(*, by: Actor, items: Sequence[Item]) -> None:
-    """Delete the items with all that belongs to them, and nothing else. Raises Refused, and deletes
-    none, if one of them is in use."""
+def delete_items(*, by: Actor, items: Sequence[Deletable]) -> datetime:
+    """Put the items into the trash. Returns when, which names them for an undo. Raises
+    Refused, and deletes none, if one of them is in use."""
+    _require(by, items)
+    for item in _locked(items):
+        if refusal := refusal_to_delete(item):
+            raise Refused(refusal)
+        audit.note(by, AuditEvent.DELETED, _label_of(item), project=item.home)
+    now = timezone.now()
+    _as_list(items).filter(deleted_at=None).update(
+        archived_at=Coalesce("archived_at", Value(now)), deleted_at=now
+    )
+    return now
+
+
+@transaction.atomic
+def purge_items(*, by: Actor, items: Sequence[Item]) -> None:
+    """Delete projects, or items of the trash, with all that belongs to them, and nothing else.
+    Raises Refused, and deletes none, if one of them is in use or was restored."""
     _require(by, items)
     with _refused_while_parts_change(items):
         found = _locked(items)
         for item in found:
+            if isinstance(item, Deletable) and item.deleted_at is None:
+                raise Refused(f"{item.name} has been restored.")
             if refusal := refusal_to_delete(item):
                 raise Refused(refusal)
-            audit.note(
-                by, AuditEvent.DELETED, f"{noun_of(item)} {item.pk}: {item.name}", project=item.home
-            )
+            audit.note(by, AuditEvent.DELETED_FOREVER, _label_of(item), project=item.home)
         if isinstance(items[0], Project):
             # Who starts a campaign holds that, and needs its project at the end; here it is the
             # other way round. Less than the second after which PostgreSQL would end one of the two.
@@ -145,6 +180,38 @@ def delete_items(*, by: Actor, items: Sequence[Item]) -> None:
         else:
             _as_list(items).delete()
         connection.check_constraints()  # here, where it can be refused, and not when it is stored
+
+
+def empty_trash(*, is_over: Callable[[], bool]) -> int:
+    """Delete what has been in the trash for as long as it is kept; how many items. What somebody
+    restores now stays, and so does what a campaign needs, which may itself be in the trash."""
+    n_gone = 0
+    for kind in (Campaign, SavedPlan, Target):  # a campaign's plan and target after it
+        old = kind.objects.filter(deleted_at__lt=db_now(-kind.KEPT_DAYS * 24 * 3600))
+        if kind is not Campaign:
+            old = old.exclude(pk__in=Test.objects.values(_PATHS[kind]))
+        while not is_over():
+            with transaction.atomic():
+                held = list(old.select_for_update(of=("self",), skip_locked=True)[:_AT_ONCE])
+                for item in held:
+                    what = f"{_label_of(item)}, {item.KEPT_DAYS} days after its deletion"
+                    audit.note(NOBODY, AuditEvent.DELETED_FOREVER, what, project=item.home)
+                kind.objects.filter(pk__in=[item.pk for item in held]).delete()
+            n_gone += len(held)
+            if len(held) < _AT_ONCE:
+                break
+    return n_gone
+
+
+_PATHS = {SavedPlan: "plan_version__plan", Target: "endpoint__target"}
+
+
+def _deleted_at(item: Item) -> datetime | None:
+    return getattr(item, "deleted_at", None)
+
+
+def _label_of(item: Item) -> str:
+    return f"{noun_of(item)} {item.pk}: {item.name}"
 
 
 @contextmanager
@@ -162,8 +229,8 @@ def _refused_while_parts_change(items: Sequence[Item]) -> Iterator[None]:
 
 def _delete_campaigns(campaigns) -> None:
     pks = list(campaigns.values_list("pk", flat=True))
-    for start in range(0, len(pks), _CAMPAIGNS_AT_ONCE):
-        Campaign.objects.filter(pk__in=pks[start : start + _CAMPAIGNS_AT_ONCE]).delete()
+    for start in range(0, len(pks), _AT_ONCE):
+        Campaign.objects.filter(pk__in=pks[start : start + _AT_ONCE]).delete()
 
 
 def noun_of(item: Item) -> str:

@@ -7,15 +7,21 @@ from itertools import count
 from typing import Any
 
 from django.db import transaction
+from django.utils import timezone
 
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.plan.questions import QUESTIONS, Question
 from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
+from campaigns.domain.plan.typed_request import (
+    NotUnderstood,
+    TypedRequest,
+    read_address,
+    twin_of,
+)
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.first_requests import step_of
+from campaigns.queries.first_requests import step_of, tried_of
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.items import free_name, hold
 from campaigns.services.plans import create_plan, plan_of_spec
@@ -67,6 +73,37 @@ def try_again(*, by: Actor, probe: Probe) -> Probe:
         http_version=probe.request.get("http_version", ""),
         redirects=probe.request.get("redirects", ""),
     )
+
+
+@transaction.atomic
+def try_other(*, by: Actor, probe: Probe, text: str) -> None:
+    """Add the endpoint of the other scheme, and send it the same request. Raises Refused."""
+    typed = probe.endpoint
+    require(by, Action.EDIT, typed.target.project)
+    try:
+        asked = read_address(text)
+    except NotUnderstood as fault:
+        raise Refused(str(fault)) from None
+    if asked.scheme == typed.scheme or asked.host != typed.host:
+        other = "HTTP" if typed.scheme == "https" else "HTTPS"
+        raise Refused(f"Enter the {other} URL of {typed.host}.")
+    hold(typed.target)
+    same = {"address": typed.address, "verify_tls": typed.verify_tls}
+    typed.target.endpoints.create(scheme=asked.scheme, host=asked.host, port=asked.port, **same)
+    try_untried(by=by, target=typed.target, probe=probe.pk)
+
+
+def try_untried(*, by: Actor, target: Target, probe: int = 0) -> None:
+    """Send what was tried last to the endpoints that were added since."""
+    tried = tried_of(target, probe, timezone.now())
+    for endpoint in tried.untried if tried else ():
+        request_probe(
+            by=by,
+            endpoint=endpoint,
+            request=tried.step,
+            credentials_of=PlanVersion.objects.filter(plan=tried.typed.request.get("plan")).last(),
+            redirects="same_origin" if tried.typed.request.get("redirects") else "",
+        )
 
 
 def _credentials(by: Actor, project: Project, request: TypedRequest) -> PlanVersion | None:
@@ -178,7 +215,7 @@ def cells_of_question(
     few do."""
     target = probes[0].endpoint.target if probes else None
     if target is None:
-        raise Refused("No endpoint answers yet. Try one request first.")
+        raise Refused("No endpoint answers yet. Send a test request first.")
     require(by, Action.EDIT, target.project)
     keep_target(target)
     version_of = {probe.endpoint.scheme: probe.request.get("http_version", "") for probe in probes}

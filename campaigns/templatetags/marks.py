@@ -2,12 +2,14 @@
 counts. {% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }},
 {{ 1|counted:"requests" }}, {{ 2610|sized }}"""
 
+from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
 from typing import Any
 
 from django import template
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.html import conditional_escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -85,4 +87,23 @@ def _linked(found: Term, text: str) -> SafeString:
     address = reverse("glossary")
     return format_html(
         '<a class="term" href="{}#{}" title="{}">{}</a>', address, found.anchor, found.meaning, text
+    )
+
+
+@register.filter
+def when(instant: datetime | None) -> SafeString | str:
+    """14:02 of today, Yesterday 14:02, 28 Nov 14:02, 28 Nov 2025, as the reader's clock has it."""
+    if instant is None:
+        return ""
+    local, now = timezone.localtime(instant), timezone.localtime()
+    day, words = f"{local.day} {local:%b}", f"{local:%H:%M}"
+    if local.date() == now.date() - timedelta(days=1):
+        words = f"Yesterday {words}"
+    elif local.year != now.year:
+        words = f"{day} {local.year}"
+    elif local.date() != now.date():
+        words = f"{day} {words}"
+    stamp = f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return format_html(
+        '<time datetime="{}" title="{}">{}</time>', stamp, f"{day} {local:%Y %H:%M:%S}", words
     )

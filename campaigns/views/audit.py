@@ -4,29 +4,36 @@ from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.exports.tables import csv_of_audit, text_file
 from campaigns.models import AuditEntry, Project
 from campaigns.permissions import Action, may
-from campaigns.queries.items import page_of, sorted_by
+from campaigns.queries.filters import AuditFilterSet
+from campaigns.queries.pages import sorted_by
 from campaigns.views.access import actor_of, find, signed_in_get
+from campaigns.views.lists import Chip, asked_of, filter_rows, list_context, since_chip
 
-PAGE_SIZE = 100
 MOST_EXPORTED = 100_000
 
 
 @signed_in_get
 def audit(request: HttpRequest, project: int | None = None) -> HttpResponse:
     found = _readable(request, project)
-    page = page_of(_entries(request, found), PAGE_SIZE, request.GET.get("page", ""))
-    return render(request, "audit/list.html", {"project": found, "page": page, "sort": "-id"})
+    deeds = Chip("deed", "Deed", [(str(deed), deed.words) for deed in AuditEvent])
+    chips = [deeds, since_chip()]
+    context = list_context(
+        request, AuditFilterSet, _entries(request, found), chips, nouns="entries", finds="Search"
+    )
+    return render(request, "audit/list.html", {"project": found, **context})
 
 
 @signed_in_get
 def audit_csv(request: HttpRequest, project: int | None = None) -> HttpResponse:
     found = _readable(request, project)
-    entries = _entries(request, found)[:MOST_EXPORTED]
+    rows = _entries(request, found)
+    entries = filter_rows(actor_of(request), AuditFilterSet, rows, asked_of(request)).qs
     name = f"audit-of-project-{found.pk}.csv" if found else "audit.csv"
-    return text_file(name, csv_of_audit(entries))
+    return text_file(name, csv_of_audit(entries[:MOST_EXPORTED]))
 
 
 def _readable(request: HttpRequest, project: int | None) -> Project | None:

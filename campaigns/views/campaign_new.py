@@ -1,5 +1,5 @@
-"""The page *New campaign*: cells to tick, what they would cost, and the draft. What the form of a
-new campaign starts with: a question, a plan, or campaigns that have run."""
+"""The page *New campaign*: what, where and how, what it would cost, and the draft. What its form
+starts with: a question, a plan, or campaigns that have run."""
 
 from typing import Any
 
@@ -9,34 +9,23 @@ from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import perf_scope
 from campaigns.domain.plan.blocks import USUAL_BLOCKS
-from campaigns.domain.plan.estimates import reference_s
 from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
-from campaigns.domain.presentation.next_steps import nothing_to_tick, question_hint
+from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Actor
-from campaigns.queries.campaigns import (
-    Again,
-    Grid,
-    again_of,
-    checks_of_campaign,
-    grid_of,
-    of_target,
-    order_preview,
-    shown_of,
-    ticks_for,
-    ticks_for_plan,
-)
-from campaigns.queries.checks import room_of
+from campaigns.queries.campaign_grid import Grid, Picks, grid_of, picks_of, proposal
+from campaigns.queries.campaigns import Again, again_of, answer_checks, checks_of_campaign
 from campaigns.queries.first_requests import tried_lately
-from campaigns.queries.injector_hosts import busy_host, hosts
+from campaigns.queries.injector_hosts import busy_host
 from campaigns.queries.references import (
     Confirmation,
     confirmation_of,
@@ -57,31 +46,22 @@ from campaigns.views.access import (
     find,
     labels_of,
     project_to_edit,
+    saved_by,
     signed_in_form,
     signed_in_post,
 )
 
-_QUESTION_DEFAULTS = {
-    "https": {"name": "HTTPS overhead"},
-    "works": {"name": "Does it work", "repeats": 1, "order": Campaign.Order.BLOCKS},
-}
-
 
 def initial_of(
-    request: HttpRequest,
-    project: Project,
-    grid: Grid,
-    again: Again | None,
-    confirm: Confirmation | None,
+    request: HttpRequest, grid: Grid, again: Again | None, confirm: Confirmation | None
 ) -> dict[str, Any]:
-    """The form's first values. If a target is requested, the ticks are on it. The installation's
-    own target is proposed where there is something to compare with. To confirm, both sides run in
-    turn, or the stored ones have theirs."""
+    """The form's first values. The installation's own target is proposed where there is something
+    to compare with. To confirm, both sides run in turn, or the stored ones have theirs."""
     if confirm:
         return {
             **_settings_of(confirm.campaign),
+            **picks_of(grid, confirm.ticks)._asdict(),
             "name": confirm.name,
-            "cells": confirm.ticks,
             "repeats": confirm.repeats,
             "order": Campaign.Order.BLOCKS,
             "injectors": ", ".join(map(str, confirm.injectors)),
@@ -89,26 +69,56 @@ def initial_of(
         }
     is_edit = "edit" in request.GET
     if again:
-        found = _initial_again(again)
+        found = _initial_again(again, grid)
         if is_edit:
             found |= {"name": again.campaign.name, "seed": again.campaign.seed}
         else:
             found |= _asked_values(request.GET.get("values", ""), again)
     else:
-        target = whole(request.GET.get("target", ""))
-        found = _asked_question(request, project, of_target(grid, target))
+        found = _initial_new(request, grid)
     if why_no_reference():
         return {**found, "reference": False}
     if again and (again.reference or is_edit):
         return {**found, "reference": again.reference}
-    ticked = [grid.cells[key] for key in found.get("cells", ()) if key in grid.cells]
-    cells = [CampaignCell(plan.version, arm.endpoint, arm.mode) for plan, arm in ticked]
+    keys = grid.cells.combined(Picks(*(found[name] for name in Picks._fields)))
+    cells = [
+        CampaignCell(plan.version, arm.endpoint, arm.mode)
+        for plan, arm in map(grid.cells.get, keys)
+    ]
     # Of one pass it would have one run, which tells nothing.
     in_blocks = found.get("order") or why_in_blocks(cells, None)
     has_history = have_history(
         (each.plan_version, each.endpoint, each.connection_mode) for each in cells
     )
     return {**found, "reference": bool(in_blocks) and has_history}
+
+
+def _initial_new(request: HttpRequest, grid: Grid) -> dict[str, Any]:
+    """Of no earlier campaign: for a question, a plan, a target, or the preset of a plan."""
+    asked = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
+    preset = asked_proposal(request)
+    if preset:
+        picks = proposal(grid, **asked, schemes=preset.schemes)
+        plan = next((row for row in grid.plans if str(row.version.pk) in picks.plans), None)
+        return {
+            **picks._asdict(),
+            "seed": new_seed(),
+            "name": plan.version.plan.name if plan else "",
+            "repeats": preset.repeats,
+            "order": Campaign.Order.BLOCKS,
+            "injectors": ", ".join(map(str, preset.injectors)),
+        }
+    question = request.GET.get("question", "")
+    picks = proposal(grid, question or "https", **asked)
+    schemes = {str(arm.endpoint.pk): arm.endpoint.scheme for arm in grid.arms}
+    has_pair = {schemes[each] for each in picks.endpoints} == {"http", "https"}
+    if not question and not has_pair:
+        picks = proposal(grid, **asked)
+    elif not question:
+        question = "https"
+    if question == "steady":
+        picks = picks._replace(endpoints=picks.endpoints[:1], modes=picks.modes[:1])
+    return {**picks._asdict(), "seed": new_seed(), "question": question}
 
 
 def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | None:
@@ -132,11 +142,11 @@ def _asked_confirmation(
     return found
 
 
-def _initial_again(again: Again) -> dict[str, Any]:
+def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
     return {
         **_settings_of(again.campaign),
+        **picks_of(grid, again.ticks)._asdict(),
         "name": again.name,
-        "cells": again.ticks,
         "injectors": ", ".join(map(str, again.injectors)),
         **_initial_sweep(again.sweep),
     }
@@ -161,7 +171,7 @@ def _settings_of(campaign: Campaign) -> dict[str, Any]:
         "repeats": campaign.repeats,
         "order": "" if campaign.order == Campaign.Order.SIDE_BY_SIDE else campaign.order,
         "limit_s": campaign.limit_s,
-        "until_settled": campaign.until_settled,
+        "until_settled": "on" if campaign.until_settled else "",
         "pause_s": campaign.pause_s,
         "practical_threshold": round(campaign.practical_threshold * 100, 6),
         "keeps_going": campaign.keeps_going,
@@ -179,31 +189,8 @@ def whole(text: str) -> int:
     return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
-def _asked_question(request: HttpRequest, project: Project, grid: Grid) -> dict[str, Any]:
-    proposal = asked_proposal(request)
-    if proposal:
-        plans = project.plans.filter(archived_at=None)
-        plan = plans.filter(pk=whole(request.GET["plan"])).first()
-        if plan is None:
-            return {"seed": new_seed()}
-        return {
-            "seed": new_seed(),
-            "name": plan.name,
-            "cells": ticks_for_plan(grid, plan.pk, proposal.schemes),
-            "repeats": proposal.repeats,
-            "order": Campaign.Order.BLOCKS,
-            "injectors": ", ".join(map(str, proposal.injectors)),
-        }
-    question = request.GET.get("question", "")
-    return {
-        "seed": new_seed(),
-        "cells": ticks_for(question, grid),
-        **_QUESTION_DEFAULTS.get(question, {}),
-    }
-
-
-# Query parameters of a new campaign besides the shown target.
-_ASKED = ("question", "plan", "preset", "again", "edit", "confirm")
+# What posts the form to its own page without saving it.
+_TRY, _PICK = "try", "pick"
 
 
 @signed_in_form
@@ -218,29 +205,23 @@ def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
         return redirect(f"{reverse('search-new', args=[project])}?{request.GET.urlencode()}")
     confirm = _asked_confirmation(request, actor, found)
     grid = grid_of(found, confirm.versions if confirm else ())
-    target = whole(request.GET.get("target", ""))
     again = _asked_again(request, found, grid)
     edit = _edit_of(request, again)
-    initial = initial_of(request, found, grid, again, confirm)
-    form = CampaignForm(request.POST or None, grid=grid, initial=initial)
-    is_try = "try" in request.POST
-    not_tried = _try_ticked(request, form) if is_try else ""
-    if request.method == "POST" and not is_try and form.is_valid():
-        campaign = _create(request, form, found, edit, again)
+    initial = initial_of(request, grid, again, confirm)
+    is_kept = not {_TRY, _PICK} & request.POST.keys()
+    form = CampaignForm(request.POST or None, grid=grid, initial=initial, is_preview=not is_kept)
+    not_tried = _try_chosen(request, form) if _TRY in request.POST else ""
+    if is_kept:
+        campaign = saved_by(form, lambda values: _save(request, values, found, edit, again))
         if campaign:
             return redirect(_page_of(campaign, confirm))
-    errors = form.errors and not is_try
+    errors = form.errors if is_kept else {}
     status = edit.status(errors) if edit else 422 if errors else 200
-    shown = shown_of(grid, form.known()["cells"], target)
-    proposal, question = asked_proposal(request), request.GET.get("question", "")
     context = {
         **_form_context(form, found),
-        "shown": shown,
-        "target": target,
-        "asked": [(name, request.GET[name]) for name in _ASKED if name in request.GET],
-        "proposal": proposal,
-        "is_custom": not (question or proposal or again),
-        "question_hint": question_hint(question),
+        "several": request.POST.get(_PICK, "")
+        or (form["question"].value() == "faster" and "targets"),
+        "proposal": asked_proposal(request),
         "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
         "again": again,
         "edit": edit,
@@ -254,7 +235,7 @@ def _edit_of(request: HttpRequest, again: Again | None) -> Edit | None:
     """None for a new campaign."""
     if again is None or "edit" not in request.GET:
         return None
-    labels = {**labels_of(CampaignForm), "tests": "Plans and arms"}
+    labels = {**labels_of(CampaignForm), "tests": "What, where and how"}
     return Edit(request, lambda: services.content_of(again.campaign), labels)
 
 
@@ -276,8 +257,8 @@ def _draft_of_study(request: HttpRequest, project: Project) -> Campaign:
     targets = list(project.targets.filter(pk__in=ticked, archived_at=None).order_by("pk"))
     if request.POST["study"] != "machine":
         return create_file_set_study(**who, targets=targets)
-    if not targets:
-        raise Refused("Choose a target.")
+    if len(targets) != 1:
+        raise Refused("Choose one target.")
     return create_machine_study(**who, target=targets[0])
 
 
@@ -288,8 +269,8 @@ def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:
     return f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page
 
 
-def _try_ticked(request: HttpRequest, form: CampaignForm) -> str:
-    """Send the first request of each ticked plan to each of its endpoints, without a campaign; why
+def _try_chosen(request: HttpRequest, form: CampaignForm) -> str:
+    """Send the first request of each chosen plan to each of its endpoints, without a campaign; why
     that is refused, if it is."""
     try:
         try_cells(by=actor_of(request), cells=_plans_and_endpoints(form))
@@ -299,34 +280,30 @@ def _try_ticked(request: HttpRequest, form: CampaignForm) -> str:
 
 
 def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint]]:
-    """Of the ticked cells; connection modes make no difference to a single request."""
-    cells = [form.grid.cells[key] for key in form.known()["cells"]]
+    """Of the tests; connection modes make no difference to a single request."""
+    cells = [form.grid.cells[key] for key in form.cells]
     return list(dict.fromkeys((plan.version, arm.endpoint) for plan, arm in cells))
 
 
-def _create(
+def _save(
     request: HttpRequest,
-    form: CampaignForm,
+    values: dict[str, Any],
     project: Project,
     edit: Edit | None,
     again: Again | None,
 ) -> Campaign | None:
-    """The new campaign, or the draft as edited, started if requested; None on an error."""
+    """The new campaign, or the draft as edited, started if requested; None where others changed the
+    draft meanwhile."""
     actor = actor_of(request)
-    try:
-        with transaction.atomic():
-            values = form.service_values()
-            campaign = (
-                edit.save(services.edit_draft, by=actor, campaign=again.campaign, **values)
-                if edit and again
-                else services.create_campaign(by=actor, project=project, **values)
-            )
-            if campaign and "start" in request.POST:
-                when_quiet = request.POST["start"] == "when_quiet"
-                services.start_campaign(by=actor, campaign=campaign, when_quiet=when_quiet)
-    except Refused as refusal:
-        form.add_error("cells", str(refusal))
-        return None
+    with transaction.atomic():
+        campaign = (
+            edit.save(services.edit_draft, by=actor, campaign=again.campaign, **values)
+            if edit and again
+            else services.create_campaign(by=actor, project=project, **values)
+        )
+        if campaign and "start" in request.POST:
+            when_quiet = request.POST["start"] == "when_quiet"
+            services.start_campaign(by=actor, campaign=campaign, when_quiet=when_quiet)
     return campaign
 
 
@@ -334,13 +311,14 @@ def _create(
 def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
     """The form page's fragments for the current input."""
     found = project_to_edit(actor_of(request), project)
-    form = CampaignForm(request.POST, grid=grid_of(found, _versions_in(request)))
+    grid = grid_of(found, _versions_in(request))
+    form = CampaignForm(request.POST, grid=grid, is_preview=True)
     return render(request, "campaigns/_estimate.html", _form_context(form, found))
 
 
 def _versions_in(request: HttpRequest) -> set[int]:
-    """The plan versions of the ticked cells: a form that confirms has older ones too."""
-    return {whole(key.partition(".")[0]) for key in request.POST.getlist("cells")}
+    """The chosen plan versions: a form that confirms has older ones too."""
+    return set(map(whole, request.POST.getlist("plans")))
 
 
 def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
@@ -351,15 +329,6 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     why_blocks = why_in_blocks(tests, known["limit_s"])
     in_turns = bool(tests) and not (known["order"] or why_blocks)
     repeats = known["repeats"] or (1 if in_turns else USUAL_BLOCKS)
-    preview = order_preview(
-        form.grid,
-        known["cells"],
-        sweep=known["sweep"].values,
-        repeats=repeats,
-        is_random=known["order"] != Campaign.Order.LISTED,
-        seed=known["seed"] or 0,
-        has_reference=has_reference,
-    )
     values = {"repeats": repeats, "pause_s": known["pause_s"]}
     perf = perf_scope(known["perf"], is_profiled=bool(known["profile"]))
     estimate = estimate_cells(
@@ -374,24 +343,25 @@ def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:
     requests = [(plan.plan, arm.endpoint) for plan, arm in cells]
     if has_reference:
         requests.append((REFERENCE_PLAN, Endpoint(**settings.REFERENCE_TARGET)))
-    room = room_of(hosts())
+    endpoints = [arm.endpoint for _, arm in cells]
     return {
         "project": project,
         "form": form,
         "grid": form.grid,
-        "ticked": form.ticked(),
+        "questions": ASKED_QUESTIONS,
+        "several_rows": len(form.picks.plans) > 1 or len(form.picks.targets) > 1,
         "estimate": estimate,
-        "reference_s": reference_s(**values),
-        "cost_facts": cost_facts(estimate, room.ports, room.open_files),
+        "cost_facts": cost_facts(estimate),
         "cost_notes": cost_notes(estimate),
-        "preview": preview,
         "in_turns": in_turns,
         "why_blocks": "" if known["order"] or not tests else why_blocks,
-        "seed": known["seed"],
         "busy_host": busy_host(),
-        "checks": checks_of_campaign(
-            project, requests, estimate, injectors=max(known["injectors"]), perf=perf
-        )
+        "checks": [
+            *answer_checks(endpoints, form.grid.answers, timezone.now()),
+            *checks_of_campaign(
+                project, requests, estimate, injectors=max(known["injectors"]), perf=perf
+            ),
+        ]
         if cells
         else [],
         "first_responses": tried_lately(_plans_and_endpoints(form)),

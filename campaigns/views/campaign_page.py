@@ -22,9 +22,9 @@ from campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.injector_hosts import busy_host
-from campaigns.queries.items import Page
 from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.machine_runs import target_resources
+from campaigns.queries.pages import Page
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.runs import examples_of
 from campaigns.queries.searches import SearchReport

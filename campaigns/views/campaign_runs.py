@@ -22,7 +22,7 @@ from campaigns.domain.presentation.tables import Cell, Row, Table
 from campaigns.domain.presentation.target_matrix import MatrixRow
 from campaigns.models import Campaign, Run
 from campaigns.queries.campaigns import runs_of
-from campaigns.queries.items import Page, page_of, sorted_by
+from campaigns.queries.pages import Page, page_of, sorted_by
 from campaigns.views.plots import block_charts, percentile_charts
 
 _MOST_GROUPS = 12  # plans with charts of their own

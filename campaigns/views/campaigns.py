@@ -13,19 +13,16 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.lifecycle import Trust
-from campaigns.domain.units import counted, figure
+from campaigns.domain.units import counted
 from campaigns.exports.runs import csv_of_campaign
 from campaigns.exports.tables import campaign_tables_file, text_stream, unless_known, wants_blocks
-from campaigns.live.memory import answer_of, final_key, gists_of
+from campaigns.live.memory import answer_of, final_key
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
-from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
-from campaigns.queries.campaign_keys import campaign_key, campaign_keys, rows_of_campaign
-from campaigns.queries.campaign_list import going_on, trends_of
-from campaigns.queries.campaigns import current_runs_of
+from campaigns.queries.campaign_keys import campaign_key, rows_of_campaign
 from campaigns.queries.ladders import ladder_metric
+from campaigns.queries.samples import is_first_visit
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -38,65 +35,39 @@ from campaigns.views.access import (
     signed_in_get,
     signed_in_post,
 )
+from campaigns.views.campaign_list import active_strip, with_words
 from campaigns.views.campaign_new import whole
-from campaigns.views.campaign_page import badge_of, disturbance
-from campaigns.views.campaign_progress import progress_by_campaign
-from campaigns.views.drawings import trend_of
-from campaigns.views.history_rows import against_cell
-from campaigns.views.items import list_context
+from campaigns.views.campaign_page import disturbance
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.kept_pages import TEMPLATE, detail_context, ended_campaign, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.measure import field_page
 from campaigns.views.search_page import search_context
 
 _COMPARED = ("compare", "with")
-# Before the list itself: as many as run at once where nobody has changed the cap.
-UNDER_WAY_SHOWN = 8
 
 
 @signed_in_get
 def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = list_context(request, "campaign", found)
-    if not context["n_all"]:
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "campaign", found)
+    if not request.GET and is_first_visit(found):
         return field_page(request, found)
-    # Each gets what its row says.
+    context = items_context(request, "campaign", found)
     campaigns = context["page"].rows
-    keys, trends = campaign_keys(campaigns), trends_of(campaigns)
-    gists = gists_of([campaign for campaign in campaigns if campaign.n_done], keys)
-    for campaign in campaigns:
-        gist, trend = gists.get(campaign.pk), trends.get(campaign.pk)
-        campaign.named = keys[campaign.pk].names
-        campaign.sentence = gist.sentence if gist else []
-        campaign.badge = badge_of(campaign, gist)
-        p95s_ms = trend.p95s_ms if trend else []
-        own_ms = p95s_ms[-1] if campaign.started_at and p95s_ms else None
-        is_spoilt = gist and gist.found.trust not in {"", Trust.TRUSTED}
-        about = "~" if is_spoilt and own_ms is not None else ""
-        campaign.p95, campaign.trend = f"{about}{figure(own_ms)}", trend_of(p95s_ms)
-        campaign.against = against_cell(trend.against if trend else None)
-        campaign.total = campaign.n_runs or campaign.repeats * campaign.n_tests
-    n_running = {view: n for view, _, n in context["views"]}["running"]
-    running = _under_way(actor, found) if n_running else []
+    n_running, shows_all = context["counts"]["running"], "active" in request.GET
     context |= {
-        "running": running,
-        "n_more_running": max(0, n_running - len(running)),
+        "campaigns": with_words(campaigns),
+        # A column that says nothing of any of them is left out.
+        "columns": {name for each in campaigns for name in each.columns},
+        "active": active_strip(actor, found, shows_all=shows_all) if n_running else [],
+        "shows_all": shows_all,
+        "n_active": n_running,
         "may": rights_in(found, actor),
     }
     return render(request, "campaigns/list.html", context)
-
-
-def _under_way(actor: Actor, project: Project) -> list[Campaign]:
-    """The first ones, each with its run and how far it is."""
-    campaigns = list(going_on(actor, project)[:UNDER_WAY_SHOWN])
-    current = current_runs_of(campaigns)
-    progress = progress_by_campaign(campaigns, current)
-    for campaign in campaigns:
-        campaign.current = current.get(campaign.pk)
-        campaign.progress = progress[campaign.pk]
-        campaign.badge = badge_of(campaign, None)
-    return campaigns
 
 
 @signed_in_get

@@ -8,8 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.db.models import Count
+from django.db.models import Count, F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -40,7 +39,7 @@ from campaigns.queries.history import (
     recent,
     runs_of_history,
 )
-from campaigns.queries.items import page_of, page_of_list
+from campaigns.queries.pages import page_of, page_of_list, sorted_by
 from campaigns.services import marks as services
 from campaigns.services.baselines import make_baseline, release_baseline
 from campaigns.views.access import (
@@ -249,9 +248,6 @@ def history_csv(request: HttpRequest, project: int) -> HttpResponse:
     return text_file(f"history-of-project-{found.pk}.csv", text)
 
 
-MARKS_ON_A_PAGE = 50
-
-
 @signed_in_form
 def mark_list(request: HttpRequest, project: int) -> HttpResponse:
     """The marks, newest first, with a form for a new one."""
@@ -265,8 +261,8 @@ def mark_list(request: HttpRequest, project: int) -> HttpResponse:
         messages.success(request, said)
         return redirect("mark-list", project=found.pk)
     marks = TimeMark.objects.visible_to(actor).filter(project=found).select_related("target")
-    newest = marks.select_related("created_by").order_by("-at", "-pk")
-    page = Paginator(newest, MARKS_ON_A_PAGE).get_page(request.GET.get("page"))
+    newest = sorted_by(marks.select_related("created_by"), F("at"), falls=True)
+    page = page_of(newest, PAGE_SIZE, request.GET.get("page", ""))
     context = {
         "project": found,
         "form": form,

@@ -1,35 +1,44 @@
-"""What lists of campaigns, plans, targets and projects share: rename, tag, archive, delete."""
+"""What lists of campaigns, plans, targets and projects share: rename, tag, archive, delete, undo,
+and the trash."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.db.models import F, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 from django.utils.http import urlencode
 
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
-from campaigns.forms.filters import CampaignFilterForm, ItemFilterForm, ItemForm, TargetFilterForm
+from campaigns.forms.filters import ItemForm
 from campaigns.models import Campaign, Project, SavedPlan, Target
-from campaigns.models.projects import Item
+from campaigns.models.projects import Deletable, Item
 from campaigns.permissions import Actor, require
-from campaigns.queries.campaign_list import VIEWS, campaign_views, list_campaigns
+from campaigns.queries.campaign_list import campaign_views, list_campaigns, makers_of
 from campaigns.queries.columns import LETTERS
+from campaigns.queries.filters import (
+    CampaignFilterSet,
+    ItemFilterSet,
+    PlanFilterSet,
+    ProjectFilterSet,
+    TargetFilterSet,
+)
 from campaigns.queries.items import (
     ARCHIVED,
-    USUAL_SORT,
-    deletion_of,
-    page_of,
+    ITEM_VIEWS,
+    losses_of,
     refusal_to_archive,
     refusal_to_delete,
     tag_counts,
     view_counts,
 )
+from campaigns.queries.pages import sorted_by
 from campaigns.queries.plans import list_plans
 from campaigns.queries.probes import list_targets
 from campaigns.queries.projects import list_projects
@@ -41,24 +50,42 @@ from campaigns.views.access import (
     answers_refusals,
     find,
     labels_of,
+    rights_in,
     saved_by,
     signed_in_form,
     signed_in_post,
 )
+from campaigns.views.lists import (
+    Chip,
+    asked_of,
+    filter_rows,
+    list_context,
+    result_chips,
+    since_chip,
+)
 
-PAGE_SIZES = ("25", "50", "100")
-VIEW_WORDS = {"": "All", **VIEWS, ARCHIVED: "Archived"}
+TRASH = "trash"
+UNDO = "undo"  # in the session: what the list that follows can undo
+VIEW_WORDS = {
+    "": "All", "look": "Needs review", "mine": "Mine", "running": "Running", "drafts": "Drafts",
+    ARCHIVED: "Archived", TRASH: "Trash",
+}  # fmt: skip
+# In the strip above its list; the view is for what it has no room for.
+_WITHOUT_TAB = {"running"}
 
 
 @dataclass(frozen=True)
 class ItemKind:
-    """A kind of items: its words and its list."""
+    """A kind of items: its words and its list. `finds`: what the search looks into."""
 
     model: type[Item]
     noun: str
-    form: Callable[[QueryDict, Project | None], ItemFilterForm]
-    rows: Callable[[Actor, Project | None, Any], QuerySet]
-    views: Callable[[Actor], dict[str, Q]] = lambda actor: {}  # beside all in use and archived
+    filters: type[ItemFilterSet]
+    rows: Callable[[Actor], QuerySet]
+    ordering: str = "name"
+    finds: str = "Search names and tags"
+    views: Callable[[Actor], Mapping[str, Q]] = lambda actor: ITEM_VIEWS
+    chips: Callable[[Project], list[Chip]] = lambda project: []  # beside that of tags
 
     @property
     def nouns(self) -> str:
@@ -74,6 +101,27 @@ class ItemKind:
         name = "project-members" if self.noun == "project" else f"{self.noun}-detail"
         return reverse(name, args=[item.pk])
 
+    def of_project(self, actor: Actor, project: Project | None) -> QuerySet:
+        rows = self.rows(actor)
+        return rows.filter(project=project) if project else rows
+
+
+def _view_asked(request: HttpRequest, views: Mapping[str, Q]) -> str:
+    """Earlier releases had drafts among the others."""
+    view = request.GET.get("view", "drafts" if request.GET.get("state") == "draft" else "")
+    return view if view in views else ""
+
+
+def _campaign_chips(project: Project) -> list[Chip]:
+    targets = project.targets.filter(is_kept=True, archived_at=None).order_by("name")
+    makers = [(name, name) for name in makers_of(project)]
+    return [
+        Chip("target", "Target", list(targets.values_list("pk", "name"))),
+        *result_chips(),
+        since_chip(),
+        Chip("by", "By", makers),
+    ]
+
 
 KINDS = {
     kind.noun: kind
@@ -81,72 +129,90 @@ KINDS = {
         ItemKind(
             Campaign,
             "campaign",
-            lambda data, project: CampaignFilterForm(data, project=project),
+            CampaignFilterSet,
             list_campaigns,
-            campaign_views,
+            ordering="-active",
+            finds="Search names, targets, tags",
+            views=campaign_views,
+            chips=_campaign_chips,
         ),
-        ItemKind(SavedPlan, "plan", lambda data, project: ItemFilterForm(data), list_plans),
-        ItemKind(Target, "target", lambda data, project: TargetFilterForm(data), list_targets),
+        ItemKind(SavedPlan, "plan", PlanFilterSet, list_plans),
         ItemKind(
-            Project,
-            "project",
-            lambda data, project: ItemFilterForm(data),
-            lambda actor, project, by: list_projects(actor, by),
+            Target, "target", TargetFilterSet, list_targets, finds="Search names, addresses, tags"
         ),
+        ItemKind(Project, "project", ProjectFilterSet, list_projects),
     )
 }
 
 
-def list_context(request: HttpRequest, noun: str, project: Project | None = None) -> dict[str, Any]:
+def items_context(
+    request: HttpRequest, noun: str, project: Project | None = None
+) -> dict[str, Any]:
     """What every list shows: its page of rows, views with counts, filters and tags."""
     kind, actor = KINDS[noun], actor_of(request)
-    form = kind.form(request.GET, project)
-    by = form.chosen()
-    everything = kind.model.objects.visible_to(actor)
-    everything = everything.filter(project=project) if project else everything
-    shelf = everything.filter(archived_at__isnull=not by.is_archived)
-    counts, filters = view_counts(everything, kind.views(actor)), form.filters()
-    n_rows = None if filters else counts.get(by.view)
-    page = page_of(
-        kind.rows(actor, project, by), int(_size_of(request)), request.GET.get("page", ""), n_rows
-    )
+    shelf = _shelf(request, kind, project)
+    is_in_view, n_rows = shelf["is_in_view"], shelf["counts"][shelf["view"]]
+    tags = tag_counts(shelf["everything"].filter(is_in_view))
+    chips = [*(kind.chips(project) if project else ()), _tag_chip(tags)]
+    rows = kind.of_project(actor, project).filter(is_in_view)
+    how = {"nouns": kind.nouns, "finds": kind.finds, "ordering": kind.ordering}
     return {
-        "project": project,
-        "form": form,
-        "page": page,
-        "kind": kind,
-        "by": by,
-        "sort": by.sort or USUAL_SORT[kind.model],
-        "tags": tag_counts(shelf),
-        "views": [(view, VIEW_WORDS[view], count) for view, count in counts.items()],
-        "n_used": counts[""],
-        "n_all": counts[""] + counts[ARCHIVED],
-        "filters": filters,
-        "unfiltered_url": f"?view={by.view}" if by.view else "?",
-        "ways_out": [] if page.count else _ways_out(request, kind, project, form),
-        "bulk_url": kind.bulk_url(project),
-        "page_sizes": PAGE_SIZES,
-        "page_size": _size_of(request),
+        **list_context(request, kind.filters, rows, chips, n_rows=n_rows, **how),
+        **shelf,
+        "tags": tags,
     }
 
 
-def _ways_out(
-    request: HttpRequest, kind: ItemKind, project: Project | None, form: ItemFilterForm
-) -> list[tuple[str, int, str]]:
-    """The filters without which there would be rows: words, how many rows, and the address."""
-    found, by, anything = [], form.chosen(), form.chosen_as()
-    for name, words in form.filters().items():
-        without = replace(by, **{name: getattr(anything, name)})
-        query = request.GET.copy()
-        query.pop(name)
-        if n := kind.rows(actor_of(request), project, without).count():
-            found.append((words, n, f"?{query.urlencode()}"))
-    return found
+def trash_list(request: HttpRequest, noun: str, project: Project) -> HttpResponse:
+    """What was deleted lately, the latest first, to be restored or deleted forever."""
+    kind, actor = KINDS[noun], actor_of(request)
+    shelf = _shelf(request, kind, project)
+    rows = sorted_by(shelf["trash"], F("deleted_at"), falls=True)
+    finds = "Search names and tags"
+    context = {
+        **list_context(request, kind.filters, rows, [], nouns=kind.nouns, finds=finds),
+        **shelf,
+        "may": rights_in(project, actor),
+    }
+    return render(request, "items/trash.html", context)
 
 
-def _size_of(request: HttpRequest) -> str:
-    asked = request.GET.get("rows", "")
-    return asked if asked in PAGE_SIZES else PAGE_SIZES[0]
+def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dict[str, Any]:
+    """The views with how many rows are in each, and what can be undone."""
+    actor = actor_of(request)
+    everything = kind.model.objects.visible_to(actor)
+    everything = everything.filter(project=project) if project else everything
+    views = kind.views(actor)
+    counts, view = view_counts(everything, views), _view_asked(request, views)
+    n_all = sum(counts.get(each, 0) for each in ("", "drafts", ARCHIVED))
+    trash = None
+    if issubclass(kind.model, Deletable):
+        trash = kind.model.objects.in_trash(actor).filter(project=project)
+        counts[TRASH] = trash.count()
+        if request.GET.get("view") == TRASH:
+            view = TRASH
+    return {
+        "project": project,
+        "kind": kind,
+        "view": view,
+        "is_in_view": views.get(view),
+        "everything": everything,
+        "trash": trash,
+        "counts": counts,
+        "n_all": n_all + counts.get(TRASH, 0),
+        "views": [
+            (each, VIEW_WORDS[each], n)
+            for each, n in counts.items()
+            if each == view or (each not in _WITHOUT_TAB and (n or each != TRASH))
+        ],
+        "unfiltered_url": f"?view={view}" if view else "?",
+        "bulk_url": kind.bulk_url(project),
+        "undo": request.session.pop(UNDO, None),
+    }
+
+
+def _tag_chip(tags: Sequence[tuple[str, int]]) -> Chip:
+    return Chip("tag", "Tag", [(tag, f"{tag} ({n})") for tag, n in tags])
 
 
 @signed_in_form
@@ -188,17 +254,18 @@ def _list_with_filters(request: HttpRequest, noun: str, project: int | None = No
 @signed_in_post
 @answers_refusals(_list_with_filters)
 def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> HttpResponse:
-    """Do one thing to all ticked items. Deleting first shows what would be lost."""
+    """Do one thing to all ticked items, or undo what was done to some. Deleting forever first shows
+    what would be lost."""
     kind, actor = KINDS[noun], actor_of(request)
     found = find(Project, actor, pk=project) if project else None
     if found:
         require(actor, kind.model.administered_by, found)
+    what = request.POST.get("do", "")
     items = _chosen(request, kind, actor, found)
     for home in {item.home for item in items}:
         require(actor, kind.model.administered_by, home)
     if not items:
         raise Refused(f"Tick at least one {kind.noun} first.")
-    what = request.POST.get("do", "")
     if what == "compare" and kind.model is Campaign:
         # The comparison of these campaigns, the oldest of which is the baseline.
         if not 2 <= len(items) <= len(LETTERS):
@@ -207,32 +274,43 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         pks = sorted(campaign.pk for campaign in items)
         columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
         return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
-    if what == "delete" and "confirmed" not in request.POST:
-        return _ask_before_deleting(request, kind, found, items)
+    if what == "delete" and kind.model is Project:
+        what = "purge"
+    if what == "purge" and "confirmed" not in request.POST:
+        return _ask_before_purging(request, kind, found, items)
     known = what in _ACTIONS or what in _TAGGING
     if not known or (what == "look" and kind.model is not Campaign):
         raise Refused("Choose what to do with the ticked rows.")
-    said = _done(request, what, items)
-    messages.success(request, f"{counted(len(items), kind.nouns)} {said}.")
+    _do(request, kind, found, what, items)
+    if "at" in request.POST:
+        return redirect(kind.list_url(found))
     return redirect(_list_with_filters(request, noun, project))
 
 
 def _chosen(
     request: HttpRequest, kind: ItemKind, actor: Actor, project: Project | None
 ) -> Sequence[Item]:
-    """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one."""
-    if request.POST.get("all"):
-        return list(kind.rows(actor, project, kind.form(request.GET, project).chosen()))
-    ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
-    rows = kind.model.objects.visible_to(actor)
+    """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one. An
+    undo names them by when it was done to them."""
+    in_trash = request.GET.get("view") == TRASH and issubclass(kind.model, Deletable)
+    rows = kind.model.objects
+    rows = rows.in_trash(actor) if in_trash else rows.visible_to(actor)
     rows = rows.filter(project=project) if project else rows
+    if at := parse_datetime(request.POST.get("at", "")):
+        return list(rows.filter(**{"deleted_at" if in_trash else "archived_at": at}))
+    if request.POST.get("all"):
+        if not in_trash:
+            views = kind.views(actor)
+            rows = kind.of_project(actor, project).filter(views[_view_asked(request, views)])
+        return list(filter_rows(actor, kind.filters, rows, asked_of(request)).qs)
+    ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
     items = list(rows.filter(pk__in=[pk for pk in ticked if len(pk) < 19]))
     if len(items) < len(ticked):
         raise Http404
     return items
 
 
-def _ask_before_deleting(
+def _ask_before_purging(
     request: HttpRequest, kind: ItemKind, project: Project | None, items: Sequence[Item]
 ) -> HttpResponse:
     why_not = {item: refusal_to_delete(item) for item in items}
@@ -249,7 +327,7 @@ def _ask_before_deleting(
             for item, refusal in why_not.items()
             if refusal and not item.archived_at and not refusal_to_archive(item)
         ],
-        "deletion": deletion_of(free) if free else None,
+        "losses": losses_of(free) if free else [],
         "bulk_url": f"{kind.bulk_url(project)}?{request.GET.urlencode()}",
         "list_url": _list_with_filters(request, kind.noun, project and project.pk),
     }
@@ -264,17 +342,26 @@ _ACTIONS = {
     "archive": (services.archive_items, "archived"),
     "restore": (services.restore_items, "restored"),
     "delete": (services.delete_items, "deleted"),
-    "look": (_look, "looked at"),
+    "purge": (services.purge_items, "deleted forever"),
+    "look": (_look, "reviewed"),
 }
 _TAGGING = {"tag": ("add", "tagged"), "untag": ("remove", "no longer tagged")}
 
 
-def _done(request: HttpRequest, what: str, items: Sequence[Item]) -> str:
-    """Do it; what to say of the items then."""
+def _do(
+    request: HttpRequest, kind: ItemKind, project: Project | None, what: str, items: Sequence[Item]
+) -> None:
+    """Do it and say so. Where there is a way back, the list that follows has a button for it."""
+    by, names = actor_of(request), counted(len(items), kind.nouns)
     if what in _ACTIONS:
         act, words = _ACTIONS[what]
-        act(by=actor_of(request), items=items)
-        return words
+        at = act(by=by, items=items)
+        if at:
+            url = f"{kind.bulk_url(project)}{f'?view={TRASH}' if what == 'delete' else ''}"
+            request.session[UNDO] = {"words": f"{names} {words}.", "at": at.isoformat(), "url": url}
+        else:
+            messages.success(request, f"{names} {words}.")
+        return
     try:
         tags = tags_in(request.POST.get("tag", ""))
     except InvalidFields as invalid:
@@ -282,8 +369,8 @@ def _done(request: HttpRequest, what: str, items: Sequence[Item]) -> str:
     if not tags:
         raise Refused("Enter the tag first.")
     change, words = _TAGGING[what]
-    services.tag_items(by=actor_of(request), items=items, **{change: tags})
-    return f"{words} {', '.join(tags)}"
+    services.tag_items(by=by, items=items, **{change: tags})
+    messages.success(request, f"{names} {words} {', '.join(tags)}.")
 
 
 @signed_in_post
@@ -291,9 +378,8 @@ def item_archive(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     kind, actor = KINDS[noun], actor_of(request)
     item = find(kind.model, actor, pk=ids[noun])
     try:
-        services.archive_items(by=actor, items=[item])
+        _do(request, kind, item.home, "archive", [item])
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect(kind.page_url(item))
-    messages.success(request, f"{item.name} is archived. Its results are kept.")
     return redirect(kind.list_url(item.home))

@@ -18,13 +18,16 @@ from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.domain.presentation.cost_words import duration_words
+from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS
 from campaigns.domain.units import counted
 from campaigns.forms.targets import DEMO
-from campaigns.live.memory import gist_of
+from campaigns.live.memory import answer_of
 from campaigns.models import Probe, Project, Target
 from campaigns.permissions import Action, require
+from campaigns.queries.checks import machine_checks
 from campaigns.queries.first_requests import Tried, tried_of
-from campaigns.queries.projects import installation, sample_of
+from campaigns.queries.projects import installation
+from campaigns.queries.samples import samples, stored_sample
 from campaigns.services import typed_targets
 from campaigns.services.probes import try_again
 from campaigns.views.access import (
@@ -35,6 +38,7 @@ from campaigns.views.access import (
     signed_in_form,
     signed_in_post,
 )
+from campaigns.views.campaign_tiles import cards_of
 from campaigns.views.drawings import draw_stacked
 from campaigns.views.paste import choice_page
 from campaigns.views.search_new import (
@@ -103,9 +107,23 @@ def field_page(
     fault: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    """The page before anything was tried."""
-    context = {**_page(request, project), "text": text, "fault": fault}
-    response = render(request, "measure/page.html", context, status=status)
+    """The page before anything was tried: what this is, the field, a good result to look at."""
+    actor = actor_of(request)
+    stored = stored_sample(actor)
+    context = {
+        **_page(request, project),
+        "text": text,
+        "fault": fault,
+        "machine": machine_checks(),
+        "stored": stored,
+        "here": samples(actor).filter(started_at__isnull=False).first(),
+        "questions": ASKED_QUESTIONS,
+    }
+    if stored:
+        answer = answer_of(stored)
+        cards = cards_of(answer, stored.practical_threshold)
+        context |= {"sentence": answer.gist.sentence, "cards": cards}
+    response = render(request, "measure/first.html", context, status=status)
     if text:
         # It may contain a password.
         response["Cache-Control"] = "no-store"
@@ -113,13 +131,9 @@ def field_page(
 
 
 def _page(request: HttpRequest, project: Project | None) -> dict[str, Any]:
-    actor = actor_of(request)
-    sample = sample_of(actor)
     return {
         "project": project,
-        "may": rights_in(project, actor) if project else {"edit": True},
-        "sample": sample,
-        "sample_gist": gist_of(sample) if sample else None,
+        "may": rights_in(project, actor_of(request)) if project else {"edit": True},
         "installation": installation(),
         "demo_address": DEMO_ADDRESS,
     }
@@ -136,6 +150,9 @@ def target_measure(request: HttpRequest, target: int) -> HttpResponse:
     tried = tried_of(found, int(number) if number.isdecimal() else 0, timezone.now())
     if request.method == "POST":
         require(actor, Action.EDIT, found.project)
+        if tried and "other" in request.POST:
+            typed_targets.try_other(by=actor, probe=tried.typed, text=request.POST["other"])
+            return redirect(_address_of(tried.typed))
         question = QUESTIONS.get(request.POST.get("question", ""))
         if question is None or tried is None:
             raise Refused("Choose one of the questions, after one request was tried.")

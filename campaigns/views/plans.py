@@ -35,15 +35,18 @@ from campaigns.domain.presentation.plan_words import (
 )
 from campaigns.domain.units import DASH, duration
 from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
-from campaigns.forms.plan_steps import ORDER_WORDS
+from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
-from campaigns.models import PlanVersion, Project, SavedPlan
+from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
 from campaigns.permissions import Action, require
 from campaigns.queries import plans as queries
+from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts
+from campaigns.queries.probes import ProbeReport, report_of
 from campaigns.services import plans as services
 from campaigns.services.bodies import keep_body
+from campaigns.services.step_tries import try_next_step, went_well
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -54,7 +57,7 @@ from campaigns.views.access import (
     signed_in_safe,
     takes_a_form,
 )
-from campaigns.views.items import list_context
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.load_plots import load_charts
 from campaigns.views.transfer import takes_bytes
 
@@ -65,7 +68,9 @@ _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).
 def plan_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = list_context(request, "plan", found)
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "plan", found)
+    context = items_context(request, "plan", found)
     context |= {
         "plans": queries.with_newest(context["page"]),
         "presets": PRESETS.values(),
@@ -90,7 +95,9 @@ def plan_new(request, project: int):
         form = PlanForm.of(preset.name, preset.spec)
     elif copied:
         form = PlanForm.of(f"{copied.name} copy"[:100], copied.latest.value().to_json())
-    if request.method == "POST":
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(
             form, services.create_plan, preset and preset.spec, by=actor, project=found
@@ -101,6 +108,11 @@ def plan_new(request, project: int):
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
     return _form_page(request, found, form, preset=preset)
+
+
+def _arranged(request: HttpRequest) -> PlanForm:
+    """The form with its steps in another order, where no script does it; a file is chosen again."""
+    return PlanForm(initial=rearranged(request.POST.dict(), request.POST["arrange"]))
 
 
 def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
@@ -124,7 +136,9 @@ def plan_edit(request, plan: int):
     latest = found.latest
     spec = latest.value().to_json()
     form = PlanForm.of(found.name, spec)
-    if request.method == "POST":
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=found)
         if version:
@@ -212,6 +226,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "base": json.dumps(form.base_of(preset.name, preset.spec)) if preset else "",
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
+        "endpoints": _endpoints_to_try(project),
         "has_secret": plan is not None and hasattr(plan, "secret"),
         # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
         **preview_of(_completed(form.data if form.is_bound else form.initial)),
@@ -219,6 +234,13 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
     errors = form.is_bound and form.errors
     status = edit.status(errors) if edit else 422 if errors else 200
     return render(request, "plans/form.html", context, status=status)
+
+
+def _endpoints_to_try(project: Project) -> list[Endpoint]:
+    """Those of the target that was measured last first."""
+    grid = grid_of(project)
+    of_each = (grid.endpoints_of(target) for target in grid.recent_targets)
+    return [each for some in of_each for each in some if each.scheme in ("http", "https")]
 
 
 # The fields that determine a plan's cost; of bodies the page sends the size alone.
@@ -235,8 +257,7 @@ class _PreviewForm(PlanForm):
         pass
 
     def steps(self) -> list[dict[str, Any]]:
-        self._indices = list(range(self.step_count))
-        return [{"method": "GET", "path": f"/{number}"} for number in self._indices]
+        return [{"method": "GET", "path": f"/{number}"} for number in range(self.step_count)]
 
     def order(self) -> dict[str, Any]:
         return {}
@@ -263,6 +284,54 @@ def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
 
 
+@signed_in_post
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
+def plan_try(request: HttpRequest, project: int) -> HttpResponse:
+    """The test request of each step of what is typed, as far as they were sent; sends the next."""
+    actor = actor_of(request)
+    found = project_to_edit(actor, project)
+    form = PlanForm(request.POST, request.FILES)
+    context: dict[str, Any] = {"tried": [], "refusal": ""}
+    try:
+        if not form.is_valid():
+            raise Refused("Correct the fields that are marked first.")
+        endpoints = Endpoint.objects.filter(target__project=found, archived_at=None)
+        endpoint = find(endpoints, actor, pk=request.POST.get("try_endpoint") or 0)
+        key = request.POST.get("try_key", "")[:40]
+        plan = Plan.from_json(form.spec() | {"thresholds": []})
+        probes = try_next_step(by=actor, plan=plan, endpoint=endpoint, key=key)
+        context["tried"] = [TriedStep.of(each) for each in probes]
+        context["awaited"] = any(each.finished_at is None for each in probes) or (
+            len(probes) < len(plan.steps) and went_well(probes[-1])
+        )
+    except InvalidPlan as invalid:
+        context["refusal"] = next(iter(invalid.errors.values()))
+    except Refused as refusal:
+        context["refusal"] = str(refusal)
+    return render(request, "plans/_tried.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedStep:
+    """`report` is None while the response is awaited."""
+
+    probe: Probe
+    report: ProbeReport | None
+    is_right: bool
+
+    @property
+    def words(self) -> str:
+        """200 OK, 14.2 ms"""
+        said = self.report.sentence.rstrip(".") if self.report else ""
+        took = self.report.total_ms if self.report else ""
+        return f"{said}, {took} ms" if took else said
+
+    @classmethod
+    def of(cls, probe: Probe) -> "TriedStep":
+        report = report_of(probe, probe.finished_at) if probe.finished_at else None
+        return cls(probe, report, went_well(probe))
+
+
 def preview_of(form: _PreviewForm) -> dict[str, Any]:
     """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun, and what
     the closed parts of the form say}."""
@@ -276,7 +345,7 @@ def preview_of(form: _PreviewForm) -> dict[str, Any]:
         ),
         "disclosures": form.disclosures,
         "step_blocks": form.step_blocks,
-        "differing_words": form.differing_words,
+        "closed_rows": (form.order_disclosure, form.messages_disclosure, *form.disclosures),
     }
 
 

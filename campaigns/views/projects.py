@@ -24,7 +24,6 @@ from campaigns.queries.caps import (
     use_of,
     uses_of,
 )
-from campaigns.queries.items import ItemFilter
 from campaigns.queries.ownership import permits_of_all, waiting_claims
 from campaigns.queries.probes import endpoints_by_profile, list_profiles
 from campaigns.services import ownership as claims
@@ -47,19 +46,19 @@ from campaigns.views.access import (
     signed_in_safe,
     takes_a_form,
 )
-from campaigns.views.items import list_context
+from campaigns.views.items import items_context
 from campaigns.views.measure import field_page
 
 
 @signed_in_safe
 def project_list(request):
     """Home: the only project opens by itself; without one the first use creates it."""
-    context = list_context(request, "project")
+    context = items_context(request, "project")
     if not context["n_all"]:
         return field_page(request, None)
-    if context["n_used"] == 1 and not request.GET:
+    if context["counts"][""] == 1 and not request.GET:
         return redirect("campaign-list", project=context["page"].rows[0].pk)
-    mine = queries.list_projects(actor_of(request), ItemFilter())
+    mine = queries.list_projects(actor_of(request)).filter(archived_at=None).order_by("name")
     context["editable"] = mine.filter(role__in=(Role.OWNER, Role.EDITOR))
     return render(request, "projects/list.html", context)
 

@@ -28,7 +28,7 @@ from campaigns.exports.tables import (
     tool_report_file,
     unless_known,
 )
-from campaigns.forms.filters import OutputForm, RunFilterForm
+from campaigns.forms.filters import OutputForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
@@ -36,7 +36,7 @@ from campaigns.models import Project, Run, ToolOutput
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_keys import rows_of_run
 from campaigns.queries.columns import LETTERS
-from campaigns.queries.items import page_of
+from campaigns.queries.filters import RunFilterSet
 from campaigns.queries.machine_runs import machine_columns_between
 from campaigns.queries.measurements import (
     columns_in_parts,
@@ -45,7 +45,7 @@ from campaigns.queries.measurements import (
     points_between,
     whole_runs,
 )
-from campaigns.queries.runs import filtered_runs, run_rows
+from campaigns.queries.runs import list_runs, run_rows
 from campaigns.services.endings import stop_run
 from campaigns.services.tool_outputs import MOST_BYTES, add_output, delete_output
 from campaigns.views.access import (
@@ -57,30 +57,40 @@ from campaigns.views.access import (
     signed_in_post,
 )
 from campaigns.views.kept_pages import CacheablePage, kept_page
+from campaigns.views.lists import (
+    Chip,
+    asked_of,
+    filter_rows,
+    list_context,
+    result_chips,
+    since_chip,
+)
 from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
 from campaigns.views.transfer import takes_bytes
 
-PAGE_SIZE = 50
+_STATES = {
+    "going": "Not finished",
+    "complete": "Complete",
+    "partial": "Partial",
+    "stopped": "Stopped",
+    "failed": "Failed",
+}
 
 
 @signed_in_get
 def run_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    form = RunFilterForm(request.GET, project=found)
-    chosen = form.chosen()
-    page = page_of(filtered_runs(actor, found, chosen), PAGE_SIZE, request.GET.get("page", ""))
-    shown = run_rows(page.rows)
+    rows = list_runs(actor).filter(campaign__project=found)
+    listed = list_context(request, RunFilterSet, rows, _run_chips(found), nouns="runs")
+    shown = run_rows(listed["page"].rows)
     context = {
+        **listed,
         "project": found,
-        "form": form,
-        "page": page,
         "rows": shown.rows,
         "has_exchanges": shown.has_exchanges,
         "nouns": shown.nouns,
-        "is_filtered": any(request.GET.get(name) for name in form.fields),
-        "campaign_id": chosen.campaign,
         "query": request.GET.urlencode(),
         "most_compared": len(LETTERS),
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},
@@ -88,14 +98,27 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "runs/list.html", context)
 
 
+def _run_chips(project: Project) -> list[Chip]:
+    targets = (
+        project.targets.outside_trash()
+        .filter(is_kept=True)
+        .order_by("name")
+        .values_list("pk", "name")
+    )
+    plans = project.plans.outside_trash().order_by("name").values_list("pk", "name")
+    states = Chip("state", "State", list(_STATES.items()))
+    both = [Chip("target", "Target", list(targets)), Chip("plan", "Plan", list(plans))]
+    return [*both, states, *result_chips(), since_chip()]
+
+
 @signed_in_get
 def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
     """The filtered runs, a row each, all pages together."""
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    chosen = RunFilterForm(request.GET, project=found).chosen()
-    runs = whole_runs(filtered_runs(actor, found, chosen))
-    text = without_connection(csv_of_runs(runs))
+    rows = list_runs(actor).filter(campaign__project=found)
+    left = filter_rows(actor, RunFilterSet, rows, asked_of(request)).qs
+    text = without_connection(csv_of_runs(whole_runs(left)))
     return text_stream(f"runs-of-project-{found.pk}.csv", text)
 
 

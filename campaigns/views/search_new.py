@@ -27,9 +27,10 @@ from campaigns.domain.presentation.capacity_words import Limiter
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
 from campaigns.domain.presentation.next_steps import nothing_to_tick
 from campaigns.domain.units import counted, duration, number, percent
-from campaigns.forms.campaigns import LadderForm, SearchForm
+from campaigns.forms.searches import LadderForm, SearchForm
 from campaigns.models import Endpoint, Project, Search, Test
-from campaigns.queries.campaigns import Again, Grid, again_of, grid_of, of_target, ticks_for_plan
+from campaigns.queries.campaign_grid import Grid, grid_of, proposal
+from campaigns.queries.campaigns import Again, again_of
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.checks import checks_before_start, room_checks, room_of
 from campaigns.queries.injector_hosts import busy_host, hosts
@@ -128,19 +129,18 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
 
 
 def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
-    """The plan and the arm that the address asks for, else a plan and where it last ran."""
-    shown = of_target(grid, whole(request.GET.get("target", "")))
-    wanted = whole(request.GET.get("plan", ""))
-    rows = [row for row in grid.plans if any(row.fits(arm) for arm in grid.arms)]
-    if not rows:
+    """The plan and the arm that the address asks for, else those used last."""
+    asked = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
+    picks = proposal(grid, **asked)
+    if not picks.plans:
         return {}
-    row = next((row for row in rows if row.version.plan_id == wanted), rows[0])
-    asked = f"{row.version.pk}.{request.GET.get('arm', '')}"
-    keys = [asked] if asked in grid.cells else ticks_for_plan(shown, row.version.plan_id)
+    row = next(each for each in grid.plans if str(each.version.pk) in picks.plans)
+    wanted = f"{row.version.pk}.{request.GET.get('arm', '')}"
+    keys = [wanted] if wanted in grid.cells else grid.cells.combined(picks)
     arm = grid.cells[keys[0]][1] if keys else None
     first_us = first_response_us(row.version, arm.endpoint) if arm else None
     return {
-        "name": f"How much can {arm.endpoint.target.name if arm else 'it'} take?"[:150],
+        "name": f"How much can {arm.endpoint.target.name if arm else 'it'} handle?"[:150],
         "plan": str(row.version.pk),
         "arm": arm.key if arm else "",
         "objective": _rules_of(row.plan.thresholds) or objective_for(first_us),
@@ -222,13 +222,15 @@ def _ladder_context(form: LadderForm, project: Project) -> dict[str, Any]:
     if version is None or endpoint is None:
         return context
     estimate = estimate_ladder(version.value(), **known)
-    room = room_of(hosts())
     return {
         **context,
         "estimate": estimate,
-        "cost_facts": cost_facts(estimate, room.ports, room.open_files),
+        "cost_facts": cost_facts(estimate),
         "cost_notes": cost_notes(estimate),
-        "checks": [*checks_before_start(project, [endpoint], 1), *room_checks(estimate, room)],
+        "checks": [
+            *checks_before_start(project, [endpoint], 1),
+            *room_checks(estimate, room_of(hosts())),
+        ],
     }
 
 

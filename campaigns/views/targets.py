@@ -5,6 +5,7 @@ them. The matrix of several targets as the campaign page draws it: texts, and ma
 
 import io
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -50,6 +51,7 @@ from campaigns.services import agents as exporter_services
 from campaigns.services import targets as services
 from campaigns.services.agents import create_agent, revoke_agent
 from campaigns.services.probes import request_probe
+from campaigns.services.typed_targets import try_untried
 from campaigns.views.access import (
     Edit,
     actor_of,
@@ -65,7 +67,7 @@ from campaigns.views.access import (
 )
 from campaigns.views.drawings import RatioAxis, RatioMark
 from campaigns.views.history_rows import counts_of, directions_of, in_order, row_of
-from campaigns.views.items import list_context
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.load_plots import waterfall_charts
 
 _MOST_RESULTS = 12  # the history has all
@@ -76,7 +78,9 @@ _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment
 def target_list(request, project: int):
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
-    context = {**list_context(request, "target", found), "may": rights_in(found, actor)}
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "target", found)
+    context = {**items_context(request, "target", found), "may": rights_in(found, actor)}
     return render(request, "targets/list.html", context)
 
 
@@ -104,6 +108,8 @@ def target_edit(request, target: int):
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
         if _saved(form, partial(edit.save, services.edit_target), by=actor, target=found):
+            with suppress(Refused):
+                try_untried(by=actor, target=found)
             messages.success(request, f"{found.name} saved.")
             return redirect("target-detail", target=found.pk)
     return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)

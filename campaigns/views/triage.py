@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
-from django.core.paginator import Paginator
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -34,14 +34,15 @@ from campaigns.models import Project, TriageChange, TriageEntry
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.baselines import count_by_state, entries_of, entries_of_test, triaged
 from campaigns.queries.history import HistoryKey, arm_label_of
+from campaigns.queries.pages import page_of, sorted_by
 from campaigns.queries.references import confirm_query
 from campaigns.services.baselines import judge_changes
 from campaigns.views.access import actor_of, find, signed_in_get, signed_in_post
+from campaigns.views.lists import PAGE_SIZE
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
 _TYPED = "triage_typed"  # in the session: what was refused, for the page that comes next
 _MOST_TYPED = 5000  # characters of each field
-_PAGE_SIZE = 50
 _GLYPHS = {
     TriageState.OPEN: "draft",
     TriageState.ACKNOWLEDGED: "info",
@@ -58,7 +59,8 @@ def triage_list(request: HttpRequest, project: int) -> HttpResponse:
     found = find(Project, actor, pk=project)
     states = _states_asked(request.GET)
     may_judge = may(actor, Action.EDIT, found)
-    page = Paginator(entries_of(actor, found, states), _PAGE_SIZE).get_page(request.GET.get("page"))
+    entries = sorted_by(entries_of(actor, found, states), F("newest_at"), falls=True)
+    page = page_of(entries, PAGE_SIZE, request.GET.get("page", ""))
     # (word, how many, query, whether it is on) of every state that occurs, and of all.
     counts = count_by_state(actor, found)
     every = [("all", sum(counts.values()), "", not states)]

@@ -36,7 +36,7 @@ FLAGS = [
     *("--disable-component-update", "--disable-sync"),
 ]
 # What starts a campaign; beside other programs it has the other name.
-START = re.compile("^Start (campaign|anyway)$")
+START = re.compile("^Start (campaign|now)$")
 # Only what fails waits so long: on a busy machine a page may well take ten seconds.
 ACTION_TIMEOUT_MS = 30_000
 # Two Chromiums and the target share two cores with the injector, which is no matter here.

@@ -70,7 +70,7 @@ def test_a_newcomer_learns_what_https_costs(newcomer, site, server):
     page = newcomer
     page.locator("#what").click()
     page.keyboard.type(f"https://127.0.0.1:{server.https_port}/")
-    page.get_by_role("button", name="Try one request").click()
+    page.get_by_role("button", name="Send test request").click()
     page.get_by_role("heading", name="Self-signed certificate").wait_for()
     page.get_by_role("button", name="Accept this certificate").click()
     page.get_by_text("200 OK over HTTPS").wait_for()

@@ -146,36 +146,38 @@ def make_plan(page, project_path):
     page.locator("#id_name").fill("addRItoScope")
     page.locator("[name=method]").select_option("POST")
     page.locator("#id_path").fill("/soap")
-    page.get_by_text("Headers and body").first.click()
+    page.locator("[name=part][value=headers]").check(force=True)
     page.locator("#id_headers").fill("Content-Type: text/xml; charset=utf-8")
+    page.locator("[name=part][value=body]").check(force=True)
     page.locator("[name=files]").set_input_files(
         files=[{"name": "soap.xml", "mimeType": "text/xml", "buffer": SOAP.encode()}]
     )
     page.locator("[name=model][value=over]").check(force=True)
     page.locator("#id_requests").fill("no idea")
     page.locator("#id_over_s").fill(str(OVER_S))
+    page.locator("#group-connections > summary").click()
     page.locator("[name=connection_mode][value=new]").check(force=True)
-    page.get_by_role("button", name="Create plan", exact=True).click()
+    page.get_by_role("button", name="Save plan", exact=True).click()
     page.locator(".error").first.wait_for()
     assert page.locator("#id_body").input_value() == SOAP
     page.locator("#id_requests").fill(str(REQUESTS))
     page.locator("[data-estimate=requests]").get_by_text(str(REQUESTS)).wait_for()
-    page.get_by_role("button", name="Create plan", exact=True).click()
+    page.get_by_role("button", name="Save plan", exact=True).click()
     page.wait_for_url(re.compile(r"/plans/\d+/"))
 
 
 def start_campaign(page, project_path) -> str:
     page.goto(f"{project_path}campaigns/new/")
-    page.locator("#id_name").fill("What does HTTPS cost?")
-    for box in page.locator("[name=cells]").all():
-        label = box.get_attribute("aria-label")
-        box.set_checked(label.endswith(" new"), force=True)
+    for endpoint in page.locator("[name=endpoints]").all():
+        endpoint.check()
+    for mode in ("new", "resumed", "keep-alive"):
+        page.locator(f"#mode-{mode}").set_checked(mode == "new")
     page.locator("#advanced > summary").click()
     # Blocks, of which the target's log counts exactly what was planned.
     page.locator("[name=order][value=blocks]").check(force=True)
     page.locator("#id_repeats").fill(str(REPEATS))
     page.locator("#id_pause_s").fill("0.2")
-    page.locator("main").get_by_text(re.compile(rf"\b{2 * REPEATS}\b")).first.wait_for()
+    page.locator("[data-live=cost]").get_by_text(f"{REPEATS} times each").wait_for()
     page.get_by_role("button", name=START).click()
     page.wait_for_url(re.compile(r"/campaigns/\d+/"))
     return re.search(r"/campaigns/\d+/", page.url).group()

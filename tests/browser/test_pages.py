@@ -18,17 +18,18 @@ def test_steps_are_added_moved_and_removed(signed_in, project):
     page = signed_in
     page.goto(f"{project}plans/new/?preset=smoke")
     page.locator("#id_path").fill("/a")
-    page.get_by_text("More steps and their order").click()
     for number, path in ((2, "/b"), (3, "/c")):
-        page.get_by_role("button", name="Add a step").click()
+        page.get_by_role("button", name="Add step").click()
         page.locator(f"[name=step{number}_path]").fill(path)
-    page.locator("[data-step]").nth(2).get_by_role("button", name="Move this step up").click()
+    page.locator("[data-step]").nth(2).get_by_role("button", name="Move up").click()
+    page.locator("[data-step] > details > summary").nth(0).click()
     page.locator("[data-step]").nth(0).get_by_role("button", name="Remove").click()
-    page.get_by_text("1 more step: GET /b").wait_for()
+    expect(page.locator("[data-step]")).to_have_count(2)
     assert page.locator("#id_path").input_value() == "/c"
+    page.locator("#group-steps > summary").click()
     page.locator("[name=order_kind][value=blocks]").check(force=True)
     page.locator("#id_block_repeat").fill("25")
-    page.get_by_role("button", name="Create plan", exact=True).click()
+    page.get_by_role("button", name="Save plan", exact=True).click()
     page.wait_for_url(re.compile(r"/plans/\d+/"))
     text = page.locator("main").inner_text()
     assert text.index("GET /c") < text.index("GET /b")
@@ -121,9 +122,8 @@ def test_the_field_that_is_typed_in_keeps_its_focus_and_its_text(open_form):
 
 def test_neither_bodies_nor_secrets_are_sent_for_a_preview(open_form):
     form = open_form("over-10")
-    form.get_by_text("Headers and body").click()
     form.locator("#id_body").fill("the body")
-    form.get_by_text("Sign-in and secrets").click()
+    form.get_by_text("Authentication").click()
     form.get_by_text("Bearer token").click()
     form.locator("#id_secret").fill("the secret")
     with form.expect_request(asks_with("requests=200")) as asked:

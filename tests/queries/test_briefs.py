@@ -13,7 +13,7 @@ from campaigns.queries.answers import campaign_answer
 from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.measurements import measured_runs, whole_runs
-from campaigns.queries.runs import RunFilter, filtered_runs, run_rows
+from campaigns.queries.runs import list_runs, run_rows
 from campaigns.services.summaries import keep_figures
 from tests.kept_cast import alice as alice
 from tests.kept_cast import project as project
@@ -76,7 +76,7 @@ def test_the_file_of_its_runs_decodes_none(campaign, decoded):
 
 
 def test_the_list_of_runs_decodes_none(project, alice, campaign, decoded):
-    runs = filtered_runs(Actor(user=alice), project, RunFilter())
+    runs = list_runs(Actor(user=alice)).filter(campaign__project=project)
     assert len(run_rows(list(runs)).rows) == 6
     assert decoded == []
 

@@ -5,14 +5,14 @@ from types import SimpleNamespace
 import pytest
 
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.queries.campaigns import Arm, Cells, GridPlan
+from campaigns.queries.campaign_grid import Arm, Cells, GridPlan
 
 EXCHANGE = {"path": "/feed", "messages": 5}
 
 
 def arm(number: int, scheme: str) -> Arm:
     endpoint = SimpleNamespace(pk=number, scheme=scheme)
-    return Arm(endpoint, ConnectionMode.NEW, is_first=True)
+    return Arm(endpoint, ConnectionMode.NEW)
 
 
 def plan(number: int, exchange: object = None) -> GridPlan:

@@ -8,10 +8,11 @@ from django.db import connection
 from django.utils import timezone
 
 from campaigns.models import Campaign, Run
-from campaigns.queries.campaign_list import CampaignFilter, list_campaigns
+from campaigns.queries.campaign_list import list_campaigns
+from campaigns.queries.filters import SORTS, ordered
 from campaigns.queries.history import among
-from campaigns.queries.items import SORTS, _beyond, _edge_of, page_of, page_of_list
-from campaigns.queries.runs import RunFilter, filtered_runs
+from campaigns.queries.pages import _beyond, _edge_of, page_of, page_of_list
+from campaigns.queries.runs import list_runs
 from tests.factories import make_campaign, make_run, make_test
 
 pytestmark = pytest.mark.django_db
@@ -21,8 +22,8 @@ ORDERS = [sign + key for key in SORTS[Campaign] for sign in ("", "-")]
 
 @pytest.fixture
 def rows(project, as_alice):
-    def found(sort: str = ""):
-        return list_campaigns(as_alice, project, CampaignFilter(sort=sort))
+    def found(sort: str = "-id"):
+        return ordered(list_campaigns(as_alice).filter(project=project), sort)
 
     return found
 
@@ -92,7 +93,7 @@ def test_the_first_page_is_full(rows, nine):
     assert names(page_of(rows(), 4, second.previous)) == names(page_of(rows(), 4))
 
 
-@pytest.mark.parametrize("sort", ["", "name", "started", "duration", "tests"])
+@pytest.mark.parametrize("sort", ["-id", "name", "started", "duration", "tests"])
 @pytest.mark.parametrize(
     "name",
     ["2", "after", "after.x", "after.1.x.y", "before.99999999999999999999.1", "after.1.\0"],
@@ -144,7 +145,7 @@ def test_pages_of_known_rows_lead_to_each_other():
 def test_a_page_of_all_runs_is_read_by_an_index_wherever_it_is(project, as_alice, page):
     """Sorted anew for each page, ten thousand runs would cost a tenth of a second."""
     test = make_test(make_campaign(project))
-    found = filtered_runs(as_alice, project, RunFilter())
+    found = list_runs(as_alice).filter(campaign__project=project)
     run = [make_run(test, repeat) for repeat in (1, 2, 3)][1]
     rows = found
     if page:
@@ -156,6 +157,18 @@ def test_a_page_of_all_runs_is_read_by_an_index_wherever_it_is(project, as_alice
     plan = rows[:50].explain()
     assert "Presorted Key: campaigns_run.campaign_id" in plan
     assert not page or re.search(r"Index Cond: .*campaign_id [<>]= \d", plan), plan
+
+
+def test_the_list_of_campaigns_is_read_by_an_index(project, as_alice):
+    rows = ordered(list_campaigns(as_alice).filter(project=project), "-active")
+    edge = make_campaign(project)
+    edge.refresh_from_db()
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_sort = off")
+    beyond = _beyond(rows, _edge_of(rows, f"after.{edge.pk}.{edge.active_at}"))
+    for each in (rows, beyond):
+        assert "campaign_last_active_first" in each[:100].explain()
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import pytest
 
 from campaigns.domain.presentation.plan_words import changes_between
-from campaigns.queries.items import ItemFilter
 from campaigns.queries.plans import list_plans, versions_of, with_newest
 from campaigns.services.plans import edit_plan
 from tests.factories import make_plan
@@ -13,7 +12,7 @@ pytestmark = pytest.mark.django_db
 
 
 def listed(project, actor):
-    return with_newest(list_plans(actor, project, ItemFilter()))
+    return with_newest(list_plans(actor).filter(project=project))
 
 
 def test_the_list_has_the_latest_version_of_each(project, as_alice):

@@ -20,7 +20,7 @@ from campaigns.services.baselines import (
     release_baseline,
 )
 from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.items import archive_items, delete_items
+from campaigns.services.items import archive_items, delete_items, purge_items
 from campaigns.services.summaries import keep_figures
 from tests.factories import (
     make_campaign,
@@ -161,6 +161,7 @@ def test_its_runs_cannot_be_deleted_until_nothing_is_compared_with_them(make, me
         delete_items(by=by, items=[test.campaign])
     release_baseline(by=by, baseline=baseline)
     delete_items(by=by, items=[test.campaign])
+    purge_items(by=by, items=[test.campaign])
     assert not Campaign.objects.exists()
     assert Baseline.objects.get().test is None
 

@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import Campaign, Probe
 from campaigns.models.dbtime import db_now
-from campaigns.queries.campaigns import grid_of, ticks_for
+from campaigns.queries.campaign_grid import grid_of, proposal
 from campaigns.queries.engine import stuck_runs, waiting_reason
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.services import dispatch, probes
@@ -204,10 +204,10 @@ class TestCellsOfAForm:
         target = make_target(project)
         silent, shop = (make_endpoint(target, port=port) for port in (8001, 8002))
         version = make_plan(project)
-        assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{silent.pk}.new"]
+        assert proposal(grid_of(project)).endpoints == [str(silent.pk)]
         try_cells(by=as_bob, cells=[(version, silent)])
         probes.finish_probe(probe_id=Probe.objects.get().pk, result=REFUSED)
-        assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{shop.pk}.new"]
+        assert proposal(grid_of(project)).endpoints == [str(shop.pk)]
 
 
 def test_one_that_was_not_sent_says_nothing_about_the_target(project, as_bob):
@@ -216,7 +216,7 @@ def test_one_that_was_not_sent_says_nothing_about_the_target(project, as_bob):
     try_cells(by=as_bob, cells=[(version, endpoint)])
     Probe.objects.update(requested_at=db_now(-130))
     probes.expire_probes()
-    assert ticks_for("works", grid_of(project)) == [f"{version.pk}.{endpoint.pk}.new"]
+    assert proposal(grid_of(project)).endpoints == [str(endpoint.pk)]
 
 
 class TestWaitingForQuiet:

@@ -8,21 +8,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
-from campaigns.models import Campaign, Probe, Project, Run, SavedPlan, Target, Test
+from campaigns.models import Campaign, Project, Run, SavedPlan, Target, Test
 from campaigns.services import campaigns
-from campaigns.services import items as items_service
-from campaigns.services.campaigns import CampaignCell, start_campaign
+from campaigns.services.campaigns import start_campaign
 from campaigns.services.items import (
     archive_items,
     delete_items,
     describe_item,
+    purge_items,
     restore_items,
     tag_items,
 )
 from campaigns.services.tokens import create_share
 from tests.factories import (
     make_campaign,
-    make_endpoint,
     make_plan,
     make_project,
     make_run,
@@ -32,7 +31,7 @@ from tests.factories import (
 )
 from tests.items import KINDS
 from tests.queries.measured import measure
-from tests.services.engine import at_once, create, draft, owner_of, started
+from tests.services.engine import at_once, draft, owner_of, started
 
 pytestmark = pytest.mark.django_db
 OURS = list(apps.get_app_config("campaigns").get_models())
@@ -121,28 +120,24 @@ class TestArchiving:
 
 class TestDeleting:
     @pytest.mark.parametrize("kind", ["plan", "target"])
-    def test_an_unused_plan_or_target_goes(self, items, kind, as_bob):
-        if kind == "target":
-            Probe.objects.create(endpoint=make_endpoint(items[kind]), request={})
-        delete_items(by=as_bob, items=[items[kind]])
-        assert not type(items[kind]).objects.exists()
-        assert not Probe.objects.exists()
-
-    @pytest.mark.parametrize("kind", ["plan", "target"])
     def test_what_results_need_is_archived_instead(self, project, kind, as_bob):
         test = Test.objects.get(campaign=finished(project, as_bob))
         item = test.plan_version.plan if kind == "plan" else test.endpoint.target
         with pytest.raises(Refused, match="is used by 1 campaign,"):
+            delete_items(by=as_bob, items=[item])
+        delete_items(by=as_bob, items=[test.campaign])
+        with pytest.raises(Refused, match="1 campaign of the trash, "):
             delete_items(by=as_bob, items=[item])
         archive_items(by=as_bob, items=[item])
         assert Run.objects.get().frozen.plan_name == test.plan_version.plan.name
 
     def test_what_runs_is_not_deleted_and_neither_are_the_others(self, project, as_alice):
         running, draft = started(project), make_campaign(project)
-        for items in ([draft, running], [project]):
-            with pytest.raises(Refused, match="study is running"):
-                delete_items(by=as_alice, items=items)
-        assert Campaign.objects.count() == 2
+        with pytest.raises(Refused, match="study is running"):
+            delete_items(by=as_alice, items=[draft, running])
+        with pytest.raises(Refused, match="study is running"):
+            purge_items(by=as_alice, items=[project])
+        assert Campaign.objects.outside_trash().count() == 2
 
     def test_a_campaign_started_meanwhile_is_not_deleted(self, project, as_bob):
         draft = make_campaign(project, "draft")
@@ -157,7 +152,7 @@ class TestRights:
         foreign = make_campaign(make_project(owner=make_user("dora")))
         with pytest.raises(Forbidden):
             delete_items(by=as_bob, items=[make_campaign(project), foreign])
-        assert Campaign.objects.count() == 2
+        assert Campaign.objects.outside_trash().count() == 2
 
     def test_there_are_four_kinds(self):
         assert {Campaign, SavedPlan, Target, Project} == {
@@ -182,62 +177,12 @@ def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project,
     def delete() -> str:
         time.sleep(0.2)
         with pytest.raises(Refused):
-            delete_items(by=by, items=[project])
+            purge_items(by=by, items=[project])
         return "refused"
 
     monkeypatch.setattr(campaigns, "notify_viewers", notify_slowly)
     assert at_once(start, delete) == ["started", "refused"]
     assert campaign.runs.get().state == "queued"
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("kind", ["plan", "target"])
-def test_what_a_campaign_was_made_with_since_it_was_looked_at_is_not_deleted(
-    project, monkeypatch, kind
-):
-    endpoint, version = make_endpoint(make_target(project)), make_plan(project)
-    item = {"plan": version.plan, "target": endpoint.target}[kind]
-    cells = [CampaignCell(version, endpoint, "new")]
-    refusal_to_delete = items_service.refusal_to_delete
-
-    def and_a_campaign_is_made(item) -> str:
-        refusal = refusal_to_delete(item)
-        at_once(lambda: create(owner_of(project), project, cells=cells))
-        return refusal
-
-    monkeypatch.setattr(items_service, "refusal_to_delete", and_a_campaign_is_made)
-    with pytest.raises(Refused, match="something was made with it meanwhile"):
-        delete_items(by=owner_of(project), items=[item])
-    assert Test.objects.get().endpoint == endpoint
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_who_deletes_a_target_and_who_makes_a_campaign_with_it_the_second_is_refused(
-    project, monkeypatch
-):
-    endpoint, by = make_endpoint(make_target(project)), owner_of(project)
-    cells = [CampaignCell(make_plan(project), endpoint, "new")]
-    refusal_to_delete = items_service.refusal_to_delete
-
-    def slowly(item) -> str:
-        refusal = refusal_to_delete(item)
-        time.sleep(0.6)
-        return refusal
-
-    def make() -> str:
-        time.sleep(0.2)
-        with transaction.atomic():
-            create(by, project, cells=cells)
-            time.sleep(0.8)
-        return "made"
-
-    def delete() -> str:
-        with pytest.raises(Refused):
-            delete_items(by=by, items=[endpoint.target])
-        return "refused"
-
-    monkeypatch.setattr(items_service, "refusal_to_delete", slowly)
-    assert at_once(make, delete) == ["made", "refused"]
 
 
 @pytest.mark.django_db(transaction=True)

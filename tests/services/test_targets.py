@@ -8,8 +8,8 @@ from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
 from campaigns.models.dbtime import db_now
-from campaigns.queries.campaigns import grid_of
-from campaigns.queries.items import ItemFilter, matching
+from campaigns.queries.campaign_grid import grid_of
+from campaigns.queries.filters import matching
 from campaigns.queries.probes import list_targets
 from campaigns.services.agents import add_exporter, create_agent
 from campaigns.services.campaigns import CampaignCell
@@ -296,7 +296,7 @@ def probe(project, as_bob):
 
 
 def is_listed(by, project) -> bool:
-    listed = list_targets(by, project, ItemFilter()).exists()
+    listed = list_targets(by).filter(project=project).exists()
     assert bool(grid_of(project).targets) == listed
     return listed
 

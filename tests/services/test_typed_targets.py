@@ -192,7 +192,7 @@ def test_a_question_starts_its_campaign_on_what_answers(try_, as_bob):
 
 
 def test_nothing_starts_where_nothing_answers(as_bob):
-    with pytest.raises(Refused, match="Nothing answers"):
+    with pytest.raises(Refused, match="No endpoint answers"):
         start_question(by=as_bob, question=QUESTIONS["works"], step={}, probes=[])
 
 

@@ -29,8 +29,8 @@ def test_a_draft_says_who_and_offers_to_wait(as_editor, project):
     campaign = draft(project)
     page = page_of(as_editor, campaign)
     assert SAID in page
-    assert "Wait until it is quiet" in page
-    assert "Start anyway" in page
+    assert "Start when it’s quiet" in page
+    assert "Start now" in page
     assert "Start campaign" not in page
     host(slots=8, use=others_use(0.2))
     page = page_of(as_editor, campaign)
@@ -75,7 +75,7 @@ def test_the_form_of_a_new_campaign_offers_to_wait(as_editor, project, target, v
     estimate = reverse("campaign-estimate", args=[project.pk])
     shown = text_of(as_editor.post(estimate, fields(ticked)))
     assert "python3 report.py uses 90" in shown
-    assert "Wait until it is quiet" in shown
+    assert "Start when it’s quiet" in shown
     as_editor.post(new_url(project), fields(ticked, start="when_quiet"))
     assert Campaign.objects.latest("pk").waits_for_quiet
 

@@ -29,7 +29,6 @@ def test_the_estimate_follows_the_values(as_editor, project, ticked):
     asked = fields(ticked, repeats=1, sweep_field="rate_per_s", sweep_values="100, 300")
     found = as_editor.post(reverse("campaign-estimate", args=[project.pk]), asked).context
     assert (found["estimate"].n_tests, found["estimate"].requests) == (2, 5 * 400)
-    assert [turn.point for turn in found["preview"][0]] in (["100", "300"], ["300", "100"])
 
 
 def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticked):
@@ -40,7 +39,7 @@ def test_the_study_of_several_servers_is_one_choice(as_editor, project, ticked):
     page = as_editor.post(new_url(project), asked, follow=True)
     form = page.context["form"]
     assert (form["name"].value(), form["repeats"].value()) == ("File sets: apache, nginx", 5)
-    assert len(form.ticked()) == 6
+    assert len(form.cells) == 6
     assert page.context["estimate"].n_runs == 30
 
 

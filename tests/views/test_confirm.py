@@ -41,7 +41,7 @@ def test_the_old_plan_version_runs_beside_the_new_one(as_editor, project, versio
     old, new = (a_test(version, endpoint) for version in versions)
     page = as_editor.get(new_url(project, (old, new)))
     ticked = {f"{version.pk}.{endpoint.pk}.new" for version in versions}
-    assert page.context["form"].ticked() == ticked
+    assert set(page.context["form"].cells) == ticked
     answer = as_editor.post(new_url(project, (old, new)), fields(sorted(ticked), start="1"))
     campaign = Campaign.objects.latest("pk")
     sides = [campaign.tests.get(plan_version=version).pk for version in versions]
@@ -54,8 +54,8 @@ def test_where_it_is_weaker_the_reference_runs_beside_it(as_editor, project, ver
     old, new = (a_test(versions[1], endpoint) for _ in range(2))
     echo = make_endpoint(make_target(project, "echo", tags=["reference"]))
     make_test(new.campaign, versions[1], endpoint=echo)
-    ticked = as_editor.get(new_url(project, (old, new))).context["form"].ticked()
-    assert ticked == {f"{versions[1].pk}.{each.pk}.new" for each in (endpoint, echo)}
+    ticked = as_editor.get(new_url(project, (old, new))).context["form"].cells
+    assert set(ticked) == {f"{versions[1].pk}.{each.pk}.new" for each in (endpoint, echo)}
 
 
 @pytest.mark.parametrize("asked", ["", "x", "1", "1-", "99999999-1", "1-1;drop"])
@@ -81,7 +81,7 @@ def compared(client, weeks):
 def test_a_comparison_that_may_be_the_environment_offers_it(as_editor, weeks):
     page = compared(as_editor, weeks)
     form = as_editor.get(page.context["confirm_url"]).context["form"]
-    assert len(form.ticked()) == 2
+    assert len(form.cells) == 2
 
 
 def test_a_change_offers_it(as_editor, project):

@@ -33,7 +33,7 @@ def breaks(monkeypatch):
         def fail(*args, **kwargs):
             raise error
 
-        monkeypatch.setattr(items, "list_projects", fail)
+        monkeypatch.setattr(items, "list_context", fail)
 
     return breaking
 

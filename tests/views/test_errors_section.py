@@ -10,8 +10,8 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import FailureExample
-from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT
 from campaigns.queries.reports import tool_report
+from campaigns.queries.samples import SAMPLE_CAMPAIGN, SAMPLE_PROJECT
 from tests.factories import (
     make_campaign,
     make_endpoint,

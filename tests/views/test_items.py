@@ -7,16 +7,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, Project
 from campaigns.services.items import archive_items
-from campaigns.services.tokens import create_share
+from campaigns.views import lists
 from tests.factories import (
     make_campaign,
     make_endpoint,
     make_plan,
     make_project,
     make_target,
-    make_test,
 )
 from tests.items import KINDS, MODELS, make_item
 from tests.services.engine import started
@@ -40,6 +39,8 @@ def bulk_url(kind: str, project) -> str:
 
 
 def listed(client, kind: str, project, **query) -> list[str]:
+    if kind == "campaign":
+        query.setdefault("view", "drafts")
     page = client.get(list_url(kind, project), query).context["page"]
     return [item.name for item in page if item != project]
 
@@ -55,19 +56,20 @@ class TestEveryList:
         make_item(kind, project, "Checkout")
         tagged = make_item(kind, project, "Prices")
         MODELS[kind].objects.filter(pk=tagged.pk).update(tags=["nightly"])
-        assert listed(as_owner, kind, project, name="check") == ["Checkout"]
-        assert listed(as_owner, kind, project, name="NIGHT") == ["Prices"]
+        assert listed(as_owner, kind, project, search="check") == ["Checkout"]
+        assert listed(as_owner, kind, project, search="NIGHT") == ["Prices"]
         assert listed(as_owner, kind, project, tag="nightly") == ["Prices"]
-        assert listed(as_owner, kind, project, name=f"#{tagged.pk}")[0] == "Prices"
-        assert listed(as_owner, kind, project, name="nothing like it") == []
+        assert listed(as_owner, kind, project, search=f"#{tagged.pk}")[0] == "Prices"
+        assert listed(as_owner, kind, project, search="nothing like it") == []
 
     def test_it_is_sorted_by_its_columns(self, as_owner, project, kind):
         for name in ("b", "a", "C"):
             make_item(kind, project, name)
-        assert listed(as_owner, kind, project, sort="name") == ["a", "b", "C"]
-        assert listed(as_owner, kind, project, sort="-name") == ["C", "b", "a"]
-        assert set(listed(as_owner, kind, project, sort="nonsense")) == {"a", "b", "C"}
-        page = text_of(as_owner.get(list_url(kind, project), {"sort": "-name"}))
+        assert listed(as_owner, kind, project, ordering="name") == ["a", "b", "C"]
+        assert listed(as_owner, kind, project, ordering="-name") == ["C", "b", "a"]
+        assert set(listed(as_owner, kind, project, ordering="nonsense")) == {"a", "b", "C"}
+        shown = {"ordering": "-name", "view": "drafts"}
+        page = text_of(as_owner.get(list_url(kind, project), shown))
         assert 'aria-sort="descending"' in page
 
     def test_what_is_archived_is_shown_on_request_only(self, as_owner, project, kind, as_alice):
@@ -89,14 +91,6 @@ class TestEveryList:
         assert listed(as_owner, kind, project) == ["c"]
         assert not any(item.archived_at for item in do("restore"))
 
-    def test_deleting_asks_first_and_then_deletes(self, as_owner, project, kind):
-        item = make_item(kind, project, "gone")
-        ticked = {"pk": item.pk, "do": "delete"}
-        as_owner.post(bulk_url(kind, project), ticked)
-        assert MODELS[kind].objects.filter(pk=item.pk).exists()
-        as_owner.post(bulk_url(kind, project), {**ticked, "confirmed": "1"})
-        assert not MODELS[kind].objects.filter(pk=item.pk).exists()
-
     def test_it_is_renamed_on_a_page_of_its_own(self, as_owner, project, kind):
         item = make_item(kind, project, "before")
         url = reverse(f"{kind}-rename", args=[item.pk])
@@ -111,10 +105,13 @@ class TestEveryList:
             assert wrong.status_code == 422
             assert set(wrong.context["form"].errors) == {field}
 
-    def test_the_next_page_keeps_the_filters_and_the_order(self, as_owner, project, kind):
+    def test_the_next_page_keeps_the_filters_and_the_order(
+        self, as_owner, project, kind, monkeypatch
+    ):
+        monkeypatch.setattr(lists, "PAGE_SIZE", 25)
         for number in range(30):
             make_item(kind, project, f"row {number:02}")
-        chosen = {"name": "row", "sort": "-name", "rows": "25"}
+        chosen = {"search": "row", "ordering": "-name", "view": "drafts"}
         page = as_owner.get(list_url(kind, project), chosen)
         following = as_owner.get(list_url(kind, project) + link_of(page, "next"))
         names = [item.name for item in following.context["page"]]
@@ -124,32 +121,75 @@ class TestEveryList:
         assert [item.name for item in before.context["page"]][:2] == ["row 29", "row 28"]
 
 
+def test_addresses_of_earlier_releases_mean_what_they_did(as_owner, project, alice, bob):
+    make_campaign(project, "b", created_by=alice)
+    make_campaign(project, "a", created_by=alice)
+    make_campaign(project, "c", created_by=bob)
+    old = {"state": "draft", "name": "", "sort": "-name", "by": alice.pk}
+    assert listed(as_owner, "campaign", project, **old) == ["b", "a"]
+    assert listed(as_owner, "campaign", project, **{**old, "name": "A"}) == ["a"]
+
+
 def test_all_that_match_are_changed_at_once(as_owner, project):
     for number in range(40):
         make_campaign(project, f"{'soak' if number % 2 else 'smoke'} {number}")
-    url = bulk_url("campaign", project) + "?name=soak"
+    url = bulk_url("campaign", project) + "?search=soak&view=drafts"
     as_owner.post(url, {"all": "1", "do": "archive"})
     assert Campaign.objects.exclude(archived_at=None).count() == 20
     assert not Campaign.objects.filter(name__contains="smoke").exclude(archived_at=None).exists()
 
 
-def test_what_runs_is_left_out_of_a_deletion_and_the_page_says_why(as_owner, project):
+def test_deleting_a_project_asks_first_and_then_deletes(as_owner, project):
+    item = make_item("project", project, "gone")
+    ticked = {"pk": item.pk, "do": "delete"}
+    as_owner.post(bulk_url("project", project), ticked)
+    assert Project.objects.filter(pk=item.pk).exists()
+    as_owner.post(bulk_url("project", project), {**ticked, "do": "purge", "confirmed": "1"})
+    assert not Project.objects.filter(pk=item.pk).exists()
+
+
+@pytest.mark.parametrize("kind", ["campaign", "plan", "target"])
+class TestUndo:
+    @pytest.mark.parametrize("what", ["archive", "delete"])
+    def test_the_list_that_follows_undoes_it(self, as_owner, project, kind, what):
+        pks = [make_item(kind, project, name).pk for name in ("a", "b")]
+        make_item(kind, project, "c")
+        url = bulk_url(kind, project)
+        after = as_owner.post(url, {"pk": pks, "do": what}, follow=True)
+        assert listed(as_owner, kind, project) == ["c"]
+        undo = after.context["undo"]
+        assert undo["words"].startswith(f"2 {kind}s {what}d")
+        assert as_owner.get(list_url(kind, project)).context["undo"] is None
+        as_owner.post(undo["url"], {"at": undo["at"], "do": "restore"})
+        assert sorted(listed(as_owner, kind, project)) == ["a", "b", "c"]
+
+    def test_the_trash_restores_and_deletes_forever(self, as_owner, project, kind):
+        pks = [make_item(kind, project, name).pk for name in ("a", "b")]
+        url, trash = bulk_url(kind, project), f"{bulk_url(kind, project)}?view=trash"
+        as_owner.post(url, {"pk": pks, "do": "delete"})
+        assert set(listed(as_owner, kind, project, view="trash")) == {"a", "b"}
+        as_owner.post(trash, {"pk": pks[0], "do": "restore"})
+        ask = as_owner.post(trash, {"pk": pks[1], "do": "purge"})
+        assert "This cannot be undone" in text_of(ask)
+        as_owner.post(trash, {"pk": pks[1], "do": "purge", "confirmed": "1"})
+        assert listed(as_owner, kind, project) == ["a"]
+        assert listed(as_owner, kind, project, view="trash") == []
+        assert not MODELS[kind].objects.filter(pk=pks[1]).exists()
+
+    def test_what_is_in_the_trash_has_no_page(self, as_owner, project, kind):
+        item = make_item(kind, project, "gone")
+        as_owner.post(bulk_url(kind, project), {"pk": item.pk, "do": "delete"})
+        assert as_owner.get(reverse(f"{kind}-detail", args=[item.pk])).status_code == 404
+        again = as_owner.post(bulk_url(kind, project), {"pk": item.pk, "do": "purge"})
+        assert again.status_code == 404
+
+
+def test_what_runs_stops_the_whole_deletion_and_the_page_says_why(as_owner, project):
     running, draft = started(project), make_campaign(project, "draft")
     ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
-    response = as_owner.post(bulk_url("campaign", project), ticked)
-    assert response.context["free"] == [draft]
-
-
-@pytest.mark.parametrize("kind", ["plan", "target"])
-def test_what_results_need_is_offered_no_deletion(as_owner, project, kind):
-    test = make_test(make_campaign(project))
-    item = test.plan_version.plan if kind == "plan" else test.endpoint.target
-    ask = {"pk": item.pk, "do": "delete"}
-    page = text_of(as_owner.post(bulk_url(kind, project), ask))
-    assert 'name="confirmed"' not in page
-    assert 'value="archive"' in page
-    as_owner.post(bulk_url(kind, project), {**ask, "confirmed": "1"})
-    assert type(item).objects.filter(pk=item.pk).exists()
+    page = as_owner.post(bulk_url("campaign", project), ticked, follow=True)
+    assert "study is running. Stop it first." in text_of(page)
+    assert Campaign.objects.outside_trash().count() == 2
 
 
 def test_archived_things_are_no_choices(as_owner, project, as_alice):
@@ -179,19 +219,3 @@ def test_one_click_says_that_a_campaign_was_looked_at(as_owner, project):
         bulk_url("campaign", project) + "?view=look", {"pk": looked.pk, "do": "look"}, follow=True
     )
     assert [item.name for item in response.context["page"]] == ["other"]
-
-
-def test_a_shared_comparison_that_would_lose_a_side_is_counted_too(as_owner, project, as_alice):
-    lost, kept, other = (make_campaign(project, name) for name in ("lost", "kept", "other"))
-    test = make_test(lost)
-    for a, b in ((lost, kept), (kept, other)):
-        columns = f"a=campaign-{a.pk}&b=campaign-{b.pk}"
-        create_share(by=as_alice, project=project, comparison=columns, days=1)
-    ended = {"started_at": "2026-11-08T02:00:00Z", "finished_at": "2026-11-08T02:05:00Z"}
-    Campaign.objects.filter(pk=lost.pk).update(**ended)
-    for of_test in (f"test-{test.pk}", f"test-{test.pk}:2026-11-08..2026-11-08"):
-        columns = f"a={of_test}&b=campaign-{other.pk}"
-        create_share(by=as_alice, project=project, comparison=columns, days=1)
-    ticked = {"pk": lost.pk, "do": "delete"}
-    page = text_of(as_owner.post(bulk_url("campaign", project), ticked))
-    assert "3 share links to these results would stop working." in page

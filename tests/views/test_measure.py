@@ -123,6 +123,28 @@ def test_a_password_is_never_shown_again(as_editor, try_, project):
         assert "s3cret" not in text_of(as_editor, page)
 
 
+def test_the_other_url_is_added_on_the_way_and_its_question_shows_at_once(as_editor, try_):
+    address = try_("https://127.0.0.1:8131/", http=None)
+    page = address.partition("?")[0]
+    probe = Probe.objects.get()
+    as_editor.post(page, {"probe": probe.pk, "other": "http://127.0.0.2:8130/"})
+    assert Probe.objects.count() == 1, "another host is another target"
+    as_editor.post(page, {"probe": probe.pk, "other": "http://127.0.0.1:8130"})
+    Probe.objects.filter(finished_at=None).update(result=OK, finished_at=timezone.now())
+    assert 'value="https"' in text_of(as_editor, address)
+
+
+def test_an_endpoint_added_by_the_form_of_the_target_is_tried_at_once(as_editor, try_):
+    address = try_("https://127.0.0.1:8131/", http=None)
+    target = Probe.objects.get().endpoint.target
+    rows = {"scheme": ["https", "http"], "host": ["127.0.0.1"] * 2, "port": ["8131", "8130"]}
+    page = reverse("target-edit", args=[target.pk])
+    opened = as_editor.get(page).context["edit"].opened
+    as_editor.post(page, {"name": target.name, "opened": opened, **rows})
+    Probe.objects.filter(finished_at=None).update(result=OK, finished_at=timezone.now())
+    assert 'value="https"' in text_of(as_editor, address)
+
+
 def test_an_endpoint_that_was_added_since_is_named_and_tried_by_one_click(as_editor, try_):
     address = try_(http=None)
     probe = Probe.objects.get()

@@ -37,14 +37,6 @@ def test_a_flow_has_the_steps_up_to_the_next_heading(as_editor, project):
     assert PlanVersion.objects.get(number=2).spec["flows"] == FLOWS
 
 
-def test_a_flow_whose_first_step_is_left_out_begins_with_its_next_one(as_editor, project):
-    moved = SHOP | {"step3_flow": "buy", "step3_share": "10", "step4_flow": "", "step4_share": ""}
-    save(as_editor, project, "ab", **FOUR | {"step3_path": ""}, **moved)
-    spec = PlanVersion.objects.get().spec
-    assert [step["path"] for step in spec["steps"]] == ["/", "/list", "/pay"]
-    assert [(flow["name"], flow["steps"]) for flow in spec["flows"]] == [("browse", 2), ("buy", 1)]
-
-
 def test_headings_are_ignored_where_several_flows_are_not_chosen(as_editor, project):
     save(as_editor, project, "ab", **FOUR, **SHOP | {"flows": "one"})
     assert PlanVersion.objects.get().spec["flows"] == []
@@ -82,11 +74,9 @@ def test_a_fault_stands_at_its_field(wrong, field, as_editor, project):
 
 
 def test_a_new_form_says_that_there_is_one_flow_and_a_plan_with_several_which(as_editor, project):
-    words = {each.group.key: each.words for each in PlanForm().disclosures}
-    assert words["flows"] == "none: every user sends all steps"
+    assert "one flow" in PlanForm().order_disclosure.words
     save(as_editor, project, "ab", **FOUR, **SHOP)
     version = PlanVersion.objects.get()
-    words = {each.group.key: each.words for each in PlanForm.of("", version.spec).disclosures}
-    assert words["flows"] == "browse 90, buy 10"
+    assert PlanForm.of("", version.spec).order_disclosure.words == "browse 90, buy 10"
     page = text_of(as_editor.get(reverse("plan-detail", args=[version.plan_id])))
     assert "browse 90 %: 3 steps; buy 10 %: 1 step" in page

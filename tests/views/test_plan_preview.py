@@ -14,7 +14,7 @@ from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms.plans import initial_of
 from campaigns.models import PlanSecret, PlanVersion
 from campaigns.permissions import Actor
-from campaigns.queries.campaigns import grid_of
+from campaigns.queries.campaign_grid import grid_of
 from campaigns.services.campaigns import CampaignCell, create_campaign
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import plan_spec

@@ -14,7 +14,7 @@ from campaigns.domain.plan.fields import groups_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.forms import requests
-from campaigns.forms.plans import GROUPS, PlanForm, initial_of, names_in
+from campaigns.forms.plans import GROUPS, MESSAGES, STEPS, PlanForm, initial_of, names_in
 from campaigns.models import PlanSecret, PlanVersion, StoredBody
 from tests.factories import make_plan
 from tests.values import plan_spec
@@ -376,14 +376,45 @@ def test_a_second_step_is_stored_with_all_that_it_has(as_editor, project):
     }
 
 
-def test_a_further_step_without_a_path_is_left_out_and_faults_keep_their_places(as_editor, project):
-    third = {name.replace("step2", "step3"): value for name, value in LIST_STEP.items()}
-    empty = LIST_STEP | {"step2_path": ""}
-    save(as_editor, project, n_steps="3", **empty, **third)
-    assert [step["path"] for step in PlanVersion.objects.get().spec["steps"]] == ["/", "/list"]
-    third["step3_path"] = "wrong"
-    answer = save(as_editor, project, name="other", n_steps="3", **empty, **third)
-    assert set(answer.context["form"].errors) == {"step3_path"}
+def test_a_step_without_a_path_is_refused_in_words_and_nothing_is_lost(as_editor, project):
+    answer = save(as_editor, project, n_steps="2", **LIST_STEP | {"step2_path": ""})
+    form = answer.context["form"]
+    assert form.errors.as_data().keys() == {"step2_path"}
+    assert "remove the step" in form.errors["step2_path"][0]
+    assert [block.is_open for block in form.step_blocks] == [False, True]
+    assert form["step2_headers"].value() == LIST_STEP["step2_headers"]
+    assert not PlanVersion.objects.exists()
+
+
+THREE = {"path": "/a", "step2_path": "/b", "step3_path": "/c", "flow": "browse", "share": "9"}
+
+
+@pytest.mark.parametrize(
+    ("act", "paths", "flow"),
+    [
+        ("add", ["/a", "/b", "/c", ""], "browse"),
+        ("down 1", ["/b", "/a", "/c"], "browse"),
+        ("up 1", ["/a", "/b", "/c"], "browse"),
+        ("copy 2", ["/a", "/b", "/b", "/c"], "browse"),
+        ("remove 1", ["/b", "/c"], "browse"),
+        ("remove 9", ["/a", "/b", "/c"], "browse"),
+    ],
+)
+def test_without_script_the_server_arranges_the_steps(as_editor, project, act, paths, flow):
+    page = save(as_editor, project, n_steps="3", arrange=act, **THREE)
+    blocks = page.context["form"].step_blocks
+    assert [block.texts["path"] for block in blocks] == paths
+    assert blocks[0].texts["flow"] == flow
+    assert not page.context["form"].errors
+    assert not PlanVersion.objects.exists()
+
+
+@pytest.mark.parametrize(("n_steps", "n_open"), [(8, 1), (9, 0)])
+def test_of_more_than_eight_steps_none_is_open(as_editor, project, n_steps, n_open):
+    spec = plan_spec() | {"steps": [{"method": "GET", "path": f"/{n}"} for n in range(n_steps)]}
+    version = make_plan(project, spec=spec)
+    form = as_editor.get(reverse("plan-edit", args=[version.plan_id])).context["form"]
+    assert sum(block.is_open for block in form.step_blocks) == n_open
 
 
 @pytest.mark.parametrize("n_steps", ["", "x", "-3", "999999"])
@@ -398,9 +429,6 @@ def test_weights_that_choose_no_step_are_said_at_the_order(as_editor, project):
     assert set(answer.context["form"].errors) == {"order_kind"}
 
 
-KEYS = [group.key for group in GROUPS]
-
-
 @pytest.fixture
 def form_at(as_editor, project):
     address = reverse("plan-new", args=[project.pk])
@@ -408,9 +436,11 @@ def form_at(as_editor, project):
 
 
 def test_every_group_of_the_registry_is_a_disclosure_with_fields():
-    assert set(groups_of(Plan).values()) - {""} == set(KEYS)
-    for key in KEYS:
-        assert set(names_in(key)) & set(PlanForm.base_fields)
+    groups = (*GROUPS, STEPS, MESSAGES)
+    held = [each for group in groups for each in group.holds]
+    assert sorted(held) == sorted(set(groups_of(Plan).values()) - {""})
+    for group in groups:
+        assert set(names_in(group)) & set(PlanForm.base_fields)
 
 
 def test_a_page_knows_what_its_preset_said(form_at):

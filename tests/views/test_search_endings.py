@@ -150,7 +150,7 @@ def filled_in(as_editor, project, target, version):
 def test_everything_has_a_default_and_the_start_is_one_click(as_editor, project, filled_in):
     assert as_editor.post(form_url(project), filled_in).status_code == 302
     search = Search.objects.get()
-    assert search.campaign.name == "How much can checkout-api take?"
+    assert search.campaign.name == "How much can checkout-api handle?"
     assert (search.start_per_s, search.limit_per_s, search.trial_s) == (10, 5000, 20)
     rules = search.campaign.runs.get().frozen.plan.thresholds
     assert [rule.rule for rule in rules] == ["p95 < 500 ms", "errors < 1 %"]

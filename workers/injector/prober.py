@@ -11,7 +11,7 @@ from workers.injector.reply_check import ReplyRules, RuleOutcome
 from workers.injector.request import Request, reply_of
 
 SNIPPET_BYTES = 2048
-_MOST_OF_A_VALUE = 500
+_MOST_OF_A_VALUE = 4000  # a token, which the next test request sends
 
 
 class Prober(Worker):

@@ -19,6 +19,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.queue import HOUSEKEEPING, RESULTS, RETENTION, SO_FAR
 from campaigns.services.agents import database_time
 from campaigns.services.bodies import forget_unused_bodies
+from campaigns.services.items import empty_trash
 from campaigns.services.summaries import cache_so_far, remove_old_seconds
 
 logger = logging.getLogger(__name__)
@@ -68,16 +69,18 @@ def remove_seconds() -> None:
 
 @shared_task(name=HOUSEKEEPING)
 def delete_old_rows() -> None:
-    """Delete expired sessions, old probes, what was only tried, and lost hosts; never
-    results."""
+    """Delete expired sessions, old probes, what was only tried, and lost hosts, and what
+    has been in the trash for long."""
     call_command("clearsessions")
     # A campaign's first requests are among its results.
     old = Probe.objects.filter(campaign=None, requested_at__lt=db_now(-PROBES_KEPT_S))
     n_probes, _ = old.delete()
     n_hosts, _ = InjectorHost.objects.filter(seen_at__lt=db_now(-HOSTS_KEPT_S)).delete()
     _delete_tried_targets()
+    n_emptied = empty_trash(is_over=_turn_over())
     forget_unused_bodies()
-    logger.info("Housekeeping: deleted %d old probes and %d lost hosts", n_probes, n_hosts)
+    words = "Housekeeping: deleted %d old probes, %d lost hosts and %d items of the trash"
+    logger.info(words, n_probes, n_hosts, n_emptied)
 
 
 @transaction.atomic

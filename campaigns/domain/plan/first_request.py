@@ -1,7 +1,9 @@
 """The one request of a plan that is sent to each of its endpoints before a campaign's first run."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import ceil
+from types import MappingProxyType
 from typing import Any
 
 from campaigns.domain.plan.exchange import OPENING, Exchange
@@ -58,7 +60,7 @@ def changes_something(plan: Plan) -> str:
 
 def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
     if plan.exchange is not None:
-        opening = _with_values(plan, plan.exchange.opening, epoch_ns)
+        opening = with_values(plan, plan.exchange.opening, epoch_ns)
         return {
             "method": "GET",
             "path": opening.path,
@@ -71,7 +73,7 @@ def _what(plan: Plan, epoch_ns: int) -> dict[str, Any]:
     needed = needed_values(plan.variables, of_its_flow)
     first = plan.steps[0]
     extracts = tuple(replace(each, may_miss=each.name not in needed) for each in first.extract)
-    step = _with_values(plan, replace(first, extract=extracts), epoch_ns).to_json()
+    step = with_values(plan, replace(first, extract=extracts), epoch_ns).to_json()
     names = ("label", "method", "path", "headers", *BODIES, "checks")
     names += ("extract",) if extracts else ()
     sent = {name: step[name] for name in names if name in step}
@@ -86,7 +88,7 @@ def _said_once(plan: Plan, exchange: Exchange, epoch_ns: int) -> dict[str, Any]:
     """Of an exchange, without its opening: the scenario and the first message."""
 
     def filled(text: str) -> str:
-        return _with_values(plan, replace(exchange.opening, body=text), epoch_ns).body
+        return with_values(plan, replace(exchange.opening, body=text), epoch_ns).body
 
     is_short = exchange.waits_s <= PAUSES_WITHIN_S
     tried = replace(
@@ -99,10 +101,14 @@ def _said_once(plan: Plan, exchange: Exchange, epoch_ns: int) -> dict[str, Any]:
     return {name: value for name, value in tried.items() if name not in OPENING}
 
 
-def _with_values(plan: Plan, step: Step, epoch_ns: int) -> Step:
+def with_values(
+    plan: Plan, step: Step, epoch_ns: int, saved: Mapping[str, str] = MappingProxyType({})
+) -> Step:
+    """The step with the values of the first table row, those that are made, and `saved` ones of
+    earlier replies."""
     if not plan.variable_names:
         return step
     variables = plan.variables
     row = variables.values(0) if variables.table[0] else {}
     made = ValueMaker(variables.generators, 0, b"%d" % epoch_ns)
-    return filled_in(step, row | made.values(0) | made.times(epoch_ns))
+    return filled_in(step, row | made.values(0) | made.times(epoch_ns) | saved)

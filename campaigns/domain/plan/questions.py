@@ -115,7 +115,7 @@ QUESTIONS: dict[str, Question] = {
         ),
         Question(
             "limit",
-            "How much can it take?",
+            "How much can it handle?",
             "Raises the rate until an objective, such as a limit for p95, is no longer kept. Says "
             "the highest rate that keeps it, with its interval.",
             "Capacity",

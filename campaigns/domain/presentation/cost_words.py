@@ -9,14 +9,22 @@ from campaigns.domain.units import DASH, count, counted, duration
 DEPENDS = "depends on the target"
 
 
-def cost_facts(estimate: Estimate, ports: int, open_files: int | None) -> list[tuple[str, str]]:
-    """[(name, words)]. `ports` and `open_files`: what one injector process has, if known."""
+def cost_facts(estimate: Estimate) -> list[tuple[str, str]]:
+    """[(name, words)] of what is known before the start."""
+    n_tests, nouns = estimate.n_tests, estimate.nouns
+    if not n_tests:
+        return []
+    tests = [f"{n_tests}, side by side" if estimate.settled_s is not None else f"{n_tests}"]
+    if estimate.repeats > 1:
+        tests.append(f"{estimate.repeats} times each")
+    if estimate.has_reference:
+        tests.append("with a control run")
+    in_a_run = [(f"{nouns.capitalize()} in a run", _in_a_run(estimate))] if n_tests > 1 else []
     return [
-        (f"{estimate.nouns.capitalize()} in a run", _in_a_run(estimate)),
-        ("Highest percentile, one run", _percentile(estimate.highest_of_a_run, estimate.nouns)),
-        ("Highest percentile, pooled", _percentile(estimate.highest_pooled, estimate.nouns)),
-        ("Most ports per injector process", _share_text(estimate.ports, ports)),
-        ("Most descriptors", _share_text(estimate.descriptors, open_files)),
+        ("Tests", ", ".join(tests)),
+        (nouns.capitalize(), requests_words(estimate)),
+        *in_a_run,
+        ("Highest percentile", _percentile(estimate.highest_pooled, nouns)),
     ]
 
 
@@ -85,9 +93,3 @@ def _percentile(highest: HighestPercentile | None, nouns: str) -> str:
     if not highest.label:
         return f"none: {counted(highest.n, nouns)} {'is' if highest.n == 1 else 'are'} too few"
     return f"{highest.label} ({highest.beyond:,} beyond it)"
-
-
-def _share_text(wanted: int | None, there: int | None) -> str:
-    if wanted is None or there is None:
-        return count(wanted)
-    return f"{count(wanted)} of {count(there)}"

@@ -69,6 +69,11 @@ class HostUse:
             f"Injectors use up {self.whose} CPU quota {_whole(self.throttled_share)} of the time."
         )
 
+    def quiet_words(self) -> str:
+        others = f"other programs use {_whole(self.others_share)} of its CPU."
+        name = self.whose.removesuffix("'s")
+        return f"{name[:1].upper()}{name[1:]} is quiet: {others}"
+
     def _others_words(self) -> str:
         if self.programs and self.programs[0].share >= _MOST * self.others_share:
             name, share = self.programs[0]

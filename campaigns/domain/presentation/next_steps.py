@@ -1,7 +1,8 @@
-"""What would settle a finished campaign: more blocks."""
+"""What comes next: the questions that a new campaign answers, and more blocks of a finished one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from campaigns.domain.presentation.results import OverheadAnswer, Sentence
 from campaigns.domain.units import counted
@@ -32,11 +33,39 @@ def next_step(overheads: Sequence[OverheadAnswer], room: int) -> NextStep | None
     return NextStep(text, f"Add {counted(more, 'blocks')}", more)
 
 
-_HINTS = {
-    "https": "HTTP and HTTPS on new connections, resumed sessions and keep-alive, side by side. "
-    "You can change everything below.",
-    "works": "One run on one endpoint: figures, but no comparison.",
-}
+class AskedQuestion(NamedTuple):
+    """What the form of a campaign can be filled in for. `takes`: usually."""
+
+    key: str
+    title: str
+    words: str
+    takes: str
+
+
+ASKED_QUESTIONS = (
+    AskedQuestion(
+        "https", "What does HTTPS cost?", "HTTP against HTTPS of one server", "about 30 s"
+    ),
+    AskedQuestion(
+        "faster",
+        "Which one is faster?",
+        "Two servers, releases or settings, side by side",
+        "about 30 s",
+    ),
+    AskedQuestion(
+        "limit",
+        "How much can it handle?",
+        "The highest rate that keeps p95 under a limit",
+        "about 10 min",
+    ),
+    AskedQuestion(
+        "steady",
+        "How does it hold up?",
+        "A fixed load for minutes or hours",
+        "minutes to hours",
+    ),
+)
+QUESTION_TITLES = {each.key: each.title for each in ASKED_QUESTIONS}
 
 
 def nothing_to_tick(*, has_arms: bool, has_plans: bool) -> Sentence:
@@ -50,8 +79,3 @@ def nothing_to_tick(*, has_arms: bool, has_plans: bool) -> Sentence:
         why = ": WebSocket plans need a ws or wss endpoint, HTTP plans an http or https endpoint."
     start = "A campaign needs a plan and a target. This project has "
     return [(start, False), (what, True), (why, False)]
-
-
-def question_hint(question: str) -> str:
-    """What the form filled in for this question; "" is a campaign of one's own."""
-    return _HINTS.get(question, "Tick what you want to compare.")

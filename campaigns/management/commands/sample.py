@@ -1,4 +1,5 @@
-"""`manage.py sample`: run the sample study, wait for its end and print its tables."""
+"""`manage.py sample`: load the stored sample, run another here, wait for its end and print its
+tables."""
 
 import time
 
@@ -12,6 +13,7 @@ from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.tables import text_of_tables
+from campaigns.management.stored_sample import freeze_sample, load_sample
 from campaigns.management.study import latest_sample, make_sample
 from campaigns.models import Campaign, Run
 from campaigns.permissions import Actor
@@ -34,6 +36,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--unless-done", action="store_true", help="do nothing if a sample has already finished"
         )
+        parser.add_argument(
+            "--freeze", type=int, metavar="CAMPAIGN", help="make this campaign the stored sample"
+        )
         parser.add_argument("--by", default="", help="the account that owns it")
         parser.add_argument("--http-port", type=int, default=8081)
         parser.add_argument("--https-port", type=int, default=8444)
@@ -51,6 +56,10 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
 
     def _run(self, by: Actor, options: dict) -> None:
+        if options["freeze"]:
+            freeze_sample(Campaign.objects.visible_to(by).get(pk=options["freeze"]))
+            return
+        load_sample(by)
         campaign = latest_sample(by) if options["unless_done"] else None
         if campaign and campaign.finished_at:
             return

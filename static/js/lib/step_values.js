@@ -15,6 +15,11 @@ export function moved(steps, from, to) {
   return result.map((each, index) => headed(each, steps[index]));
 }
 
+export function copied(steps, index) {
+  const copy = { ...steps[index], open: false, ...Object.fromEntries(HEADING.map((name) => [name, ""])) };
+  return [...steps.slice(0, index + 1), copy, ...steps.slice(index + 1)];
+}
+
 export function without(steps, index) {
   if (steps.length === 1) return steps;
   const left = steps.filter((_, each) => each !== index);

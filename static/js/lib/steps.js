@@ -1,79 +1,138 @@
-// The step blocks of the plan form. Steps change places by their values: the fields stay. The first
-// step is always in sight; the others are with the button that adds one.
+// The cards of a plan's steps: one open at a time, added, copied, moved and removed. Steps change
+// places by their values: the fields stay.
 
 import $ from "jquery";
-import { moved, without } from "./step_values.js";
+import { showSaves } from "./saves.js";
+import { copied, moved, without } from "./step_values.js";
 
-const further = $("[data-steps]");
-const template = further.children("template");
-const form = further.closest("form");
+const list = $("[data-steps]");
+const template = list.children("template");
+const form = list.closest("form");
 const number = form.find("[name=n_steps]");
 const adder = form.find("[data-step-add]");
+const COUNTED = ["headers", "extract", "checks"];
+let dragged = null;
 
-function blocks() {
-  return form.find("[data-step]");
+function cards() {
+  return list.children("[data-step]");
 }
 
-function fieldsOf(block) {
-  return $(block).find("input, select, textarea").not(":file").get();
+function fieldsOf(card) {
+  return $(card).find("[name]").not(":file, :radio, button").get();
 }
 
 function plainName(field) {
   return field.name.replace(/^step\d+_/, "");
 }
 
-function valuesOf(block) {
-  return Object.fromEntries(fieldsOf(block).map((field) => [plainName(field), field.value]));
+function details(card) {
+  return $(card).children("details");
 }
 
-function fill(block, values) {
-  for (const field of fieldsOf(block)) field.value = values[plainName(field)] ?? "";
-  $(block).find(".error").remove();
+function valuesOf(card) {
+  const values = fieldsOf(card).map((field) => [plainName(field), field.value]);
+  return { ...Object.fromEntries(values), part: $(card).find(":radio:checked").val(), open: details(card).prop("open") };
 }
 
-function addBlock() {
-  const next = blocks().length + 1;
-  const html = template.html().replaceAll("step0_", `step${next}_`);
-  const block = $($.parseHTML(html)).filter("[data-step]").insertBefore(template);
-  block.find("[data-step-number]").text(next);
-  return block;
+function fill(card, values) {
+  for (const field of fieldsOf(card)) field.value = values[plainName(field)] ?? "";
+  $(card).find(":radio").val([values.part]);
+  details(card).prop("open", values.open);
+  $(card).find(".error").remove();
+  showSaves(card);
 }
 
-// change: (values of all steps, index of the one whose button was pressed) → values of all steps
+function addCard() {
+  const next = cards().length + 1;
+  const html = template.html().replaceAll("step0_", `step${next}_`).replaceAll(/(up|down|copy|remove) 0/g, `$1 ${next}`);
+  const card = $($.parseHTML(html)).filter("[data-step]").insertBefore(template);
+  card.find("[data-step-number]").text(next);
+  showSaves(card);
+  return card;
+}
+
+// change: values of all steps → values of all steps
 function rearrange(change) {
-  return (event) => {
-    const all = blocks();
-    const index = all.index($(event.target).closest("[data-step]"));
-    const values = change(all.get().map(valuesOf), index);
-    all.slice(values.length).remove();
-    values.forEach((each, i) => fill(all[i], each));
-    tell();
-  };
+  const values = change(cards().get().map(valuesOf));
+  stepList.resize(values.length);
+  values.forEach((each, i) => fill(cards()[i], each));
+  tell();
 }
 
 function tell() {
-  form.find("[data-step-buttons]").prop("hidden", false);
-  adder.prop("hidden", blocks().length >= Number(further.data("most")));
-  number.val(blocks().length).trigger("input");
+  adder.prop("hidden", cards().length >= Number(list.data("most")));
+  cards().each((_, card) => showCounts(card));
+  number.val(cards().length).trigger("input");
+}
+
+function showCounts(card) {
+  for (const field of fieldsOf(card).filter((each) => COUNTED.includes(plainName(each)))) {
+    const lines = field.value.split("\n").filter((line) => line.trim()).length;
+    $(card).find(`[data-count=${plainName(field)}]`).text(lines || "");
+  }
+}
+
+function indexOf(element) {
+  return cards().index($(element).closest("[data-step]"));
+}
+
+function move(from, to) {
+  rearrange((steps) => moved(steps, from, to));
+  cards().eq(Math.min(Math.max(to, 0), cards().length - 1)).find("summary").trigger("focus");
 }
 
 // For lib/typed.js.
 export const stepList = {
-  count: () => blocks().length,
+  count: () => cards().length,
   resize(n) {
-    blocks().slice(n).remove();
-    while (blocks().length < n) addBlock();
+    cards().slice(n).remove();
+    while (cards().length < n) addCard();
     tell();
   },
 };
 
-adder.on("click", () => {
-  const block = addBlock();
+const ACTS = {
+  add: () => addCard().find("details").prop("open", true).find("[name$=path]").trigger("focus"),
+  up: (i) => move(i, i - 1),
+  down: (i) => move(i, i + 1),
+  copy: (i) => rearrange((steps) => copied(steps, i)),
+  remove: (i) => rearrange((steps) => without(steps, i)),
+};
+
+form.on("click", "[name=arrange]", (event) => {
+  event.preventDefault();
+  const [act] = event.currentTarget.value.split(" ");
+  ACTS[act](indexOf(event.currentTarget));
   tell();
-  block.find("input").first().trigger("focus");
 });
-form
-  .on("click", "[data-step-up]", rearrange((steps, i) => moved(steps, i, i - 1)))
-  .on("click", "[data-step-down]", rearrange((steps, i) => moved(steps, i, i + 1)))
-  .on("click", "[data-step-remove]", rearrange(without));
+list
+  .on("keydown", "summary", (event) => {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!event.altKey || !by) return;
+    event.preventDefault();
+    const from = indexOf(event.currentTarget);
+    move(from, from + by);
+  })
+  .on("input", "textarea", ({ target }) => showCounts($(target).closest("[data-step]")[0]))
+  .on("dragstart", ".grip", ({ target, originalEvent }) => {
+    dragged = indexOf(target);
+    originalEvent.dataTransfer.setDragImage($(target).closest("summary")[0], 0, 0);
+  })
+  .on("dragover", "[data-step]", (event) => dragged !== null && event.preventDefault())
+  .on("drop", "[data-step]", (event) => {
+    event.preventDefault();
+    move(dragged, indexOf(event.currentTarget));
+    dragged = null;
+  });
+// "toggle" does not bubble. Faults stay in sight.
+list[0]?.addEventListener(
+  "toggle",
+  ({ target }) => {
+    if (!target.open || !target.matches(".step")) return;
+    list.find("details.step").not(target).not(":has(.error)").prop("open", false);
+  },
+  true,
+);
+$(window).on("pageshow", () => showSaves(list)); // a browser that comes back has filled the fields in
+showSaves(list);
 tell();

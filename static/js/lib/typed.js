@@ -8,13 +8,19 @@ import $ from "jquery";
 const NOT_KEPT = "[type=hidden], [type=password], [type=file], [data-secret]";
 
 function fieldsOf(form) {
-  return form.find("input, select, textarea").not(NOT_KEPT).get();
+  return form.find("input[name], select[name], textarea[name]").not(NOT_KEPT).get();
 }
 
 const isTick = ({ type }) => ["radio", "checkbox"].includes(type);
 
-function valueOf(field) {
-  return isTick(field) ? field.checked : field.value;
+// [[key, value]…]: rows that come and go move no other field's key.
+function valuesOf(form) {
+  const counts = {};
+  return fieldsOf(form).map((field) => {
+    if (isTick(field)) return [`${field.name}=${field.value}`, field.checked];
+    counts[field.name] = (counts[field.name] ?? 0) + 1;
+    return [`${field.name}#${counts[field.name]}`, field.value];
+  });
 }
 
 function setValue(field, value) {
@@ -22,22 +28,24 @@ function setValue(field, value) {
   else field.value = value;
 }
 
-// lists: each {count(), resize(n)}, of the form's rows that can grow.
+// lists: each {count(), resize(what it counted)}, of what the form can grow.
 export function keepTyped(form, lists = []) {
   const key = `typed ${window.location.pathname}${window.location.search}`;
   const whose = form.data("typed-by");
-  const served = fieldsOf(form).map(valueOf);
+  const served = valuesOf(form);
 
   function keep() {
     const counts = lists.map((list) => list.count());
-    sessionStorage.setItem(key, JSON.stringify({ whose, served, counts, typed: fieldsOf(form).map(valueOf) }));
+    sessionStorage.setItem(key, JSON.stringify({ whose, served, counts, typed: valuesOf(form) }));
   }
 
   // Nothing where the server says something else by now: what was typed was an answer to that.
   function bringBack(kept) {
     if (kept?.whose !== whose || JSON.stringify(kept.served) !== JSON.stringify(served)) return;
     lists.forEach((list, i) => list.resize(kept.counts[i]));
-    fieldsOf(form).forEach((field, i) => setValue(field, kept.typed[i]));
+    const typed = new Map(kept.typed);
+    const keys = valuesOf(form).map(([key]) => key);
+    fieldsOf(form).forEach((field, i) => typed.has(keys[i]) && setValue(field, typed.get(keys[i])));
   }
 
   try {

@@ -43,6 +43,7 @@ export function previewWhileTyping(form, answered = () => {}) {
   }
 
   form.on("input", () => {
+    asked?.abort(); // it answers what is no longer there
     clearTimeout(timer);
     timer = setTimeout(ask, WAIT_MS);
   });

@@ -1,12 +1,14 @@
 // Lists: filters apply at once, running campaigns move, ticked rows change or compare.
 
 import $ from "jquery";
+import { watchFilters } from "../lib/list_filters.js";
 import { watchRowKeys } from "../lib/row_keys.js";
-import { hasTicks, watchTicks } from "../lib/ticks.js";
+import { hasTicks, showTicks, watchTicks } from "../lib/ticks.js";
 import { isChanged } from "../live/preview.js";
 import { refreshPage } from "../live/regions.js";
 
 const REFRESH_MS = 5000;
+const UNDO_MS = 10_000; // later it is in the trash, or among the archived
 
 // What keys type or choose changes with each of them: it applies when it is left, or by Enter.
 const CHANGES_BY_KEYS = "[type=date], select";
@@ -31,12 +33,9 @@ $("[data-submits-on-change]")
   .on("focusout", CHANGES_BY_KEYS, leaveKeyed)
   .on("change", applyFilters);
 
-if ($("[data-moving]").length) {
-  setInterval(() => document.hidden || hasTicks() || refreshPage().catch(() => {}), REFRESH_MS);
-}
-
-watchTicks();
-watchRowKeys();
+setInterval(() => {
+  if ($("[data-moving]").length && !document.hidden && !hasTicks()) refreshPage().catch(() => {});
+}, REFRESH_MS);
 
 function tellCompare() {
   const boxes = $("#compare input[name=run]");
@@ -47,12 +46,21 @@ function tellCompare() {
   boxes.each((_, box) => $(box).closest("tr").toggleClass("selected", box.checked));
 }
 
-$("#compare").on("change", tellCompare);
+setTimeout(() => $("[data-undo]").remove(), UNDO_MS);
+watchTicks();
+watchRowKeys();
+watchFilters(() => {
+  showTicks();
+  tellCompare();
+});
+$(document).on("change", "#compare", tellCompare);
 tellCompare();
+
 // Who comes back finds in the filters what was chosen to leave, above the rows of the address.
 function undoChoice({ originalEvent }) {
   const [{ type }] = performance.getEntriesByType("navigation");
-  if (originalEvent.persisted || type === "back_forward") $("[data-submits-on-change]").trigger("reset");
+  const forms = originalEvent.persisted ? "[data-submits-on-change]" : "[data-submits-on-change], [data-filters]";
+  if (originalEvent.persisted || type === "back_forward") $(forms).trigger("reset");
 }
 
 $(window).on("pageshow", (event) => {

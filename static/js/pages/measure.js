@@ -1,10 +1,4 @@
-// The page of "What do you want to measure?": Enter tries, answers arrive.
+// The page of one test request: Enter sends it, answers arrive.
 
-import $ from "jquery";
+import "../lib/url_field.js";
 import "./probe_detail.js";
-
-$("[data-measure] textarea").on("keydown", (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.originalEvent.isComposing) return;
-  event.preventDefault();
-  event.target.form.requestSubmit();
-});

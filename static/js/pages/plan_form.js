@@ -5,8 +5,10 @@ import "../lib/shown_if.js";
 import { stepList } from "../lib/steps.js";
 import { keepTyped } from "../lib/typed.js";
 import { previewWhileTyping } from "../live/preview.js";
+import { replaceRegions } from "../live/regions.js";
 
 const form = $("[data-preview]");
+const LOOK_AGAIN_MS = 700;
 
 // --- what was changed since the preset ---
 
@@ -40,6 +42,21 @@ function showChanges() {
   );
   changes.prop("hidden", !changed.length).find("[data-changes]").empty().append(buttons);
 }
+
+// --- a test request of each step, one after another ---
+
+function trySteps(key) {
+  const data = new FormData(form[0]);
+  data.append("try_key", key);
+  $.post({ url: form.find("[data-try]").data("try"), data, processData: false, contentType: false })
+    .done((html) => {
+      replaceRegions(html);
+      if (form.find("[data-awaited]").length) setTimeout(() => trySteps(key), LOOK_AGAIN_MS);
+    })
+    .fail(() => form.find("[data-preview-state]").text("No test request was sent: the server does not answer."));
+}
+
+form.find("[data-try]").removeAttr("hidden").on("click", "button", () => trySteps(String(Date.now())));
 
 form.on("input", showChanges);
 $(window).on("pageshow", showChanges); // a browser that comes back has filled the fields in by now
