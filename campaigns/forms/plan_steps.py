@@ -15,6 +15,7 @@ from django import forms
 from campaigns.domain.plan.body import Blob
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import fields_of
+from campaigns.domain.plan.first_request import SAFE_METHODS
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.reply_rules import Extract, ReplyCheck, parse_check, parse_extract
 from campaigns.domain.plan.step import (
@@ -139,7 +140,8 @@ class StepBlock:
             for key, (_, names, _) in STEP_PARTS.items()
             if any(self.fields[name].errors for name in names)
         )
-        shown = next(faulty, self.texts["part"] or "body")
+        usual = "body" if self.n_body_bytes or self.method not in SAFE_METHODS else "headers"
+        shown = next(faulty, self.texts["part"] or usual)
         return [
             (key, title, self._n_lines(counted_field) if counted_field else 0, key == shown)
             for key, (title, _, counted_field) in STEP_PARTS.items()

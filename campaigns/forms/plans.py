@@ -161,8 +161,8 @@ def names_in(group: Group) -> list[str]:
 
 
 def _says_by_itself(row: forms.BoundField) -> bool:
-    """Of the usual values only these say something about a plan."""
-    return row.name in {"connection_mode", "expected_status"}
+    """Whether its value needs no label; of the usual values only these are told."""
+    return row.name in {"connection_mode", "expected_status", "thresholds"}
 
 
 def differs(row: forms.BoundField) -> bool:

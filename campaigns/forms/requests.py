@@ -141,7 +141,7 @@ class RequestFields(forms.Form):
         help_text="One per line, “Name: value”. Host and Content-Length are set for you; a "
         "Host of your own is sent in place of the endpoint's.",
     )
-    body = forms.CharField(required=False, strip=False, widget=area(6))
+    body = forms.CharField(required=False, strip=False, widget=area(4))
 
     def step(self) -> dict:
         """The request as a plan step. Invalid header lines are kept for the domain to reject."""

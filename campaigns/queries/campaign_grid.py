@@ -137,7 +137,7 @@ class Used(NamedTuple):
     at: datetime
 
 
-class Answer(NamedTuple):
+class LastReply(NamedTuple):
     """The latest single request to an endpoint; `error` is "" where it was answered."""
 
     at: datetime
@@ -153,7 +153,7 @@ class Grid:
     plans: tuple[GridPlan, ...]
     targets: tuple[Target, ...]
     arms: tuple[Arm, ...]
-    answers: Mapping[int, Answer]
+    answers: Mapping[int, LastReply]
 
     @cached_property
     def cells(self) -> Cells:
@@ -212,7 +212,7 @@ def grid_of(project: Project, versions: Collection[int] = ()) -> Grid:
     probes = probes.exclude(result__error__in=list(CLIENT_KINDS))
     latest = probes.order_by("endpoint_id", "-pk").distinct("endpoint_id")
     answers = {
-        probe.endpoint_id: Answer(
+        probe.endpoint_id: LastReply(
             probe.finished_at, (probe.result or {"error": "none"}).get("error") or ""
         )
         for probe in latest.only("endpoint", "result", "finished_at")

@@ -15,7 +15,7 @@ from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.presentation.remedies import words_of
 from campaigns.domain.units import and_joined, duration
 from campaigns.models import Campaign, Endpoint, Project, Run, SavedPlan, Test
-from campaigns.queries.campaign_grid import Answer, Grid
+from campaigns.queries.campaign_grid import Grid, LastReply
 from campaigns.queries.checks import (
     Check,
     checks_before_start,
@@ -142,7 +142,7 @@ def checks_of_campaign(
 
 
 def answer_checks(
-    endpoints: Iterable[Endpoint], answers: Mapping[int, Answer], now: datetime
+    endpoints: Iterable[Endpoint], answers: Mapping[int, LastReply], now: datetime
 ) -> Iterator[Check]:
     """What the latest single requests to them brought, if any was sent: shop-api answers over HTTP
     and HTTPS, 3 s ago."""

@@ -46,16 +46,6 @@ def took(campaign: Campaign) -> str:
 
 
 @register.filter
-def fits(plan, arm) -> bool:
-    return plan.fits(arm)
-
-
-@register.filter
-def cell_key(plan, arm) -> str:
-    return plan.cell_key(arm)
-
-
-@register.filter
 def mode_words(mode: str) -> str:
     return MODES.get(mode, mode)
 

@@ -47,15 +47,10 @@ class Tick:
     at: float
     text: str
 
-    @property
-    def from_top(self) -> float:
-        return round(100 - self.at, 2)
-
 
 class RatioAxis:
     """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
-    `gap`: the percent between two labels of ticks, `words` what they say of a ratio. Without
-    `has_one` it has the intervals alone."""
+    `gap`: the percent between two labels of ticks, `words` what they say of a ratio."""
 
     def __init__(
         self,
@@ -63,8 +58,6 @@ class RatioAxis:
         threshold: float,
         gap: float = _LEAST_GAP,
         words: Callable[[float], str] = "{:g}".format,
-        *,
-        has_one: bool = True,
     ):
         ends = [
             edge
@@ -74,7 +67,7 @@ class RatioAxis:
             if edge and edge > 0
         ]
         widest = 1 + threshold
-        around = [1 / widest, widest, 1 / _NARROWEST, _NARROWEST] if has_one else []
+        around = [1 / widest, widest, 1 / _NARROWEST, _NARROWEST]
         low = max(min([*ends, *around]), 1 / _WIDEST) / 1.03
         high = min(max([*ends, *around]), _WIDEST) * 1.03
         self._low, self._span = log(low), log(high) - log(low)
@@ -88,10 +81,6 @@ class RatioAxis:
             if all(abs(tick.at - other.at) >= gap for other in kept):
                 kept.append(tick)
         self.ticks = sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
-
-    @property
-    def one_from_top(self) -> float:
-        return round(100 - self.one, 2)
 
     def at(self, ratio: float) -> float:
         if ratio <= 0:

@@ -27,7 +27,6 @@ _FIRST, _LEAST_LAST, _BEYOND = 1 / 0.9, 20, 1.08
 _TICKS = [(2.0, "p50"), (10.0, "p90"), (100.0, "p99"), (1e3, "p99.9"), (1e4, "p99.99")]
 _STOPS = [*_TICKS, (4.0, "p75"), (20.0, "p95"), (1e5, "p99.999")]
 _LEAST_BEYOND = 10  # responses; a percentile with fewer is dotted
-_MOST_TEXTS = 400  # blocks whose axis has words
 
 
 def percentile_charts(

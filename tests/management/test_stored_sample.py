@@ -63,5 +63,5 @@ def test_a_first_visit_ends_with_the_first_campaign_that_is_no_sample(stored, as
     assert len(page.context["cards"]) == 3
     make_campaign(Project.objects.get(pk=stored.project_id), SAMPLE_CAMPAIGN)
     assert is_first_visit(stored.project)
-    make_campaign(project, "Nightly")
+    make_campaign(project, "Nightly", started_at=timezone.now())
     assert "Nightly" in text_of(client.get(address))

@@ -286,7 +286,7 @@ def test_an_administrator_stops_a_run_of_any_project(as_adam, campaign):
     assert run.stop_requested_by == as_adam.user
     Run.objects.filter(pk=run.pk).update(state="stopping")
     Run.objects.filter(pk=run.pk).update(state="finalizing")
-    with pytest.raises(Refused, match="nothing to stop"):
+    with pytest.raises(Refused, match="has already ended"):
         stop_any_run(by=as_adam, run=run)
 
 

@@ -215,7 +215,7 @@ def test_a_host_is_checked_once_in_ten_seconds(claim, as_bob):
 
 
 def test_an_approval_is_asked_for_once_with_a_reason(claim, as_bob):
-    with pytest.raises(Refused, match="Say why load may go there"):
+    with pytest.raises(Refused, match="Enter why load may go there"):
         services.ask_approval(by=as_bob, claim=claim, reason=" ")
     services.ask_approval(by=as_bob, claim=claim, reason="agreed")
     with pytest.raises(Refused, match="on the administrators' list already"):

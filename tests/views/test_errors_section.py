@@ -11,7 +11,6 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import FailureExample
 from campaigns.queries.reports import tool_report
-from campaigns.queries.samples import SAMPLE_CAMPAIGN, SAMPLE_PROJECT
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -155,13 +154,10 @@ SAID = "No answer: replies could not be matched"
 @pytest.fixture
 def campaign(project):
     """Three repeats by one and by two injector processes, a threshold among them."""
-    project.name = SAMPLE_PROJECT
-    project.save()
     rules = [{"metric": "mean", "limit": 5, "unit": "ms"}]
     spec = plan_spec(model="over", requests=2000, over_s=10) | {"thresholds": rules}
-    campaign = make_campaign(
-        project, SAMPLE_CAMPAIGN, started_at=timezone.now(), finished_at=timezone.now()
-    )
+    now = timezone.now()
+    campaign = make_campaign(project, started_at=now, finished_at=now)
     version, endpoint = make_plan(project, spec=spec), make_endpoint(make_target(project))
     for injectors in (1, 2):
         test = a_test(campaign, version, endpoint=endpoint, injectors=injectors)
@@ -192,7 +188,6 @@ PLACES = {
     "campaign": lambda client, it: answer_in(html_of(client, "campaign-detail", it.pk)),
     "run": lambda client, it: answer_in(html_of(client, "run-detail", it.runs.first().pk)),
     "campaign list": lambda client, it: html_of(client, "campaign-list", it.project_id),
-    "home": lambda client, it: html_of(client, "project-measure", it.project_id),
     "runs of the project": lambda client, it: html_of(client, "run-list", it.project_id),
     "share": of_share,
     "terminal": first_lines_of_terminal,

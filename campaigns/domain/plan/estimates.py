@@ -194,11 +194,6 @@ def _usual_s(load: Load, n_arms: int, longest_s: float, *, until_settled: bool) 
     return min(longest_s, _USUAL_ROUNDS * n_arms * turn_s(load)) if until_settled else longest_s
 
 
-def reference_s(repeats: int, pause_s: float) -> float:
-    """How much longer a campaign takes with a reference."""
-    return estimate_campaign(_OWN, repeats=repeats, pause_s=pause_s).duration_s + pause_s
-
-
 def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: int) -> TestEstimate:
     """One run of this plan in this connection mode, its load shared by `injectors`."""
     measured_s = planned_duration_s(plan.load)

@@ -59,7 +59,8 @@ class Command(BaseCommand):
         if options["freeze"]:
             freeze_sample(Campaign.objects.visible_to(by).get(pk=options["freeze"]))
             return
-        load_sample(by)
+        if latest_sample(by) is None:  # who deleted it does not get it again
+            load_sample(by)
         campaign = latest_sample(by) if options["unless_done"] else None
         if campaign and campaign.finished_at:
             return
