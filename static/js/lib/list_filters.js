@@ -37,9 +37,9 @@ export function watchFilters(changed) {
       event.preventDefault();
       ask();
     })
-    .on("click", ".chip-x", (event) => {
+    .on("click", ".filter-chip-x", (event) => {
       event.preventDefault();
-      $(event.currentTarget).closest(".chip").find("select").val("").trigger("focus");
+      $(event.currentTarget).closest(".filter-chip").find("select").val("").trigger("focus");
       ask();
     });
 }
