@@ -84,6 +84,7 @@ def list_context(
     finds: str = "",
     ordering: str = "",
     n_rows: int | None = None,
+    size: int | None = None,
 ) -> dict[str, Any]:
     """A page of the rows that the filters leave. `nouns`: of rows; `finds`: what a search looks
     into, "" for no search. `ordering`: where the address has none. `n_rows`: how many there are,
@@ -99,7 +100,7 @@ def list_context(
     left = found.qs
     if ordering and "ordering" not in chosen:
         left = ordered(left, ordering)
-    page = page_of(left, PAGE_SIZE, asked.get("page", ""), None if narrowing else n_rows)
+    page = page_of(left, size or PAGE_SIZE, asked.get("page", ""), None if narrowing else n_rows)
     ways_out = []
     if not page.count:
         words = {"search": f"“{asked.get('search')}”", **{chip.name: chip.words for chip in chips}}

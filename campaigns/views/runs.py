@@ -69,6 +69,7 @@ from campaigns.views.live_pages import is_asked_again, live_page
 from campaigns.views.run_page import run_context
 from campaigns.views.transfer import takes_bytes
 
+RUNS = 50  # on a page: a row of figures takes longer than one of words
 _STATES = {
     "going": "Not finished",
     "complete": "Complete",
@@ -83,7 +84,7 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(Project, actor, pk=project)
     rows = list_runs(actor).filter(campaign__project=found)
-    listed = list_context(request, RunFilterSet, rows, _run_chips(found), nouns="runs")
+    listed = list_context(request, RunFilterSet, rows, _run_chips(found), nouns="runs", size=RUNS)
     shown = run_rows(listed["page"].rows)
     context = {
         **listed,
