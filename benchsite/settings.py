@@ -69,7 +69,6 @@ INSTALLED_APPS = [
     "django_filters",
     "rest_framework",
     "drf_spectacular",
-    "drf_spectacular_sidecar",
     "axes",
     "csp",
 ]
@@ -82,6 +81,7 @@ MIDDLEWARE = [
     "campaigns.views.live_pages.TurnsMiddleware",
     "campaigns.views.context.OutageMiddleware",
     "campaigns.views.access.BearerMiddleware",
+    "campaigns.views.time_zones.TimeZoneMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -375,8 +375,6 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Benchmark campaigns over REST: the same services and rights as the pages.",
     "VERSION": VERSION,
     "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "CampaignState": "campaigns.api.fields.CAMPAIGN_STATES",

@@ -24,6 +24,7 @@ from campaigns.views import (
     search_new,
     shares,
     targets,
+    time_zones,
     triage,
 )
 
@@ -48,6 +49,7 @@ urlpatterns = [
     path("logout/", accounts.logout, name="logout"),
     path("account/password/", accounts.password_change, name="password-change"),
     page("account/tokens/", accounts.token_list),
+    page("account/time-zone/", time_zones.time_zone),
     page("account/tokens/<int:token>/revoke/", accounts.token_revoke),
     page("", projects.project_list),
     page("projects/new/", projects.project_new),

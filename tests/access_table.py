@@ -159,6 +159,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "readyz": {"GET": OPEN_TO_ALL},
     "metrics": {"GET": OPEN_TO_ALL},  # of the addresses that the settings name
     "password-change": {"GET": ACCOUNT, "POST": ACCOUNT},
+    "time-zone": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
     "token-list": {"GET": ACCOUNT, "POST": ACCOUNT},
     "token-revoke": {"POST": Rule("own")},
     "injector-list": {"GET": ACCOUNT},

@@ -1,4 +1,4 @@
-"""The API's OpenAPI 3 schema, and the page that shows it."""
+"""The API's OpenAPI 3 schema."""
 
 from functools import cache
 from typing import Any
@@ -7,7 +7,6 @@ from django.http import HttpResponse
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.renderers import OpenApiJsonRenderer
-from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework.exceptions import NotFound
 from rest_framework.permissions import AllowAny
 from rest_framework.views import APIView
@@ -36,7 +35,7 @@ _ERROR = {
 }
 _ERROR_REFERENCE = {"$ref": "#/components/schemas/Error"}
 # status → when it is the answer, for the description of each operation that may give it.
-_REFUSALS = {
+REFUSALS = {
     "400": "The body, a filter or a page is invalid: `fields` says which value, and why.",
     "401": "No token or session, or one that is not live.",
     "403": "Your role, or the token's scope, does not allow this.",
@@ -100,7 +99,7 @@ def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             if method in _CHANGES:
                 operation.setdefault("parameters", []).append(_IF_MATCH)
             for status in sorted(_refusals_of(method, path, operation)):
-                operation["responses"][status] = {"description": _REFUSALS[status]} | (
+                operation["responses"][status] = {"description": REFUSALS[status]} | (
                     {} if status == _BEFORE_US else _IN_THE_SHAPE
                 )
     return result
@@ -140,14 +139,6 @@ class SchemaView(APIView):
 
     def get(self, request):
         return HttpResponse(described(), content_type="application/json")
-
-
-class DocsView(SpectacularSwaggerSplitView):
-    """Swagger UI from our own server; its script is a request of its own, as our CSP wants it."""
-
-    permission_classes = (AllowAny,)
-    url_name = "api-schema"
-    template_name = "api/docs.html"
 
 
 class NothingHere(APIView):

@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from campaigns.api.baselines import BaselineViewSet, TriageOfProject, TriageOfProjectCsv, TriageOne
 from campaigns.api.campaigns import CampaignEstimate, CampaignViewSet, LadderList
 from campaigns.api.comparisons import ComparisonCsv, ComparisonView
+from campaigns.api.docs_page import DocsView
 from campaigns.api.history import (
     HistoryOfProject,
     HistoryOfProjectCsv,
@@ -40,7 +41,7 @@ from campaigns.api.runs import (
     SecondViewSet,
     ToolOutputViewSet,
 )
-from campaigns.api.schema import DocsView, NothingHere, SchemaView
+from campaigns.api.schema import NothingHere, SchemaView
 from campaigns.api.searches import SearchEstimate, SearchList, SearchOfCampaign, SearchOfCampaignCsv
 from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
 from campaigns.api.targets import OwnershipOfTarget, ProbeViewSet, TargetViewSet, TlsProfileViewSet

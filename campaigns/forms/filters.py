@@ -155,7 +155,7 @@ class MarkForm(forms.Form):
         ),
     )
     at = forms.DateTimeField(
-        label="When, in UTC",
+        label="When",
         required=False,
         help_text="Now if left empty.",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Coalesce, Now
+from django.utils.timezone import localtime
 
 from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
@@ -307,9 +308,9 @@ class Search(models.Model):
 
     @property
     def latest_words(self) -> str:
-        """When it ends at the latest: 12:30 UTC."""
+        """When it ends at the latest, as the reader's clock has it: 12:30 UTC."""
         if self.deadline:
-            return f"{self.deadline:%H:%M} UTC"
+            return f"{localtime(self.deadline):%H:%M %Z}"
         return f"{duration(self.longest_s)} after its first trial begins"
 
 

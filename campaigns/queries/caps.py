@@ -6,7 +6,7 @@ projects are summed over one narrow row for each run (`RunUse`), written when th
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date
 from functools import cached_property
 from typing import NamedTuple
 
@@ -289,7 +289,7 @@ def growth(project: Project | None = None) -> list[tuple[date, int, int]]:
     rows = RunUse.objects.filter(measured_at__gt=db_now(-GROWTH_DAYS * 24 * 3600)).order_by()
     if project is not None:
         rows = rows.filter(project=project)
-    days = rows.annotate(day=TruncDate("measured_at")).values_list("day")
+    days = rows.annotate(day=TruncDate("measured_at", tzinfo=UTC)).values_list("day")
     return list(days.annotate(n=Count("pk"), size=STORED_BYTES).order_by("-day"))
 
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 from functools import cache
 from typing import NamedTuple, Self
 from urllib.parse import parse_qsl
@@ -205,8 +205,19 @@ def same_test_on(test: Test, days: tuple[date, date]) -> Q:
         swept=test.swept,
         swept_value=test.swept_value,
         campaign__search=None,
-        campaign__started_at__date__range=days,
+        campaign__started_at__range=_instants(days),
     )
+
+
+def utc_day(at: datetime) -> date:
+    """As addresses have it, which mean the same to readers everywhere."""
+    return at.astimezone(UTC).date()
+
+
+def _instants(days: tuple[date, date]) -> tuple[datetime, datetime]:
+    """The first and the last of them in UTC."""
+    first, last = days
+    return datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
 
 
 def references_of(asked: Mapping[str, str]) -> dict[str, Reference]:

@@ -24,6 +24,7 @@ from django.db.models import (
     Value,
 )
 from django.db.models.functions import Coalesce, Greatest
+from django.utils.timezone import localtime
 
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
@@ -227,7 +228,8 @@ def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:
     if campaign.is_held:
         return "Paused: a preflight request failed."
     if campaign.waits_for_quiet:
-        return f"Waiting for a quiet machine, until {campaign.quiet_by:%H:%M} UTC at the latest."
+        until = f"{localtime(campaign.quiet_by):%H:%M %Z}"
+        return f"Waiting for a quiet machine, until {until} at the latest."
     if campaign.is_before_first_run:
         return "Waiting for what comes back of the first requests."
     head = head_runs().filter(campaign=campaign).first()

@@ -329,7 +329,10 @@ def _points(
     # Once for each campaign, not for each row: to read an instant takes long. By number: as a
     # subquery PostgreSQL may look through the whole history again for each campaign.
     of_rows = Campaign.objects.filter(among("pk", {campaign for campaign, *_ in read}))
-    campaigns = {pk: rest for pk, *rest in of_rows.values_list("pk", "name", "started_at")}
+    campaigns = {
+        pk: (name, timezone.localtime(at))
+        for pk, name, at in of_rows.values_list("pk", "name", "started_at")
+    }
     for campaign, test, *rest, plan, endpoint, mode, injectors in read:
         name, at = campaigns[campaign]
         point = CampaignPoint(campaign, name, test, at, *rest)

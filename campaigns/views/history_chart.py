@@ -30,6 +30,7 @@ from campaigns.domain.presentation.charts import (
 )
 from campaigns.domain.presentation.history_words import day, word_of
 from campaigns.domain.units import DASH, counted, percent
+from campaigns.queries.columns import utc_day
 from campaigns.queries.history import HistorySeries
 from campaigns.views.drawings import round_up
 from campaigns.views.history_rows import PERCENTILES, rows_of_points
@@ -318,7 +319,7 @@ def _span(points: Sequence[CampaignPoint]) -> dict[str, Any]:
     return {
         "time": _seconds(first + (last - first) / 2),
         "at": f"{day(first)} to {day(last)}" if day(first) != day(last) else day(first),
-        "days": (str(first.date()), str(last.date())),
+        "days": (str(utc_day(first)), str(utc_day(last))),
         "value": _ms(mean_of(values)),
         "low": _ms(low),
         "high": _ms(high),

@@ -40,6 +40,7 @@ from campaigns.domain.units import (
     percent,
 )
 from campaigns.models import Run, TimeMark
+from campaigns.queries.columns import utc_day
 from campaigns.queries.history import HistoryKey, HistorySeries
 from campaigns.views.drawings import Spark, broken_line
 
@@ -334,10 +335,12 @@ def _both_sides(history: TestHistory, change: Change) -> str:
     last = history.before(change)
     before = history.points[max(edges[place - 1], last + 1 - _COMPARED) : last + 1]
     since = history.points[change.index : min(edges[place + 1], change.index + _COMPARED)]
-    if before[-1].at.date() >= since[0].at.date():
+    if utc_day(before[-1].at) >= utc_day(since[0].at):
         return ""
     test = history.points[-1].test
-    days = (f"test-{test}:{side[0].at.date()}..{side[-1].at.date()}" for side in (before, since))
+    days = (
+        f"test-{test}:{utc_day(side[0].at)}..{utc_day(side[-1].at)}" for side in (before, since)
+    )
     return urlencode(dict(zip("ab", days, strict=True)), safe=":")
 
 

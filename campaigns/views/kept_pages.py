@@ -14,6 +14,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.safestring import SafeString
+from django.utils.timezone import get_current_timezone_name
 
 from campaigns import cache
 from campaigns.live.memory import Memory, gist_of
@@ -44,14 +45,16 @@ class CacheablePage:
     template: str
     path: str
     asked: QueryDict
-    # All that decides what is shown at this address, rights and rows (`row_versions`).
+    # All that decides what is shown at this address, rights and rows (`row_versions`), beside the
+    # zone of its reader.
     version: Hashable
     context: Callable[[], dict[str, Any]]
     is_shared: bool = False  # whether all processes share it
 
     def content(self) -> str:
         """Its blocks: as this process kept them, or any, or made now."""
-        key = (self.template, self.path, self.asked.urlencode(), self.version)
+        zone = get_current_timezone_name()
+        key = (self.template, self.path, self.asked.urlencode(), self.version, zone)
         return _KEPT.get(key, lambda: self._shared(cache.key_of("page", PLACE, *key)))
 
     def _shared(self, key: str) -> str:

@@ -18,6 +18,7 @@ from django.middleware.csrf import get_token
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.crypto import salted_hmac
+from django.utils.timezone import get_current_timezone_name
 from django.views.decorators.http import require_GET
 
 from campaigns.live.events import KEEPALIVE, Cursor, Message, News
@@ -50,7 +51,8 @@ class TurnsMiddleware:
 def live_page(
     request: HttpRequest, template: str, context: Callable[[], dict[str, Any]], seen: Hashable
 ) -> HttpResponse:
-    """`seen`: all that decides what this viewer sees at this address, rights and revision included.
+    """`seen`: all that decides what this viewer sees at this address beside the zone, rights and
+    revision included.
     A context with a reason for `waiting` is not shared: it may name other projects' campaigns."""
     if not is_asked_again(request):
         return render(request, template, context())
@@ -64,7 +66,8 @@ def live_page(
         release_connection()
         return render_to_string(template, made | {"csrf_token": PLACE}, request)
 
-    page = FEED.page((template, request.get_full_path(), seen), rendered)
+    zone = get_current_timezone_name()
+    page = FEED.page((template, request.get_full_path(), seen, zone), rendered)
     if not page:
         made = personal[0] if personal else context() | {"layout": _LAYOUT}
         return _uncached(render(request, template, made))

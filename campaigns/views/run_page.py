@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.urls import reverse
+from django.utils.timezone import localtime
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.failures import FailureRow
@@ -119,13 +120,15 @@ def _under_way(run: Run) -> str:
         case "preparing":
             return "Injector processes are starting, then resolve and check the address."
         case "armed":
-            return f"All injector processes are ready; sending starts at {run.t0:%H:%M:%S}."
+            return (
+                f"All injector processes are ready; sending starts at {localtime(run.t0):%H:%M:%S}."
+            )
         case "finalizing":
             return "The load has ended. Computing the figures."
     planned, end = planned_of(run), planned_end(run)
     parts = [f"after {planned.warm_up_s} s of warm-up"] if planned.warm_up_s else []
     if end:
-        parts.append(f"ends {end:%H:%M:%S}")
+        parts.append(f"ends {localtime(end):%H:%M:%S}")
     elif planned.requests:
         parts.append(f"ends after {counted(planned.requests, run.frozen.plan.nouns)}")
     return " · ".join(parts)

@@ -90,7 +90,7 @@ def run_list(request: HttpRequest, project: int) -> HttpResponse:
         "project": found,
         "rows": shown.rows,
         "has_exchanges": shown.has_exchanges,
-        "nouns": shown.nouns,
+        "requests": shown.nouns,
         "query": request.GET.urlencode(),
         "most_compared": len(LETTERS),
         "ticked": {pk for pk in request.GET.getlist("candidate") if pk.isdecimal()},

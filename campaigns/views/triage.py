@@ -9,6 +9,7 @@ from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.timezone import localtime
 
 from campaigns.domain.analysis.histories import (
     ENVIRONMENT_FIRST,
@@ -149,13 +150,15 @@ def block_of_test(
         "typed": own_typed,
         "chosen": own_typed.get("state") or entry.state,
         "own": _change_row(own),
-        "since": day(own.since_at),
-        "began": f"{own.after_at:%-d %b %H:%M} to {own.until_at:%-d %b %H:%M}",
+        "since": day(localtime(own.since_at)),
+        "began": " to ".join(
+            f"{localtime(at):%-d %b %H:%M}" for at in (own.after_at, own.until_at)
+        ),
         "evidence": evidence(own),
         "causes": own.causes,
         "reference": change_size(reference) if reference else "",
         "together": [_change_row(each) for each in changes] if len(changes) > 1 else [],
-        "others": [(each, day(each.newest_at)) for each in entries if each != entry],
+        "others": [(each, day(localtime(each.newest_at))) for each in entries if each != entry],
         "states": [
             (state, state_words(state), MEANINGS[state], state in NEEDS_WHY)
             for state in (ENVIRONMENT_FIRST if reference else TriageState)

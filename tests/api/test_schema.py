@@ -102,6 +102,20 @@ def test_anybody_may_read_the_description_and_its_page(client, db):
     assert client.get("/api/v1/docs/").status_code == 200
 
 
+def test_the_docs_page_has_every_operation_with_an_example_and_every_object(client, db):
+    schema, page = (
+        client.get("/api/v1/schema/").json(),
+        client.get("/api/v1/docs/").content.decode(),
+    )
+    for path, methods in schema["paths"].items():
+        for operation in methods.values():
+            assert f'id="{operation["operationId"]}"' in page, path
+        assert f"http://testserver{re.sub(r'{.*', '', path)}" in page
+    for name in schema["components"]["schemas"]:
+        assert f'id="object-{name}"' in page
+    assert set(re.findall(r'href="#([\w-]+)"', page)) <= set(re.findall(r' id="([\w-]+)"', page))
+
+
 def test_the_docs_page_keeps_to_the_content_security_policy(client, db):
     answer = client.get("/api/v1/docs/")
     page = answer.content.decode()

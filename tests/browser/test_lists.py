@@ -111,3 +111,13 @@ def test_the_first_row_is_high_on_the_page_and_rows_are_low(list_page):
     row = list_page.locator(".items tbody tr").first.bounding_box()
     assert row["y"] <= 370
     assert row["height"] <= 36
+
+
+def test_times_are_those_of_the_browser_from_the_first_page_on(served_tab):
+    session = served_tab.context.new_cdp_session(served_tab)
+    session.send("Emulation.setTimezoneOverride", {"timezoneId": "Pacific/Chatham"})
+    served_tab.goto("/account/time-zone/")
+    expect(served_tab.locator(".foot")).to_contain_text("Times are Pacific/Chatham")
+    served_tab.get_by_label("Show times in").select_option("America/New_York")
+    served_tab.get_by_role("button", name="Save").click()
+    expect(served_tab.locator(".foot")).to_contain_text("Times are America/New_York")

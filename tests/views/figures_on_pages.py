@@ -69,7 +69,7 @@ class _Reader(HTMLParser):
 
 
 def _chart_lines(page: str) -> list[str]:
-    """The points of a run, and the specifications of the charts."""
+    """The points of a run, and the charts; that of a run over time has none of its own."""
     found = {
         name: json.loads(text)
         for name, text in re.findall(r'<script id="([\w-]+)" type="application/json">(.*?)<', page)
@@ -82,7 +82,7 @@ def _chart_lines(page: str) -> list[str]:
             json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) for row in rows
         ]
     for name in found:
-        if name.startswith("charts-"):
+        if name.startswith("charts-") and name != "charts-over-time":
             lines.append(f"{name}: {json.dumps(_without_ids(found[name]), ensure_ascii=False)}")
     return lines
 

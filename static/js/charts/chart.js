@@ -64,6 +64,7 @@ class Group {
     for (const panel of panels) this.figureOf(panel).hidden = !this.drawn.includes(panel);
     if (!this.drawn.length) return;
     this.element.querySelector(".chart-tools").hidden = false;
+    this.element.querySelector("[data-chart-do=full]").hidden = !document.fullscreenEnabled;
     const scaled = this.drawn.map((panel) => ({ ...panel, y: this.scaleOf(panel.y) }));
     const across = rangeAcross(this.drawn[0].x ?? {}, [...places.x, ...marksOn("x", this.drawn)]);
     const first = rangeUp(scaled[0].y, valuesOf(scaled[0]));

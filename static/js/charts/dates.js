@@ -1,9 +1,11 @@
-// An axis of dates, in seconds since 1970. Pure.
+// An axis of dates, in seconds since 1970.
 
 const [MINUTE, HOUR, DAY] = [60, 3600, 86400];
 const DAYS = [1, 2, 7, 14, 28, 91, 182, 364].map((days) => days * DAY);
 const STEPS = [MINUTE, 5 * MINUTE, 15 * MINUTE, HOUR, 6 * HOUR, ...DAYS];
 const MONDAY = 4 * DAY; // the first one after 1 January 1970
+// That of the reader, in which the server writes times.
+const ZONE = globalThis.document?.documentElement.dataset.zone ?? "UTC";
 
 // The seconds {min, max} that the axis shows, with room beside the first and the last mark.
 export function timeSpan(times) {
@@ -17,14 +19,23 @@ export function dateTicks(min, max, most) {
   const step = STEPS.find((each) => (max - min) / each <= Math.max(1, most)) ?? STEPS.at(-1);
   const origin = step > 2 * DAY ? MONDAY : 0;
   const ticks = [];
-  for (let tick = Math.ceil((min - origin) / step) * step + origin; tick <= max; tick += step) ticks.push(tick);
+  const [first, last] = [min + aheadOfUtc(min), max + aheadOfUtc(max)];
+  for (let tick = Math.ceil((first - origin) / step) * step + origin; tick <= last; tick += step) {
+    ticks.push(tick - aheadOfUtc(tick - aheadOfUtc(min)));
+  }
   return ticks;
+}
+
+// By how many seconds the reader's clock is ahead then.
+function aheadOfUtc(seconds) {
+  const [own, utc] = [ZONE, "UTC"].map((timeZone) => Date.parse(new Date(seconds * 1000).toLocaleString("en-US", { timeZone })));
+  return (own - utc) / 1000;
 }
 
 // A tick's date; within a day its hour, over more than a year with the year.
 export function dateText(seconds, min, max) {
   const date = new Date(seconds * 1000);
-  const format = (options) => date.toLocaleString("en-GB", { ...options, timeZone: "UTC" });
+  const format = (options) => date.toLocaleString("en-GB", { ...options, timeZone: ZONE });
   if (max - min < 1.5 * DAY) return format({ hour: "2-digit", minute: "2-digit" });
   const year = max - min > 330 * DAY ? { year: "numeric" } : {};
   return format({ day: "numeric", month: "short", ...year });

@@ -4,6 +4,7 @@ import $ from "jquery";
 import "./keys.js";
 import "./menu.js";
 import "./theme.js";
+import "./zone.js";
 
 // A form or button with data-confirm asks once, in its own words, before it is sent.
 $(document).on("submit", (event) => {

@@ -58,6 +58,7 @@ function tellStale(isStale, lastAt) {
   const line = $("[data-progress]").first().toggleClass("is-stale", isStale);
   line.find(".stale-words").remove();
   if (!isStale) return;
-  const at = new Date(lastAt).toISOString().slice(11, 19);
+  const { zone } = document.documentElement.dataset;
+  const at = new Date(lastAt).toLocaleTimeString("en-GB", { timeZone: zone });
   line.append($("<span>", { class: "stale-words", role: "status", text: `last update ${at}, trying again` }));
 }
