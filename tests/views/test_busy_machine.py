@@ -48,7 +48,7 @@ def test_a_draft_that_waits_says_so_until_when_and_can_be_started_or_stopped(as_
     page = page_of(as_editor, campaign)
     campaign.refresh_from_db()
     assert "<b>Waiting until the machine is quiet.</b> The first run starts by itself, at " in page
-    assert f"{campaign.quiet_by:%H:%M} UTC at the latest." in page
+    assert f"{campaign.quiet_by:%H:%M} at the latest." in page
     assert "Stop campaign" in page
     assert "Start anyway" in page
     as_editor.post(address, {"anyway": "1"})
