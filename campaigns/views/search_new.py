@@ -25,7 +25,7 @@ from campaigns.domain.plan.search_start import (
 from campaigns.domain.plan.target import TLS_SCHEMES, TLS_TWINS
 from campaigns.domain.presentation.capacity_words import Limiter
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
-from campaigns.domain.presentation.next_steps import nothing_to_tick
+from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.domain.units import counted, duration, number, percent
 from campaigns.forms.searches import LadderForm, SearchForm
 from campaigns.models import Endpoint, Project, Search, Test
@@ -104,8 +104,17 @@ def search_words(cost: SearchCost) -> tuple[str, str]:
     return f"about {duration(cost.lasts_s)}", f"about {counted(cost.trials, 'trials')}"
 
 
+def _page_of(project: Project, form: SearchForm | LadderForm) -> dict[str, Any]:
+    return {
+        "project": project,
+        "form": form,
+        "busy_host": busy_host(),
+        "questions": ASKED_QUESTIONS,
+    }
+
+
 def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
-    context = {"project": project, "form": form, "busy_host": busy_host()}
+    context = _page_of(project, form)
     chosen = form.cell()
     if chosen is None:
         return context
@@ -216,7 +225,7 @@ def _form(request: HttpRequest, project: Project, grid: Grid) -> LadderForm:
 
 def _ladder_context(form: LadderForm, project: Project) -> dict[str, Any]:
     """The form with what its ladder takes, once there is a plan and an endpoint."""
-    context = {"project": project, "form": form, "busy_host": busy_host()}
+    context = _page_of(project, form)
     known = form.known()
     version, endpoint = known.pop("version"), known.pop("endpoint")
     if version is None or endpoint is None:

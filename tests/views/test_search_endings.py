@@ -229,3 +229,14 @@ def test_endpoints_of_targets_that_share_an_address_are_told_apart(as_editor, pr
     labels = [label for _, label in form.fields["arm"].choices]
     assert len(set(labels)) == len(labels)
     assert "release 1.1: http://127.0.0.1:8130, keep-alive" in labels
+
+
+@pytest.mark.parametrize("page", ["search-new", "ladder-new", "campaign-new"])
+def test_each_form_leads_to_the_other_questions_with_its_target(as_editor, project, page):
+    target = make_target(project, "shop")
+    for scheme in ("http", "https"):
+        make_endpoint(target, scheme)
+    make_plan(project)
+    html = as_editor.get(reverse(page, args=[project.pk]), {"target": target.pk}).content.decode()
+    for question in ("https", "faster", "limit", "steady"):
+        assert f"?question={question}&amp;target={target.pk}" in html
