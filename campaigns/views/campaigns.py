@@ -22,7 +22,7 @@ from campaigns.models import Campaign, Project, Search
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.campaign_keys import campaign_key, rows_of_campaign
 from campaigns.queries.ladders import ladder_metric
-from campaigns.queries.samples import is_first_visit
+from campaigns.queries.projects import is_first_visit
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks

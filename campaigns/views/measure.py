@@ -26,8 +26,7 @@ from campaigns.models import Probe, Project, Target
 from campaigns.permissions import Action, require
 from campaigns.queries.checks import machine_checks
 from campaigns.queries.first_requests import Tried, tried_of
-from campaigns.queries.projects import installation
-from campaigns.queries.samples import samples, stored_sample
+from campaigns.queries.projects import installation, samples, stored_sample
 from campaigns.services import typed_targets
 from campaigns.services.probes import try_again
 from campaigns.views.access import (
