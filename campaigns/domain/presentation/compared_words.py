@@ -92,7 +92,7 @@ def _environment(tests: Sequence[ComparedTest]) -> str:
     told = {each.reference for each in tests if each.or_environment}
     if told == {ReferenceState.MOVED}:
         return ", but the environment changed"
-    return ", or the environment changed" if told else ""
+    return ", unless something else changed in between" if told else ""
 
 
 REFERENCE_DID = {
@@ -120,15 +120,12 @@ def reference_sentence(
 
 
 def _range(tests: Sequence[ComparedTest]) -> str:
-    """Such as "by +6.7 to +9.5 % on average"."""
-    found = sorted((each.increase for each in tests), key=abs)
-    least, most = (
-        percent(each, decimals=_PERCENT_DECIMALS, signed=True) for each in (found[0], found[-1])
-    )
+    """Of tests that differ in the same direction: "by 6.7 to 9.5 % on average"."""
+    found = sorted(abs(each.increase) for each in tests)
+    least, most = (percent(each, decimals=_PERCENT_DECIMALS) for each in (found[0], found[-1]))
     if least == most:
         return f"by {most} {_metric(tests)}"
-    low = number(100 * found[0], _PERCENT_DECIMALS, signed=True)
-    return f"by {low} to {most} {_metric(tests)}"
+    return f"by {number(100 * found[0], _PERCENT_DECIMALS)} to {most} {_metric(tests)}"
 
 
 def _metric(tests: Sequence[ComparedTest]) -> str:
