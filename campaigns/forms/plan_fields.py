@@ -180,7 +180,7 @@ LOAD = FormPart(Load, "load")
 MODELS = list(fields_of(Load)["model"].choices.items())
 # One line per choice; the page shows that of the chosen one.
 MODEL_WORDS = {
-    Model.OVER: "N requests start at even distances over T seconds, whether replies come or not.",
+    Model.OVER: "Send N requests evenly over T seconds without waiting for responses.",
     Model.OPEN: "Requests start at a steady rate, whether replies come or not, as real visitors "
     "do. Response times count from the intended start.",
     Model.CLOSED: "Each connection sends its next request when its reply is complete. A slow "
