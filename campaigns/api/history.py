@@ -193,7 +193,7 @@ class PointSerializer(serializers.Serializer):
     measurement = serializers.CharField(source="trust", allow_blank=True)
     target_state = serializers.CharField(allow_blank=True)
     why_not_counted = serializers.SerializerMethodField()
-    is_odd = serializers.BooleanField(default=False)
+    is_outlier = serializers.BooleanField(default=False)
     against = AgainstSerializer(allow_null=True)
 
     def get_why_not_counted(self, point: CampaignPoint) -> str:
@@ -206,7 +206,7 @@ class ExpectedSerializer(serializers.Serializer):
     level_us = serializers.FloatField(source="level")
     low_us = serializers.FloatField(source="low")
     high_us = serializers.FloatField(source="high")
-    is_odd = serializers.BooleanField(help_text="Whether the newest campaign lies outside.")
+    is_outlier = serializers.BooleanField(help_text="Whether the newest campaign lies outside.")
 
 
 class HistoryInShortSerializer(serializers.Serializer):
@@ -347,8 +347,8 @@ class HistoryOfTest(APIView):
             ],
         }
         data = TestHistorySerializer({**found, "test": found["test"] or test.pk}).data
-        for index in history.course.odd:
-            data["points"][index]["is_odd"] = True
+        for index in history.course.outliers:
+            data["points"][index]["is_outlier"] = True
         return Response(data)
 
 

@@ -22,7 +22,15 @@ _AGAINST = ("baseline", "against_word", "against", "against_low", "against_high"
 _POINT = (
     *("campaign_id", "campaign", "test_id", "started_at", "plan_version", "runs", "value_us"),
     *("low_us", "high_us", "p50_us", "p95_us", "p99_us", "requests", "errors", "measurement"),
-    *("target_state", "why_not_counted", "odd", "change", "change_low", "change_high", "p_value"),
+    *(
+        "target_state",
+        "why_not_counted",
+        "outlier",
+        "change",
+        "change_low",
+        "change_high",
+        "p_value",
+    ),
     *("direction", "causes", "reference_change", "marks"),
     *_AGAINST,
 )
@@ -47,7 +55,7 @@ def csv_of_history(named: HistorySeries) -> str:
     rows = (
         {
             **_point(point),
-            "odd": "yes" if index in course.odd else "",
+            "outlier": "yes" if index in course.outliers else "",
             **changes.get(index, {}),
             "marks": "; ".join(marks.get(index, ())),
         }

@@ -16,7 +16,7 @@ from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.presentation.charts import (
     CROSS,
     DOUBT,
-    ODD,
+    OUTLIER,
     Axis,
     Band,
     Chart,
@@ -59,7 +59,9 @@ def history_charts(
         _week(points[a:b], metric) if b - a > 1 else _campaign(points[a], next(rows))
         for a, b in groups
     ]
-    odd = {at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.odd}
+    outliers = {
+        at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.outliers
+    }
     times = [mark["time"] for mark in marks]
     changes = [_change(history, change, groups) for change in history.course.changes]
     lanes = _lanes(named)
@@ -67,7 +69,7 @@ def history_charts(
     bands = [change["band"] for change in changes]
     ground = {"bands": bands, "marks": [replace(mark, label="") for mark in lines]}
     panels = [
-        _value_panel(named, title, marks, odd, {"bands": bands, "marks": lines}),
+        _value_panel(named, title, marks, outliers, {"bands": bands, "marks": lines}),
         _percentile_panel(named.endpoint.scheme, marks, ground),
         _errors_panel(marks, ground),
     ]
@@ -115,20 +117,20 @@ def _lanes(named: HistorySeries) -> list[Mark]:
 
 
 def _value_panel(
-    named: HistorySeries, metric: str, marks: _Marks, odd: set[int], ground: dict[str, Any]
+    named: HistorySeries, metric: str, marks: _Marks, outliers: set[int], ground: dict[str, Any]
 ) -> Chart:
     scheme = named.endpoint.scheme
     style = LineStyle(scheme, is_hollow=scheme in {"http", "ws"})
-    usual = [(m["time"], m["value"]) for at, m in enumerate(marks) if at not in odd]
+    usual = [(m["time"], m["value"]) for at, m in enumerate(marks) if at not in outliers]
     radius = max(1.5, min(3.5, 140 / len(marks)))
     series = [
         *_levels(named.history),
         _whiskers(marks, LineStyle("ink-3")),
         Series(look="dots", style=style, radius=radius, **columns("x y", usual)),
     ]
-    if odd:
-        some = columns("x y", ((marks[at]["time"], marks[at]["value"]) for at in sorted(odd)))
-        series.append(Series(look="dots", style=ODD, radius=radius, **some))
+    if outliers:
+        some = columns("x y", ((marks[at]["time"], marks[at]["value"]) for at in sorted(outliers)))
+        series.append(Series(look="dots", style=OUTLIER, radius=radius, **some))
     aside = [mark["time"] for mark in marks if mark["isAside"]]
     if aside:  # what does not count has no place on the axis
         series.append(_feet(CROSS, aside))
@@ -143,7 +145,7 @@ def _value_panel(
         reads=[mark["valueText"] for mark in marks],
         keys=[
             (_LEVEL, "level"),
-            *([(ODD, "odd")] if odd else []),
+            *([(OUTLIER, "outlier")] if outliers else []),
             *([(CROSS, "does not count")] if aside else []),
         ],
         **ground,

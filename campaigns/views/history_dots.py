@@ -9,7 +9,7 @@ from django.http import QueryDict
 
 from campaigns.domain.analysis.histories import TestHistory
 from campaigns.domain.presentation.charts import (
-    ODD,
+    OUTLIER,
     Axis,
     Band,
     Chart,
@@ -41,9 +41,9 @@ class _Place:
 
 
 _DOTS = {
-    "moved": (LineStyle("bad", is_mark=True, mark=ODD.mark), "changed"),
-    "odd": (LineStyle("bad", is_hollow=True, is_mark=True, mark=ODD.mark), "odd"),
-    "usual": (LineStyle("ink-3", is_mark=True, mark=ODD.mark), "unchanged"),
+    "moved": (LineStyle("bad", is_mark=True, mark=OUTLIER.mark), "changed"),
+    "outlier": (LineStyle("bad", is_hollow=True, is_mark=True, mark=OUTLIER.mark), "outlier"),
+    "usual": (LineStyle("ink-3", is_mark=True, mark=OUTLIER.mark), "unchanged"),
 }
 
 
@@ -152,7 +152,7 @@ def _level_of(standing: HistoryStatus, history: TestHistory) -> float | None:
 def _kind(standing: HistoryStatus) -> str:
     if standing in MOVED:
         return "moved"
-    return "odd" if standing is HistoryStatus.ODD else "usual"
+    return "outlier" if standing is HistoryStatus.OUTLIER else "usual"
 
 
 def _stacked(places: Sequence[float], near: float) -> list[int]:

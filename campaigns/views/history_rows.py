@@ -110,14 +110,14 @@ _GLYPHS = {
     HistoryStatus.SLOWER: "warn",
     HistoryStatus.FASTER: "good",
     HistoryStatus.MOVED: "info",
-    HistoryStatus.ODD: "draft",
+    HistoryStatus.OUTLIER: "draft",
     HistoryStatus.UNCOUNTED: "dash",
     HistoryStatus.NEW: "queued",
     HistoryStatus.UNCHANGED: "dash",
 }
 NOTES = {
     HistoryStatus.MOVED: "plan or environment was changed at the same time",
-    HistoryStatus.ODD: "one campaign outside the expected range; two more decide",
+    HistoryStatus.OUTLIER: "one campaign outside the expected range; two more decide",
     HistoryStatus.UNCOUNTED: "the newest campaign has no figure that counts",
     HistoryStatus.NEW: f"fewer than {MIN_CAMPAIGNS} campaigns",
 }
@@ -197,7 +197,7 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
         "against_level": percent(against_level(named), decimals=1, signed=True),
         **against_cell(newest.against),
         "baseline": newest.against.baseline if newest.against else "",
-        "is_outside": bool(expected and newest.is_counted and history.is_odd),
+        "is_outside": bool(expected and newest.is_counted and history.is_outlier),
         "why": why_not_counted(newest),
         "at": newest.at,
         "spark": _spark_of(history),

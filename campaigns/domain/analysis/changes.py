@@ -5,7 +5,7 @@ E-divisive (Matteson & James 2014) proposes where a level may end: the cut with 
 distance between both sides, then again in both parts, in windows of 50 values so that a short level
 in a long history is not overlooked. A cut stays if Student's t test tells the levels on its sides
 apart (p < 0.001) and they differ by more than 3 %. Single campaigns that are far off their
-neighbours are odd and belong to no level. Error rates and power: docs/measuring.md.
+neighbours are outliers and belong to no level. Error rates and power: docs/measuring.md.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _LIKELY = 3.84  # twice the log likelihood that a cut may be worse than the best
 
 _WATCHED = (5, 10)  # values before the newest one that it is held against
 _EXPECTED = 0.99
-_ODD = 0.05  # a smaller difference makes no campaign odd
+_LEAST_SHARE = 0.05  # a smaller difference makes no campaign an outlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,23 +51,23 @@ class Change:
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The range in which 99 % of further values of this level lie, from its last `n` values, none
-    of them below 0. `is_odd`: the newest value is outside, and more than 5 % off `level`."""
+    of them below 0. `is_outlier`: the newest value is outside, and more than 5 % off `level`."""
 
     n: int
     level: float
     low: float
     high: float
     t: float
-    is_odd: bool
+    is_outlier: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What happened in a history: its changes in order, the indices of odd values, and what the
+    """What happened in a history: its changes in order, the indices of outliers, and what the
     values before the newest one let expect (None if they are too few)."""
 
     changes: tuple[Change, ...]
-    odd: frozenset[int]
+    outliers: frozenset[int]
     expected: Expected | None
 
 
@@ -87,17 +87,17 @@ def course_of(values: Sequence[float | None]) -> Course:
     beside = np.pad(logs, 1, constant_values=np.inf)
     beside = np.stack([beside[:-2], beside[2:]])
     with_it = np.abs(beside - logs) < np.abs(beside - medians)
-    is_relevant = np.abs(np.expm1(logs - medians)) > _ODD
-    is_odd = is_spike & is_relevant & ~with_it.any(axis=0)
-    places = np.flatnonzero(~is_odd)  # in `known`, of the values that make levels
+    is_relevant = np.abs(np.expm1(logs - medians)) > _LEAST_SHARE
+    is_outlier = is_spike & is_relevant & ~with_it.any(axis=0)
+    places = np.flatnonzero(~is_outlier)  # in `known`, of the values that make levels
     kept = series[places]
     cuts = _cuts(kept)
     indices = [known[place] for place in places]
     changes = [_change(kept, *around, indices) for around in _neighbours(cuts, len(kept))]
-    odd = frozenset(known[place] for place in np.flatnonzero(is_odd))
+    outliers = frozenset(known[place] for place in np.flatnonzero(is_outlier))
     level = places[cuts[-1]] if cuts else 0
     stretch = [series[place] for place in places if level <= place < len(series) - 1]
-    return Course(tuple(changes), odd, _expected(stretch, series[-1]))
+    return Course(tuple(changes), outliers, _expected(stretch, series[-1]))
 
 
 def _cuts(values: np.ndarray) -> list[int]:
@@ -239,5 +239,5 @@ def _expected(stretch: Sequence[float], newest: float) -> Expected | None:
     level, error = float(last.mean()), float(last.std(ddof=1)) * sqrt(1 + 1 / n)
     limit = t_quantile((1 + _EXPECTED) / 2, n - 1)
     t = _t(float(newest) - level, error)
-    is_odd = abs(t) > limit and abs(newest / level - 1) > _ODD
-    return Expected(n, level, max(0.0, level - limit * error), level + limit * error, t, is_odd)
+    is_outlier = abs(t) > limit and abs(newest / level - 1) > _LEAST_SHARE
+    return Expected(n, level, max(0.0, level - limit * error), level + limit * error, t, is_outlier)

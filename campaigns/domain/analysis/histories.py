@@ -114,10 +114,10 @@ class TestHistory:
         return len(self.values_us) - self.values_us.count(None)
 
     @property
-    def is_odd(self) -> bool:
+    def is_outlier(self) -> bool:
         """Whether the newest campaign counts and is outside what the ones before it let expect."""
         expected, newest = self.course.expected, self.newest
-        return bool(newest and newest.is_counted and expected and expected.is_odd)
+        return bool(newest and newest.is_counted and expected and expected.is_outlier)
 
     @property
     def last_change(self) -> Change | None:

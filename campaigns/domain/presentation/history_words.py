@@ -60,7 +60,7 @@ class HistoryStatus(StrEnum):
     SLOWER = "slower"
     FASTER = "faster"
     MOVED = "moved"
-    ODD = "odd"
+    OUTLIER = "outlier"
     UNCOUNTED = "not counted"
     NEW = "new"
     UNCHANGED = "unchanged"
@@ -71,8 +71,8 @@ def standing_of(history: TestHistory) -> HistoryStatus:
         return HistoryStatus.UNCOUNTED
     if history.n_counted < MIN_CAMPAIGNS:
         return HistoryStatus.NEW
-    if history.is_odd:
-        return HistoryStatus.ODD
+    if history.is_outlier:
+        return HistoryStatus.OUTLIER
     if change := history.last_change:
         return HistoryStatus(str(word_of(history, change) or HistoryStatus.MOVED))
     return HistoryStatus.UNCHANGED
@@ -198,7 +198,7 @@ def _outlook(history: TestHistory) -> Sentence:
         return []
     span = f"{expected_words(expected)}{THIN}ms"
     newest = ms(history.newest.value_us)
-    if history.is_odd:
+    if history.is_outlier:
         return [
             (" The newest campaign is an outlier", True),
             (f": {newest}, expected {span}. Two more campaigns decide.", False),
@@ -241,12 +241,12 @@ def overview_sentence(
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
     more = {HistoryStatus.MOVED: f" with plan or environment ({directions})"} if directions else {}
     changed = [
-        f"{counts[standing]} {standing}{more.get(standing, '')}"
+        f"{_many(counts[standing], standing)}{more.get(standing, '')}"
         for standing in (
             HistoryStatus.SLOWER,
             HistoryStatus.FASTER,
             HistoryStatus.MOVED,
-            HistoryStatus.ODD,
+            HistoryStatus.OUTLIER,
         )
         if counts.get(standing)
     ]
@@ -276,6 +276,10 @@ _UNJUDGED = (HistoryStatus.NEW, HistoryStatus.UNCOUNTED)
 
 def _counted_among(counts: Mapping[HistoryStatus, int], *standings: HistoryStatus) -> list[str]:
     return [f"{counts[standing]} {standing}" for standing in standings if counts.get(standing)]
+
+
+def _many(n: int, standing: HistoryStatus) -> str:
+    return counted(n, "outliers") if standing is HistoryStatus.OUTLIER else f"{n} {standing}"
 
 
 def ms_of(value_us: float) -> str:

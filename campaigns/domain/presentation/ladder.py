@@ -211,7 +211,7 @@ class Ladder:
             return "All rungs took turns. Medians are without what the injector added."
         if not any(step.row.interval for _, step in self.compared):
             return ""
-        return "Times are geometric means over runs, which one odd run moves less than averages."
+        return "Times are geometric means over runs, which one outlier moves less than averages."
 
     @property
     def tables(self) -> list[Table]:

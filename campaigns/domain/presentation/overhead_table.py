@@ -33,7 +33,7 @@ _PERCENT_DECIMALS = 1
 _NOTE = (
     "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and "
     "percentiles: mean over runs; the ratio, with its 95 % interval, is the typical one of the "
-    "runs, so one odd run moves the means further than it. Min and max: over all requests."
+    "runs, so one outlier moves the means further than it. Min and max: over all requests."
 )
 _NOTE_OF_ROUNDS = (
     "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Times are of all "

@@ -39,20 +39,20 @@ def test_a_change_has_its_size_and_evidence():
 
 
 def test_a_lone_value_far_off_is_odd_and_no_change():
-    assert course_of(GOLDEN[2]["values"]).odd == {12}
+    assert course_of(GOLDEN[2]["values"]).outliers == {12}
 
 
 @pytest.mark.parametrize("values", [[], [100], [100, 130], TEN[:4], [None] * 30, [0.0] * 30])
 def test_a_short_or_empty_history_has_no_course(values):
     course = course_of(values)
-    assert (course.changes, course.odd, course.expected) == ((), frozenset(), None)
+    assert (course.changes, course.outliers, course.expected) == ((), frozenset(), None)
 
 
 def test_equal_values_have_no_change_and_expect_themselves():
     course = course_of([100] * 30)
-    assert (course.changes, course.odd) == ((), frozenset())
+    assert (course.changes, course.outliers) == ((), frozenset())
     assert course.expected.low == course.expected.high == 100
-    assert not course.expected.is_odd
+    assert not course.expected.is_outlier
 
 
 def test_a_step_between_equal_values_is_certain():
@@ -103,20 +103,20 @@ def test_the_newest_value_is_held_against_the_last_ten_before_it():
     assert expected.t == pytest.approx(3.3029, abs=1e-4)
     assert (expected.n, expected.level) == (10, 100)
     assert expected.low < 100 < expected.high < 104
-    assert not expected.is_odd  # outside, but by less than 5 %
-    assert course_of([*TEN, 106]).expected.is_odd
-    assert course_of([*TEN, 94]).expected.is_odd
+    assert not expected.is_outlier  # outside, but by less than 5 %
+    assert course_of([*TEN, 106]).expected.is_outlier
+    assert course_of([*TEN, 94]).expected.is_outlier
 
 
 def test_no_time_below_0_is_expected():
     expected = course_of([100, 180, 40, 150, 60, 100]).expected
-    assert (expected.n, expected.low, expected.is_odd) == (5, 0, False)
+    assert (expected.n, expected.low, expected.is_outlier) == (5, 0, False)
 
 
 def test_the_newest_value_is_held_against_its_own_level_only():
     values = GOLDEN[0]["values"]
-    assert not course_of([*values, 111]).expected.is_odd
-    assert course_of([*values, 100]).expected.is_odd
+    assert not course_of([*values, 111]).expected.is_outlier
+    assert course_of([*values, 100]).expected.is_outlier
 
 
 def test_after_a_change_five_values_must_come_before_one_is_held_against_them():

@@ -32,7 +32,7 @@ def said(found: TestHistory) -> str:
         (SLOWER, HistoryStatus.SLOWER),
         ([1e4 / each for each in SLOWER], HistoryStatus.FASTER),
         (CALM, HistoryStatus.UNCHANGED),
-        ([*CALM, 130.0], HistoryStatus.ODD),
+        ([*CALM, 130.0], HistoryStatus.OUTLIER),
         (CALM[:4], HistoryStatus.NEW),
         ([*CALM, None], HistoryStatus.UNCOUNTED),
         ([], HistoryStatus.UNCOUNTED),
@@ -75,8 +75,8 @@ def test_evidence_is_a_p_value_and_never_zero():
 
 
 def test_an_overview_counts_what_moved():
-    counts = {HistoryStatus.SLOWER: 2, HistoryStatus.ODD: 1, HistoryStatus.UNCHANGED: 4}
-    assert plain_text(overview_sentence(counts)) == "2 slower, 1 odd of 7 tests; 4 unchanged."
+    counts = {HistoryStatus.SLOWER: 2, HistoryStatus.OUTLIER: 1, HistoryStatus.UNCHANGED: 4}
+    assert plain_text(overview_sentence(counts)) == "2 slower, 1 outlier of 7 tests; 4 unchanged."
     moved = overview_sentence({HistoryStatus.MOVED: 3}, moved={Word.SLOWER: 2, Word.FASTER: 1})
     assert "(1 faster, 2 slower) of 3" in plain_text(moved)
 
