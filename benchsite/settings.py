@@ -154,7 +154,7 @@ DATABASES["default"]["OPTIONS"] = {
     "-c tcp_user_timeout=10000",
 }
 
-# --- Redis and Celery: doorbells and pokes -------------------------------------------------------
+# --- Redis and Celery: doorbells, pokes, and what is cached --------------------------------------
 REDIS_URL = env_str("REDIS_URL")
 if not REDIS_URL:
     raise WrongSetting("REDIS_URL is not set. `make run` starts a Redis and sets it.")

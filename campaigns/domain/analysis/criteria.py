@@ -600,7 +600,7 @@ class JudgementReason:
         if self.params is None:
             return self.to_json()
         told = {name: each for name, each in self.params.items() if each}
-        return {**self.to_json(), "params": told} | {"text": ""}
+        return self.to_json() | {"text": "", "params": told}
 
 
 _IN_JSON = ("code", "state", "text", "value", "limit", "second")

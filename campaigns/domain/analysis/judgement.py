@@ -4,7 +4,7 @@ Can the measurement be trusted? How was the target? How precise are the figures?
 excludes a run from verdicts. Facts of the setting are notes: they explain, and decide nothing.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,6 +29,7 @@ from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import said_of
 
+_Write = Callable[[JudgementReason], dict[str, Any]]
 _OVERLOADS = {SATURATED, "in_flight_growing"}
 TARGET_NOT_KNOWN = "not_known"
 # Instead of reasons that are told by the target's machine, for those who may not know it.
@@ -55,11 +56,8 @@ class Finding:
     def has(self, code: str) -> bool:
         return any(each.code == code for each in self.reasons)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"state": self.state, "reasons": [each.to_json() for each in self.reasons]}
-
-    def to_row(self) -> dict[str, Any]:
-        return {"state": self.state, "reasons": [each.to_row() for each in self.reasons]}
+    def written(self, write: _Write) -> dict[str, Any]:
+        return {"state": self.state, "reasons": [write(each) for each in self.reasons]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +118,18 @@ class Judgement:
 
     def to_json(self) -> dict[str, Any]:
         """In words."""
-        return {
-            "measurement": self.measurement.to_json(),
-            "target": self.target.to_json(),
-            "precision": self.precision.to_json(),
-            "notes": [each.to_json() for each in self.notes],
-        }
+        return self._written(JudgementReason.to_json)
 
     def to_row(self) -> dict[str, Any]:
         """As it is stored: codes and numbers."""
+        return self._written(JudgementReason.to_row)
+
+    def _written(self, write: _Write) -> dict[str, Any]:
         return {
-            "measurement": self.measurement.to_row(),
-            "target": self.target.to_row(),
-            "precision": self.precision.to_row(),
-            "notes": [each.to_row() for each in self.notes],
+            "measurement": self.measurement.written(write),
+            "target": self.target.written(write),
+            "precision": self.precision.written(write),
+            "notes": [write(each) for each in self.notes],
         }
 
     @classmethod
