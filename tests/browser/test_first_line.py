@@ -55,7 +55,7 @@ def finished(project, name: str, mean_us: int, **seen):
 def test_a_broken_threshold_is_a_line_and_comes_first_everywhere(page, project):
     run = finished(project, "Checkout", 20_000)
     page.goto(f"/runs/{run.pk}/")
-    page.wait_for_function(f"({LIMITS})('response').length > 0")
+    page.wait_for_function(f"() => ({LIMITS})('response').length > 0")
     assert page.evaluate(LIMITS, "response") == [["p95 < 15 ms", 15, "bad"]]
     assert page.evaluate(LIMITS, "requests") == [["rate > 100 /s", 100, "ink-2"]]
     page.locator("[data-over-time] [data-chart-table] summary").click()

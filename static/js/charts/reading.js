@@ -9,6 +9,8 @@ import { fillTable } from "./tools.js";
 
 const LEAST_PX = 8; // dragged: less is a click
 const LEAST_NEAR_PX = 24; // from a mark that a click may mean
+let pointer = {}; // where it was moved to last
+document.addEventListener("pointermove", ({ clientX, clientY }) => (pointer = { clientX, clientY }));
 
 // After a group was drawn: what it read is said of its new figures.
 export function follow(group) {
@@ -75,6 +77,7 @@ $(document).on("keydown", "[data-charts]", (event) => {
   }
   if (!step) return;
   event.preventDefault();
+  group.isReadByKeys = true;
   read(group, nextPlace(event.shiftKey && places.stops ? places.stops : places.x, group.at, step));
 });
 
@@ -84,6 +87,14 @@ export function watch(chart) {
   const pixelOf = ({ clientX }) => clientX - canvas.getBoundingClientRect().left;
   let from = null;
   let range = null;
+
+  // A page that scrolls under a resting pointer takes no place from the keys.
+  function point(event, x) {
+    const rests = event.clientX === pointer.clientX && event.clientY === pointer.clientY;
+    if (chart.group.isReadByKeys && rests) return;
+    chart.group.isReadByKeys = false;
+    read(chart.group, x);
+  }
 
   function end() {
     from = null;
@@ -98,7 +109,7 @@ export function watch(chart) {
     canvas.setPointerCapture(event.pointerId);
   });
   canvas.addEventListener("pointermove", (event) => {
-    read(chart.group, chart.group.placeUnder(chart, event));
+    point(event, chart.group.placeUnder(chart, event));
     if (from === null || !choiceOf(chart.group)) return;
     const ends = [from, pixelOf(event)].sort((a, b) => a - b);
     range = ends[1] - ends[0] >= LEAST_PX ? ends.map((x) => chart.scales.x.getValueForPixel(x)) : null;
@@ -112,7 +123,7 @@ export function watch(chart) {
     else open(linkUnder(chart, event) ?? (chart.group.spec.places.links && linkAt(chart.group, chart.group.at)));
   });
   canvas.addEventListener("pointercancel", end);
-  canvas.addEventListener("pointerleave", () => read(chart.group, null));
+  canvas.addEventListener("pointerleave", (event) => point(event, null));
 }
 
 // What a dragged range does, or null where none may be chosen.
