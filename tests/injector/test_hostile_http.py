@@ -76,7 +76,7 @@ def test_what_takes_long_to_parse_keeps_no_other_attempt_from_its_turn():
     watcher.kill()
     # CPU of this thread, which other programs make higher by what they do to the caches, and of a
     # virtual machine also what its host took meanwhile: two of the many reads may have had it.
-    assert sorted(held_s)[-3] < _cost_of_a_whole_read_s() / 2
+    assert sorted(held_s)[-3] < _cost_of_a_whole_read_s() * 0.75
 
 
 def _sends_what_takes_seconds_to_parse(sock, server):
