@@ -127,6 +127,7 @@ WITHOUT_WINDOWS = "chromium-headless-shell"
 CHROMIUMS = (WITHOUT_WINDOWS, "chromium", "chromium-browser", "google-chrome-stable")
 PROGRAMS = {
     "nginx": "nginx", "apache2": "apache2-bin", "ab": "apache2-utils", "httperf": "httperf",
+    "jq": "jq",
 }  # fmt: skip
 # What Debian's packages ask before they start a service.
 _POLICY = Path("/usr/sbin/policy-rc.d")

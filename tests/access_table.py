@@ -109,6 +109,17 @@ def _baseline_of_campaign(rows: Rows) -> dict[str, Any]:
 
 
 _mark = _always({"text": "version 1.4.3 deployed"})
+
+
+def _schedule(rows: Rows) -> dict[str, Any]:
+    sent = {"name": "weekly", "template": rows["campaign"].pk, "zone": "UTC"}
+    return sent | {"cron": "0 2 * * 1", "result_within_h": 6}
+
+
+def _schedule_form(rows: Rows) -> dict[str, Any]:
+    return _schedule(rows) | {"every": "cron"}
+
+
 _output = _always({"text": " Performance counter stats for 'server':\n\n   1,204  page-faults\n"})
 
 
@@ -236,6 +247,12 @@ PAGES: dict[str, dict[str, Rule]] = {
     "baseline-release": {"POST": EDIT},
     "mark-list": {"GET": VIEW, "POST": Rule("edit", _mark)},
     "mark-delete": {"POST": EDIT},
+    "schedule-list": {"GET": VIEW, "POST": Rule("edit", _schedule_form)},
+    "schedule-preview": {"POST": VIEW},
+    "schedule-detail": {"GET": VIEW, "POST": Rule("edit", _schedule_form)},
+    "schedule-run": {"POST": EDIT},
+    "schedule-switch": {"POST": EDIT},
+    "schedule-delete": {"POST": EDIT},
     "run-share": {"POST": SHARE},
     "output-new": {"POST": Rule("edit", _output)},
     "output-delete": {"POST": EDIT},
@@ -266,6 +283,11 @@ API: dict[str, dict[str, Rule]] = {
     "api-baseline": {"GET": VIEW, "DELETE": EDIT},
     "api-project-marks": {"GET": VIEW, "POST": Rule("edit", _mark)},
     "api-mark": {"GET": VIEW, "DELETE": EDIT},
+    "api-project-schedules": {"GET": VIEW, "POST": Rule("edit", _schedule)},
+    "api-schedule": {"GET": VIEW, "PUT": Rule("edit", _schedule), "DELETE": EDIT},
+    "api-schedule-run": {"POST": EDIT},
+    "api-schedule-pause": {"POST": EDIT},
+    "api-schedule-resume": {"POST": EDIT},
     "api-triage": {"GET": VIEW, "POST": Rule("edit", _judged)},
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
     "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},

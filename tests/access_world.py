@@ -7,6 +7,7 @@ headers, bodies, notes, and whatever belongs to another campaign. Neither reache
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cached_property
 from http.cookies import SimpleCookie
 from itertools import count
@@ -23,6 +24,7 @@ from campaigns.models import (
     Baseline,
     Campaign,
     Exporter,
+    Firing,
     HostClaim,
     HostPermit,
     MachineSecond,
@@ -30,6 +32,7 @@ from campaigns.models import (
     Probe,
     Project,
     RunEvent,
+    Schedule,
     Search,
     ShareLink,
     Test,
@@ -246,6 +249,17 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
     Search.objects.create(
         campaign=searched, start_per_s=1, limit_per_s=9, trial_s=5, deadline=now, ending="stopped"
     )
+    found["schedule"] = Schedule.objects.create(
+        project=project,
+        name=f"{open_word} nightly",
+        template=done,
+        cron="0 2 * * *",
+        zone="UTC",
+        owner=owner,
+        on_since=now,
+        next_at=now + timedelta(hours=1),
+    )
+    Firing.objects.create(schedule=found["schedule"], due_at=now, fired_at=now, campaign=waiting)
     states = {"draft": draft, "waiting": waiting, "held": held, "search": searched}
     return found | states | {"queued": make_run(next_test)}
 

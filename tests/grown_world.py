@@ -197,11 +197,22 @@ def _grow_campaigns(rows: Rows, versions: Sequence[Model]) -> None:
         started_at=lambda number: ago - timedelta(days=number + 1),
         finished_at=lambda number: ago - timedelta(days=number + 1),
     )
+    _grow_schedules(rows, ended)
     # The same test in all of them: a history of it.
     tests = _copies(rows["test"], n, campaign_id=_of(ended))
     runs = _copies(rows["run"], n, campaign_id=_of(ended), test_id=_of(tests))
     _copy_results(rows["run"], runs)
     _copy_figures(rows, tests, started_at=lambda number: ended[number].started_at)
+
+
+def _grow_schedules(rows: Rows, ended: Sequence[Campaign]) -> None:
+    """Each has started one of these; and the one of the world many."""
+    n = len(ended)
+    schedules = _copies(rows["schedule"], n, name=_named("schedule"))
+    last = rows["schedule"].firings.get()
+    _copies(last, n, schedule_id=_of(schedules), campaign_id=_of(ended))
+    earlier = {"due_at": lambda number: last.due_at - timedelta(days=number + 1)}
+    _copies(last, n, campaign_id=None, why_skipped="Load was off.", **earlier)
 
 
 def _copy_search(campaign: Campaign, campaigns: Sequence[Campaign]) -> None:

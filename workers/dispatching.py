@@ -14,7 +14,13 @@ from campaigns.services import dispatch, load_control, probes, searches
 from workers.celery_worker import touch_pulse
 from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
-from workers.side_threads import MESSAGES_EVERY_S, EndingsThread, MessagesThread, NamesThread
+from workers.side_threads import (
+    MESSAGES_EVERY_S,
+    EndingsThread,
+    MessagesThread,
+    NamesThread,
+    SchedulesThread,
+)
 from workers.single_requests import SingleRequestsThread
 
 logger = logging.getLogger(__name__)
@@ -47,6 +53,7 @@ class Dispatcher:
         self._names = NamesThread(ended, is_active=lambda: self._is_leader)
         self._endings = EndingsThread(ended, is_active=lambda: self._is_leader)
         self._requests = SingleRequestsThread(ended, is_active=lambda: self._is_leader)
+        self._schedules = SchedulesThread(ended, is_active=lambda: self._is_leader)
 
     @property
     def is_active(self) -> bool:
@@ -59,10 +66,17 @@ class Dispatcher:
         self._names.start()
         self._endings.start()
         self._requests.start()
+        self._schedules.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
             touch_pulse()
-        threads = (self._endings, self._messages, self._names, self._requests)
+        threads = (
+            self._endings,
+            self._messages,
+            self._names,
+            self._requests,
+            self._schedules,
+        )
         for thread in threads:
             thread.ask()
         for thread in threads:

@@ -5,10 +5,13 @@ import threading
 import time
 from collections.abc import Callable
 
+from django.utils import timezone
+
 from campaigns import queue
 from campaigns.domain.lifecycle import RunState
 from campaigns.queries.engine import Waiting, names_to_look_up, under_way
 from campaigns.queries.load_control import why_load_is_off
+from campaigns.schedules.services import MOST_AT_ONCE, fire_due, note_silence
 from campaigns.services import dispatch, endings, searches
 from workers.database import UNREACHABLE, drop_connection, use_own_connection
 from workers.dialling import addresses_of
@@ -18,6 +21,8 @@ logger = logging.getLogger(__name__)
 MESSAGES_EVERY_S = 5.0
 NAMES_EVERY_S = 0.5
 TIDY_EVERY_S = 2.0
+SCHEDULES_EVERY_S = 1.0
+SILENCE_EVERY_S = 60.0
 # A name may move to another machine while its run waits.
 NAMES_AGAIN_AFTER_S = 30.0
 # What is done periodically, and how often. A message expires when the next one is due.
@@ -130,3 +135,18 @@ class EndingsThread(SideThread):
             searches.advance_searches()
             dispatch.finish_campaigns()
         endings.summarise_late_runs()
+
+
+class SchedulesThread(SideThread):
+    """Starts campaigns by timetable: hundreds may be due at once, and each takes a while."""
+
+    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("schedules", SCHEDULES_EVERY_S, ended, is_active)
+        self._looked_at = -SILENCE_EVERY_S
+
+    def act(self) -> None:
+        while fire_due(timezone.now()) == MOST_AT_ONCE and not self._ended.is_set():
+            pass
+        if time.monotonic() - self._looked_at >= SILENCE_EVERY_S:
+            self._looked_at = time.monotonic()
+            note_silence(timezone.now())

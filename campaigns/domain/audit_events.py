@@ -35,6 +35,7 @@ class AuditEvent(StrEnum):
     HOST_REFUSED = auto()
     PERMIT_WITHDRAWN = auto()
     EXPORTER_SET = auto()
+    SCHEDULE_SET = auto()
 
     @property
     def words(self) -> str:

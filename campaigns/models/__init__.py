@@ -31,6 +31,7 @@ from campaigns.models.runs import (
     Shard,
     ShardSecond,
 )
+from campaigns.models.schedules import Firing, Schedule
 from campaigns.models.summaries import (
     KeptMinute,
     RunSummary,

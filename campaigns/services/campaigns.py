@@ -92,6 +92,8 @@ QUIET_WITHIN_S = 1800
 _EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
 _EDITED += ["practical_threshold", "keeps_going", "perf", "profile", "seed", "limit_s"]
 _EDITED += ["until_settled"]
+# Not what a repeated campaign takes over: the cells have the one, and the other is random.
+_DRAWN_ANEW = {"injectors", "seed"}
 
 
 @transaction.atomic
@@ -316,8 +318,9 @@ def _store_stop(by: Actor, campaign: Campaign) -> None:
 
 
 @transaction.atomic
-def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
-    """A new draft with the same tests (the same plan versions) and a new random order."""
+def repeat_campaign(*, by: Actor, campaign: Campaign, name: str = "") -> Campaign:
+    """A new draft with the same tests (the same plan versions) and a new random order; with the
+    same name unless one is given."""
     require(by, Action.EDIT, campaign.project)
     hold(campaign)
     related = ("plan_version__plan", "endpoint__target")
@@ -325,12 +328,9 @@ def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
     if hasattr(campaign, "search"):
         raise Refused("A search is started anew: choose Search again on its page.")
     require_room_for_campaign(campaign.project)
-    return _create(
-        by,
-        campaign.project,
-        [cell_of(test) for test in tests],
-        **{name: getattr(campaign, name) for name in _EDITED if name not in {"injectors", "seed"}},
-    )
+    values = {each: getattr(campaign, each) for each in _EDITED if each not in _DRAWN_ANEW}
+    cells = [cell_of(test) for test in tests]
+    return _create(by, campaign.project, cells, **values | ({"name": name} if name else {}))
 
 
 @transaction.atomic

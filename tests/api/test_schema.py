@@ -10,6 +10,9 @@ from rest_framework import serializers
 
 from campaigns.api.fields import AboveField, InputSerializer
 from campaigns.api.urls import urlpatterns
+from campaigns.schedules import api as schedules
+
+PATTERNS = [*schedules.urlpatterns, *urlpatterns]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def test_every_address_is_described(schema):
     described = {
         re.sub(r"\{\w+\}", "{}", path.removeprefix("/api/v1/")) for path in schema["paths"]
     }
-    mine = {re.sub(r"<\w+:\w+>", "{}", str(each.pattern)) for each in urlpatterns}
+    mine = {re.sub(r"<\w+:\w+>", "{}", str(each.pattern)) for each in PATTERNS}
     assert described == mine - undescribed
 
 
@@ -126,11 +129,13 @@ def test_the_docs_page_keeps_to_the_content_security_policy(client, db):
     assert re.findall(r"(?:src|href)=\"(?:https?:)?//", page) == []
 
 
-DOC = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text()
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOC = (DOCS / "api.md").read_text()
 TABLE = DOC.split("## URLs")[1].split("\n## ")[0]
-EXAMPLES = "\n".join(re.findall(r"^```sh\n(.*?)^```", DOC, re.MULTILINE | re.DOTALL))
+_TEXTS = DOC + (DOCS / "schedules.md").read_text()
+EXAMPLES = "\n".join(re.findall(r"^```sh\n(.*?)^```", _TEXTS, re.MULTILINE | re.DOTALL))
 NUMBER = re.compile(r"<int:(\w+)>")
-ROUTES = [str(each.pattern) for each in urlpatterns if each.name != "api-nothing-here"]
+ROUTES = [str(each.pattern) for each in PATTERNS if each.name != "api-nothing-here"]
 
 
 def in_words(route: str) -> str:

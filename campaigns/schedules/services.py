@@ -1,0 +1,252 @@
+"""Create, change, pause and delete schedules; start what is due, with the rights that the owner has
+by then, and note which schedules bring no results any more.
+
+A firing is stored in one transaction with its campaign and with the time of the next one, so it
+happens once, whoever comes twice. What was missed is made up for once.
+"""
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Greatest
+
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.edit_conflicts import Content, check_unchanged
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.timetable import Timetable
+from campaigns.domain.typed_text import clean_name
+from campaigns.models import Campaign, Firing, Project, Schedule, TestFigures
+from campaigns.models.campaigns import UNDER_WAY
+from campaigns.models.schedules import LONGEST_RESULT_H
+from campaigns.permissions import Action, Actor, require
+from campaigns.queries.load_control import why_load_is_off
+from campaigns.services import audit
+from campaigns.services.campaigns import repeat_campaign, start_campaign
+
+logger = logging.getLogger(__name__)
+
+MOST_SCHEDULES = 200  # of a project
+MOST_AT_ONCE = 50
+KEPT_FIRINGS = 200  # of a schedule
+_EDITED = ("name", "template_id", "cron", "zone", "when_quiet", "result_within_h")
+
+
+@transaction.atomic
+def create_schedule(*, by: Actor, project: Project, now: datetime, **values: Any) -> Schedule:
+    """Raises Forbidden, Refused, and InvalidFields by the names of `_checked`."""
+    require(by, Action.EDIT, project)
+    if project.schedules.count() >= MOST_SCHEDULES:
+        raise Refused(f"A project has at most {MOST_SCHEDULES} schedules. Delete one first.")
+    schedule = Schedule(project=project, on_since=now)
+    _set(schedule, by, now, **_checked(project, **values))
+    schedule.save()
+    _note(by, schedule)
+    return schedule
+
+
+@transaction.atomic
+def edit_schedule(
+    *, by: Actor, schedule: Schedule, now: datetime, opened: str | None = None, **values: Any
+) -> Schedule:
+    """Whoever saves it becomes its owner. A paused one stays so. Raises also ChangedMeanwhile."""
+    require(by, Action.EDIT, schedule.project)
+    checked = _checked(schedule.project, **values)
+    held = _held(schedule)
+    check_unchanged(opened, stored=content_of(held), wanted=checked)
+    was_paused = held.next_at is None
+    _set(held, by, now, **checked)
+    if was_paused:
+        held.next_at = None
+    held.save()
+    _note(by, held)
+    return held
+
+
+@transaction.atomic
+def switch_schedule(*, by: Actor, schedule: Schedule, is_on: bool, now: datetime) -> None:
+    """Pause it, or resume it from its next time on: what was due meanwhile is not made up for."""
+    require(by, Action.EDIT, schedule.project)
+    held = _held(schedule)
+    if is_on == (held.next_at is not None):
+        return
+    held.next_at = next(held.timetable.after(now)) if is_on else None
+    held.on_since, held.silent_since = now, None
+    held.save(update_fields=["next_at", "on_since", "silent_since"])
+    _note(by, held)
+
+
+@transaction.atomic
+def delete_schedule(*, by: Actor, schedule: Schedule) -> None:
+    """The campaigns that it started stay."""
+    require(by, Action.EDIT, schedule.project)
+    label = f"schedule {schedule.pk}: {schedule.name}"
+    n_deleted, _ = Schedule.objects.filter(pk=schedule.pk).delete()
+    if n_deleted:
+        audit.note(by, AuditEvent.DELETED, label, project=schedule.project)
+
+
+@transaction.atomic
+def run_now(*, by: Actor, schedule: Schedule, now: datetime) -> Firing:
+    """Start its campaign beside the timetable. Raises Forbidden, or Refused with the reason."""
+    require(by, Action.EDIT, schedule.project)
+    held = _held(schedule)
+    campaign = _start(held, by)
+    return Firing.objects.create(schedule=held, due_at=now, fired_at=now, campaign=campaign)
+
+
+def content_of(schedule: Schedule) -> Content:
+    return {name: getattr(schedule, name) for name in _EDITED}
+
+
+def _checked(
+    project: Project,
+    *,
+    name: str,
+    template: Campaign | None,
+    cron: str,
+    zone: str,
+    when_quiet: bool = True,
+    result_within_h: int = 6,
+) -> dict[str, Any]:
+    errors = {}
+    name = clean_name(name)
+    if not 0 < len(name) <= 150:
+        errors["name"] = "Give the schedule a name of at most 150 characters."
+    if template is None or template.project_id != project.pk or template.deleted_at:
+        errors["template"] = "Choose a campaign of this project."
+    elif hasattr(template, "search"):
+        errors["template"] = "A search can't be scheduled. Choose a campaign with fixed tests."
+    if not 1 <= result_within_h <= LONGEST_RESULT_H:
+        errors["result_within_h"] = f"Enter 1 to {LONGEST_RESULT_H} hours."
+    try:
+        timetable = Timetable.read(cron, zone)
+    except InvalidFields as invalid:
+        raise InvalidFields(errors | invalid.errors) from None
+    if errors:
+        raise InvalidFields(errors)
+    values = {"name": name, "template_id": template.pk, "when_quiet": when_quiet}
+    values |= {"cron": timetable.cron, "zone": zone, "result_within_h": result_within_h}
+    return values
+
+
+def _set(schedule: Schedule, by: Actor, now: datetime, **checked: Any) -> None:
+    for name, value in checked.items():
+        setattr(schedule, name, value)
+    schedule.owner = by.user
+    schedule.next_at = next(schedule.timetable.after(now))
+
+
+def _held(schedule: Schedule) -> Schedule:
+    """As it is by now, and until the transaction ends."""
+    held = Schedule.objects.select_for_update(no_key=True).filter(pk=schedule.pk).first()
+    if held is None:
+        raise Refused("This schedule was deleted meanwhile.")
+    return held
+
+
+def _note(by: Actor, schedule: Schedule) -> None:
+    state = f"{schedule.cron} {schedule.zone}" if schedule.next_at else "paused"
+    label = f"schedule {schedule.pk}: {schedule.name}, {state}"
+    audit.note(by, AuditEvent.SCHEDULE_SET, label, project=schedule.project)
+
+
+# --- the dispatcher's part -----------------------------------------------------------------------
+
+
+def fire_due(now: datetime) -> int:
+    """Start what is due, the longest overdue first; how many schedules had their turn."""
+    due = Schedule.objects.filter(next_at__lte=now).order_by("next_at", "pk")
+    numbers = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
+    for number in numbers:
+        try:
+            _fire(number, now)
+        except Exception:  # one that cannot be fired holds up no other
+            logger.exception("Schedule %d failed and is paused", number)
+            _pause_broken(number, now)
+    return len(numbers)
+
+
+@transaction.atomic
+def _pause_broken(number: int, now: datetime) -> None:
+    if Schedule.objects.filter(pk=number, next_at__lte=now).update(next_at=None):
+        why = "benchsite failed and paused the schedule. The dispatcher's log says how."
+        Firing.objects.create(schedule_id=number, due_at=now, fired_at=now, why_skipped=why)
+
+
+@transaction.atomic
+def _fire(number: int, now: datetime) -> None:
+    due = Schedule.objects.filter(pk=number, next_at__lte=now)
+    held = due.select_for_update(of=("self",), no_key=True, skip_locked=True)
+    schedule = held.select_related("owner", "project", "template").first()
+    if schedule is None:  # another dispatcher has it
+        return
+    due_at, n_missed = schedule.timetable.latest(schedule.next_at, now)
+    campaign, why = None, ""
+    try:
+        with transaction.atomic():
+            campaign = _start(schedule, Actor(user=schedule.owner))
+    except Forbidden:
+        who = schedule.owner.get_username() if schedule.owner else "Its owner"
+        why = f"{who} may start nothing here any more. Open the schedule and save it as yours."
+    except Refused as refusal:
+        why = str(refusal)
+    Firing.objects.create(
+        schedule=schedule,
+        due_at=due_at,
+        fired_at=now,
+        n_missed=n_missed,
+        campaign=campaign,
+        why_skipped=why,
+    )
+    schedule.next_at = next(schedule.timetable.after(now))
+    schedule.save(update_fields=["next_at"])
+
+
+def _start(schedule: Schedule, by: Actor) -> Campaign:
+    """A copy of the template, started. Raises Forbidden or Refused."""
+    project, template = schedule.project, schedule.template
+    if template is None or template.deleted_at:
+        raise Refused("Its campaign was deleted. Choose another one.")
+    if why := why_load_is_off():
+        raise Refused(f"Load was off: {why}")
+    last = Campaign.objects.filter(UNDER_WAY, firing__schedule=schedule).first()
+    if last is not None:
+        raise Refused(f"Campaign {last.pk}, which it started before, was still running.")
+    require(by, Action.RUN, project)
+    campaign = repeat_campaign(by=by, campaign=template, name=schedule.name)
+    start_campaign(by=by, campaign=campaign, when_quiet=schedule.when_quiet)
+    return campaign
+
+
+def note_silence(now: datetime) -> list[Schedule]:
+    """Those that brought no usable result in time and were not noted yet; and note which ones
+    bring results again."""
+    silent = []
+    for schedule in _with_results(now):
+        since = schedule.waits_since
+        if since is not None and since + schedule.result_within > now:
+            since = None
+        if since == schedule.silent_since:
+            continue
+        noted = Schedule.objects.filter(pk=schedule.pk, silent_since=schedule.silent_since)
+        if noted.update(silent_since=since) and schedule.silent_since is None:
+            schedule.silent_since = since
+            silent.append(schedule)
+    return silent
+
+
+def _with_results(now: datetime) -> QuerySet[Schedule]:
+    """Those that are on, with `waits_since`: the first time that it was due after the last one that
+    brought a usable result; None without one."""
+    measured = TestFigures.objects.filter(campaign=OuterRef("campaign"), typical_us__len__gt=0)
+    firings = Firing.objects.filter(schedule=OuterRef("pk"), due_at__lte=now)
+    usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
+    last = usable.order_by("-due_at").values("due_at")[:1]
+    later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
+    schedules = Schedule.objects.filter(next_at__isnull=False)
+    # Greatest leaves out what is null.
+    schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
+    return schedules.annotate(waits_since=Subquery(later.values("due_at")[:1]))

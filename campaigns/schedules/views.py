@@ -1,0 +1,196 @@
+"""Schedules of a project: the list with a form for a new one, and one with what came of it."""
+
+from contextlib import suppress
+from datetime import datetime
+
+from django.contrib import messages
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path
+from django.utils import timezone
+
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.timetable import Timetable
+from campaigns.models import Campaign, Firing, Project, Schedule
+from campaigns.permissions import Action, require
+from campaigns.queries.campaign_list import with_counts
+from campaigns.schedules import services
+from campaigns.schedules.forms import MOST_TEMPLATES, ScheduleForm
+from campaigns.views.access import (
+    Edit,
+    actor_of,
+    answers_refusals,
+    find,
+    labels_of,
+    rights_in,
+    saved_by,
+    signed_in_form,
+    signed_in_post,
+)
+from campaigns.views.campaign_list import with_words
+
+N_NEXT = 5
+N_FIRINGS = 20
+
+
+@signed_in_form
+def schedule_list(request: HttpRequest, project: int) -> HttpResponse:
+    """`?campaign=ID`: filled in with what was measured there."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project)
+    form = _form(request, found, request.GET.get("campaign", ""))
+    if request.method == "POST":
+        require(actor, Action.EDIT, found)
+        if saved := saved_by(form, lambda given: _create(actor, found, given)):
+            first = timezone.localtime(saved.next_at)
+            messages.success(request, f"{saved.name} added. It starts {first:%a %-d %b %H:%M}.")
+            return redirect("schedule-list", project=found.pk)
+    context = {
+        "project": found,
+        "may": rights_in(found, actor),
+        "schedules": _with_last(_rows(actor).filter(project=found)),
+        "form": form,
+    }
+    return render(request, "schedules/list.html", context, status=422 if form.errors else 200)
+
+
+@signed_in_form
+def schedule_detail(request: HttpRequest, schedule: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(_rows(actor), actor, pk=schedule)
+    edit = Edit(request, lambda: services.content_of(found), labels_of(ScheduleForm))
+    form = _form(request, found.project, schedule=found)
+    if request.method == "POST":
+        require(actor, Action.EDIT, found.project)
+        if saved := saved_by(form, lambda given: _edit(edit, actor, found, given)):
+            messages.success(request, f"{saved.name} saved.")
+            return redirect("schedule-detail", schedule=found.pk)
+    firings = list(found.firings.select_related("campaign")[:N_FIRINGS])
+    context = {
+        "project": found.project,
+        "may": rights_in(found.project, actor),
+        "schedule": found,
+        "next": _next(found.timetable, found.next_at),
+        "firings": _with_campaigns(firings),
+        "form": form,
+        "edit": edit,
+    }
+    status = edit.status(form.errors)
+    return render(request, "schedules/detail.html", context, status=status)
+
+
+@signed_in_post
+def schedule_preview(request: HttpRequest, project: int) -> HttpResponse:
+    """When a schedule like this would start."""
+    found = find(Project, actor_of(request), pk=project)
+    form = _form(request, found)
+    form.is_valid()
+    times = []
+    with suppress(InvalidFields, KeyError, AttributeError):  # a part is missing as yet
+        given = form.fields_of_service()
+        times = _next(Timetable.read(given["cron"], given["zone"]), timezone.now())
+    return render(request, "schedules/_next.html", {"next": times})
+
+
+@signed_in_post
+@answers_refusals("schedule-detail")
+def schedule_run(request: HttpRequest, schedule: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Schedule, actor, pk=schedule)
+    firing = services.run_now(by=actor, schedule=found, now=timezone.now())
+    return redirect("campaign-detail", campaign=firing.campaign_id)
+
+
+@signed_in_post
+@answers_refusals("schedule-detail")
+def schedule_switch(request: HttpRequest, schedule: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Schedule, actor, pk=schedule)
+    is_on = request.POST.get("on") == "1"
+    services.switch_schedule(by=actor, schedule=found, is_on=is_on, now=timezone.now())
+    messages.success(request, f"{found.name} {'resumed' if is_on else 'paused'}.")
+    return redirect("schedule-list", project=found.project_id)
+
+
+@signed_in_post
+def schedule_delete(request: HttpRequest, schedule: int) -> HttpResponse:
+    actor = actor_of(request)
+    found = find(Schedule, actor, pk=schedule)
+    services.delete_schedule(by=actor, schedule=found)
+    messages.success(request, f"{found.name} deleted. Its campaigns stay.")
+    return redirect("schedule-list", project=found.project_id)
+
+
+urlpatterns = [
+    path("projects/<int:project>/schedules/", schedule_list, name="schedule-list"),
+    path("projects/<int:project>/schedules/preview/", schedule_preview, name="schedule-preview"),
+    path("schedules/<int:schedule>/", schedule_detail, name="schedule-detail"),
+    path("schedules/<int:schedule>/run/", schedule_run, name="schedule-run"),
+    path("schedules/<int:schedule>/switch/", schedule_switch, name="schedule-switch"),
+    path("schedules/<int:schedule>/delete/", schedule_delete, name="schedule-delete"),
+]
+
+
+def _form(
+    request: HttpRequest, project: Project, campaign: str = "", schedule: Schedule | None = None
+) -> ScheduleForm:
+    given = {
+        "templates": _templates(project, schedule),
+        "zone": timezone.get_current_timezone_name(),
+    }
+    if request.method == "POST":
+        return ScheduleForm(request.POST, **given)
+    if schedule is not None:
+        return ScheduleForm.of(schedule, **given)
+    named = given["templates"].filter(pk=campaign).first() if campaign.isdigit() else None
+    initial = {"template": named, "name": f"Nightly {named.name}"[:150]} if named else {}
+    return ScheduleForm(initial=initial, **given)
+
+
+def _templates(project: Project, schedule: Schedule | None) -> QuerySet[Campaign]:
+    """The newest campaigns, without searches and what schedules have started; and the one that the
+    schedule copies."""
+    campaigns = project.campaigns.filter(archived_at=None, search=None, firing=None)
+    newest = list(campaigns.order_by("-active_at").values_list("pk", flat=True)[:MOST_TEMPLATES])
+    kept = Q(pk=schedule.template_id) if schedule and schedule.template_id else Q()
+    return project.campaigns.filter(Q(pk__in=newest) | kept if kept else Q(pk__in=newest))
+
+
+def _create(actor, project: Project, given: dict) -> Schedule:
+    return services.create_schedule(by=actor, project=project, now=timezone.now(), **given)
+
+
+def _edit(edit: Edit, actor, schedule: Schedule, given: dict) -> Schedule | None:
+    now = timezone.now()
+    return edit.save(services.edit_schedule, by=actor, schedule=schedule, now=now, **given)
+
+
+def _rows(actor) -> QuerySet[Schedule]:
+    return Schedule.objects.visible_to(actor).select_related("project", "template", "owner")
+
+
+def _next(timetable: Timetable, since: datetime | None) -> list[datetime]:
+    """The next times; none while it is paused."""
+    return timetable.first_after(timezone.now(), N_NEXT) if since else []
+
+
+def _with_last(schedules: QuerySet[Schedule]) -> list[Schedule]:
+    """Each with its `last` firing, and that with what came of it."""
+    rows = list(schedules)
+    newest = Firing.objects.filter(schedule__in=rows).order_by("schedule_id", "-due_at")
+    firings = {each.schedule_id: each for each in newest.distinct("schedule_id")}
+    _with_campaigns(list(firings.values()))
+    for schedule in rows:
+        schedule.last = firings.get(schedule.pk)
+    return rows
+
+
+def _with_campaigns(firings: list[Firing]) -> list[Firing]:
+    """Each with its campaign as lists show it."""
+    numbers = [each.campaign_id for each in firings if each.campaign_id]
+    campaigns = with_counts(Campaign.objects.outside_trash().filter(pk__in=numbers))
+    shown = {campaign.pk: campaign for campaign in with_words(list(campaigns))}
+    for firing in firings:
+        firing.shown = shown.get(firing.campaign_id)
+    return firings
