@@ -201,11 +201,11 @@ def _sample(schema: Schema, of: Schema, depth: int) -> Any:
         return _sample(
             schema, schema["components"]["schemas"][of["$ref"].rpartition("/")[2]], depth
         )
+    if "example" in of or of.get("default") not in (None, ""):
+        return of.get("example", of.get("default"))
     for several in ("oneOf", "anyOf", "allOf"):
         if several in of:
             return _sample(schema, next(each for each in of[several] if not _is_blank(each)), depth)
-    if "example" in of or of.get("default") not in (None, ""):
-        return of.get("example", of.get("default"))
     if "enum" in of:
         return of["enum"][0]
     match of.get("type"):

@@ -152,6 +152,7 @@ class SecondsField(serializers.FloatField):
     """A text may have a unit: 500ms, 2s, 5min, 1h."""
 
     amount = staticmethod(seconds_in)
+    example = "500ms"
 
     def to_internal_value(self, data: Any) -> float:
         if has_unit(data):
@@ -166,10 +167,15 @@ class AboveSecondsField(AboveField, SecondsField):
     """The same, above 0."""
 
 
-class RateField(AboveField, SecondsField):
+class PerSecondField(SecondsField):
     """A text may have a unit: 10/s, 1/min."""
 
     amount = staticmethod(per_second_in)
+    example = "30/min"
+
+
+class RateField(AboveField, PerSecondField):
+    """The same, above 0."""
 
 
 class IdField(serializers.IntegerField):
@@ -192,8 +198,12 @@ def validated(kind: type[serializers.Serializer], data: Any) -> dict[str, Any]:
     return serializer.validated_data
 
 
+_OF_NUMBERS = ("type", "format", "minimum", "maximum", "exclusiveMinimum")
+
+
 class BoundedSchema(AutoSchema):
-    """Texts and lists that must not be empty, numbers above a bound, and numbers of rows."""
+    """Texts and lists that must not be empty, numbers above a bound or as a text with its unit, and
+    numbers of rows."""
 
     def _get_serializer_field_meta(self, field: Any, direction: str) -> dict[str, Any]:
         meta = super()._get_serializer_field_meta(field, direction)
@@ -206,6 +216,9 @@ class BoundedSchema(AutoSchema):
         super()._insert_min_max(field, content)
         if isinstance(field, AboveField):
             content |= {"minimum": field.above, "exclusiveMinimum": True}
+        if isinstance(field, SecondsField):
+            number = {name: content.pop(name) for name in _OF_NUMBERS if name in content}
+            content["oneOf"] = [number, {"type": "string", "example": field.example}]
 
     def _resolve_path_parameters(self, variables: list[str]) -> list[dict[str, Any]]:
         parameters = super()._resolve_path_parameters(variables)

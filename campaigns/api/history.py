@@ -109,6 +109,10 @@ class MarkViewSet(VisibleViewSet):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+# Names that rules and pages have for a metric.
+_ALSO = {"average": "mean", "median": "typical"}
+
+
 class TestHistoryQuery(fields.QuerySerializer):
     tag = serializers.CharField(required=False, help_text="Campaigns with this tag.")
     since = serializers.CharField(
@@ -117,13 +121,17 @@ class TestHistoryQuery(fields.QuerySerializer):
     until = serializers.CharField(
         required=False, help_text="A day, which is included, or a mark, before which it ends."
     )
-    metric = serializers.ChoiceField(required=False, choices=list(METRICS.items()))
+    metric = serializers.ChoiceField(
+        required=False, choices=[*METRICS.items(), *_ALSO.items()], help_text="average is mean."
+    )
 
     @classmethod
     def chosen(cls, request, project: Project) -> HistoryFilter:
         query = cls(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
         values = dict(query.validated_data)
+        if (metric := values.get("metric")) in _ALSO:
+            values["metric"] = _ALSO[metric]
         for name, read in (("since", begin_of), ("until", end_of)):
             if name in values:
                 try:

@@ -22,8 +22,11 @@ from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.step_order import StepOrder
 from campaigns.domain.plan.threshold import KINDS_IN_RULES, MAX_LIMIT
 from campaigns.domain.plan.variables import Variables
+from campaigns.domain.typed_text import AMOUNTS, per_second_in, seconds_in
 
 _NUMBERS = {int: serializers.IntegerField, float: serializers.FloatField}
+_AMOUNTS = {seconds_in: fields.SecondsField, per_second_in: fields.PerSecondField}
+_ABOVE_0 = {seconds_in: fields.AboveSecondsField, per_second_in: fields.RateField}
 
 
 def _serializer_of(owner: type) -> type[serializers.Serializer]:
@@ -38,9 +41,12 @@ def _field(row: PlanField) -> serializers.Field:
     given |= {"required": False} if row.default in (None, "") else {"default": row.default}
     if row.is_number:
         null = {"allow_null": True} if row.default is None else {}
+        amount = AMOUNTS.get(row.unit)
         if row.positive:
-            return fields.AboveField(**given, **null, max_value=row.high)
-        return _NUMBERS[row.kind](**given, **null, min_value=row.low, max_value=row.high)
+            kind = _ABOVE_0.get(amount, fields.AboveField)
+            return kind(**given, **null, max_value=row.high)
+        kind = _AMOUNTS.get(amount, _NUMBERS[row.kind])
+        return kind(**given, **null, min_value=row.low, max_value=row.high)
     if row.kind is bool:
         return serializers.BooleanField(**given)
     if row.is_choice:
@@ -178,9 +184,9 @@ class StepSerializer(fields.InputSerializer):
 
 
 class StageSerializer(fields.InputSerializer):
-    duration_s = fields.AboveField(max_value=MAX_DURATION_S)
-    from_per_s = serializers.FloatField(min_value=0, max_value=MAX_RATE_PER_S)
-    to_per_s = serializers.FloatField(
+    duration_s = fields.AboveSecondsField(max_value=MAX_DURATION_S)
+    from_per_s = fields.PerSecondField(min_value=0, max_value=MAX_RATE_PER_S)
+    to_per_s = fields.PerSecondField(
         required=False,
         min_value=0,
         max_value=MAX_RATE_PER_S,

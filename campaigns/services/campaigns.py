@@ -370,11 +370,18 @@ def create_machine_study(*, by: Actor, project: Project, target: Target) -> Camp
 
 
 def _draft(by: Actor, project: Project, name: str, cells: Sequence[CampaignCell]) -> Campaign:
+    """The actor's draft of it, where it is as the study made it."""
+    name, cells = name[:150], sorted(cells, key=lambda cell: cell.plan_version.plan.name)
+    mine = Campaign.objects.outside_trash().filter(created_by=by.user, project=project, name=name)
+    for draft in mine.filter(started_at=None, archived_at=None):
+        tests = draft.tests.select_related("plan_version__plan", "endpoint__target")
+        if [cell_of(test) for test in tests.order_by("position")] == cells:
+            return draft
     return create_campaign(
         by=by,
         project=project,
-        name=name[:150],
-        cells=sorted(cells, key=lambda cell: cell.plan_version.plan.name),
+        name=name,
+        cells=cells,
         repeats=FILE_SET_REPEATS,
         order=Campaign.Order.BLOCKS,
         pause_s=2,

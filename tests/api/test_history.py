@@ -38,6 +38,8 @@ def test_days_tag_and_metric_narrow_it(get_by_vera, project):
     path = f"tests/{test.pk}/history/"
     found = get_by_vera(path, since="2026-11-03", until="2026-11-04", metric="mean").json()
     assert [round(point["value_us"]) for point in found["points"]] == [15480, 15660]
+    page_words = get_by_vera(path, since="2026-11-03", until="2026-11-04", metric="average")
+    assert page_words.json()["points"] == found["points"]
     assert get_by_vera(path, tag="nightly").json()["points"] == []
 
 

@@ -8,7 +8,7 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework import serializers
 
-from campaigns.api.fields import AboveField, InputSerializer
+from campaigns.api.fields import AboveField, InputSerializer, SecondsField
 from campaigns.api.urls import urlpatterns
 from campaigns.schedules import api as schedules
 
@@ -79,10 +79,25 @@ def test_whatever_may_not_be_empty_or_smaller_says_so(schema):
         component = components.get(kind.__name__.removesuffix("Serializer"))
         for name, field in kind().fields.items() if component else ():
             told = component["properties"][name]
+            told = told | (told["oneOf"][0] if isinstance(field, SecondsField) else {})
             lacking += [(kind.__name__, name, each) for each in lacks_of(field) - set(told)]
             n_told += len(lacks_of(field))
     assert lacking == []
     assert n_told > 60
+
+
+def test_amounts_are_numbers_or_texts_with_a_unit(schema):
+    """In campaigns, plans and their stages."""
+    components = schema["components"]["schemas"]
+    for kind, name in [
+        ("NewCampaign", "pause_s"),
+        ("Load", "rate_per_s"),
+        ("Load", "ramp_up_s"),
+        ("Stage", "to_per_s"),
+    ]:
+        told = components[kind]["properties"][name]
+        assert "type" not in told, (kind, name)
+        assert [each["type"] for each in told["oneOf"]] == ["number", "string"]
 
 
 def test_rows_and_pages_are_numbered_from_one(schema):

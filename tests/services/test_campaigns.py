@@ -399,10 +399,13 @@ def test_each_server_gets_every_file_set_of_its_place_five_times(project, as_bob
     assert {test.connection_mode for test in draft.tests.all()} == {"new"}
 
 
-def test_plans_are_made_once(project, as_bob):
+def test_plans_and_the_draft_are_made_once(project, as_bob):
     targets = [server_at(project, name, "10.1.2.3") for name in ("apache", "nginx")]
-    for _ in range(2):
-        create_file_set_study(by=as_bob, project=project, targets=targets)
+    study = {"by": as_bob, "project": project, "targets": targets}
+    first, again = (create_file_set_study(**study) for _ in range(2))
+    assert again == first
+    start_campaign(by=as_bob, campaign=first, anyway=True)
+    assert create_file_set_study(**study) != first
     names = project.plans.order_by("name").values_list("name", flat=True)
     assert list(names) == ["R1", "R2", "R3"]
 
