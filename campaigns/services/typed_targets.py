@@ -283,8 +283,7 @@ def plan_from_requests(
     if any(each.http_version == "2" for each in requests):
         spec["http_version"] = "2"
     if followed := [each.redirects for each in requests if each.redirects]:
-        is_narrow = "http_version" in spec or "same_origin" in followed
-        spec["redirects"] = "same_origin" if is_narrow else followed[0]
+        spec["redirects"] = "same_origin" if "same_origin" in followed else followed[0]
     name = f"{first.host[:60]}: {counted(len(requests), 'requests')}"
     name = free_name(name, project.plans.values_list("name", flat=True))
     secret = first.secret if first.auth_kind != AuthKind.NONE else None

@@ -98,7 +98,7 @@ def test_the_api_reads_requests_and_answers_no_secret(as_editor, project):
     (request,) = answer.json()["requests"]
     assert (request["origin"], request["http_version"]) == ("https://shop.example", "2")
     assert request["step"]["path"] == "/a"
-    assert request["redirects"] == "same_origin"
+    assert request["redirects"] == "all"
     assert request["auth"] == {"kind": "bearer", "user": ""}
     assert answer.json()["note"] == "Left out: the header TE."
     assert "tok3n" not in answer.content.decode()

@@ -117,7 +117,7 @@ class Dialler:
         self._connect_ns = int(timeouts.connect_s * NS)
         self._tls_ns = int(timeouts.tls_s * NS)
         self._total_ns = int(timeouts.total_s * NS)
-        self.key_log = key_log
+        self.key_log, self.protocol = key_log, protocol
         self._loop = gevent.get_hub().loop
         self.offers_alpn = endpoint.is_tls and endpoint.tls.alpn
         self.tls = None

@@ -42,7 +42,7 @@ from workers.injector.session import (
 
 MOST_ORIGINS = 50
 # Of one user, beside that to its own origin.
-_MOST_CONNECTIONS = 4
+MOST_CONNECTIONS = 4
 
 
 class OtherDialler(Dialler):
@@ -56,9 +56,8 @@ class OtherDialler(Dialler):
             guard.addresses = [endpoint.dialled]
         else:
             lookups = Lookups(endpoint.dialled, endpoint.port)
-        super().__init__(
-            endpoint, guard, order.mode, order.plan.timeouts, lookups, home.reads, home.key_log
-        )
+        shared = home.reads, home.key_log, home.protocol
+        super().__init__(endpoint, guard, order.mode, order.plan.timeouts, lookups, *shared)
         self._home = home
         # Its connections close with those of the first one, and carry what is counted there.
         self.wire, self.lingering = home.wire, home.lingering
@@ -284,7 +283,7 @@ class FollowsRedirects:
             call.go_on(self._context.make_bytes(self._with_cookies(step), False))
             return self.exchange(call, intended, start)
         step = self._with_cookies(without_credentials(step), (place.host, place.scheme == "https"))
-        call.go_on(origins.request_bytes(place, step))
+        call.go_on(self.bytes_elsewhere(place, step))
         return self.exchange_elsewhere(call, intended, start)
 
     def _with_cookies(self, step: Step, origin: tuple[str, bool] | None = None) -> Step:
@@ -308,6 +307,9 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
     def __init__(self, *given: Any):
         super().__init__(*given)
         self._others: dict[Dialler, Connection] = {}
+
+    def bytes_elsewhere(self, place: Url, step: Step) -> bytes:
+        return self._context.origins.request_bytes(place, step)
 
     def exchange_elsewhere(self, call: Any, intended: int, start: int) -> float | None:
         """On a connection to another origin, while its own waits."""
@@ -339,7 +341,7 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
             return
         self._lay_aside(self.connection)
         self._others[self.dialler] = self.connection
-        if len(self._others) > _MOST_CONNECTIONS:
+        if len(self._others) > MOST_CONNECTIONS:
             dialler = next(iter(self._others))
             dialler.hang_up(self._others.pop(dialler))
 

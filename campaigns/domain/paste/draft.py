@@ -101,8 +101,7 @@ class RequestDraft:
             is_insecure=self.is_insecure,
             http_version=self.http_version,
             pinned=self.pinned,
-            # A plan of HTTP/2 leaves its origin to nobody.
-            redirects=self.redirects and ("same_origin" if self.http_version == "2" else "all"),
+            redirects=self.redirects and "all",
         )
         return self._signed(request)
 

@@ -252,7 +252,7 @@ class Plan:
         of_all = load, plan.longest_session
         for field, sentence in (
             *version_faults(plan.http_version, plan.streams, *of_all),
-            *redirect_faults(plan.redirects, plan.http_version, load, session),
+            *redirect_faults(plan.redirects, load, session),
         ):
             reader.fail(field, sentence)
         if flows and steps:

@@ -10,7 +10,6 @@ from enum import StrEnum
 from typing import Self
 from urllib.parse import quote, urljoin, urlsplit
 
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.step import MAX_PATH_LENGTH, Step
@@ -96,7 +95,7 @@ def without_credentials(step: Step) -> Step:
 
 
 def redirect_faults(
-    redirects: Redirects, version: HttpVersion, load: Load, session: Session
+    redirects: Redirects, load: Load, session: Session
 ) -> Iterator[tuple[str, str]]:
     """(field, sentence) for what cannot follow."""
     if redirects == Redirects.OFF:
@@ -112,9 +111,4 @@ def redirect_faults(
             "redirects",
             "This load counts connections, and redirects open others. Let requests or sessions "
             "arrive, or choose a closed load.",
-        )
-    if redirects == Redirects.ALL and version == HttpVersion.HTTP_2:
-        yield (
-            "redirects",
-            "Over HTTP/2 only redirects at the same origin are followed. Choose that, or HTTP/1.1.",
         )

@@ -446,7 +446,7 @@ def test_a_pipe_ends_its_own_line_only():
         ("curl -L http://a/", "all"),
         ("curl -sSL --max-redirs 3 http://a/", "all"),
         ("curl --location-trusted -u ann:x http://a/", "all"),
-        ("curl -L --http2 https://a/", "same_origin"),
+        ("curl -L --http2 https://a/", "all"),
         ("http --follow a", "all"),
     ],
 )

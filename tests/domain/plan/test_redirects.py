@@ -58,7 +58,6 @@ def test_a_location_that_leads_nowhere_is_told(location):
 @pytest.mark.parametrize(
     "spec",
     [
-        {"redirects": "all", "http_version": "2"},
         {"redirects": "same_origin", "session": {"pipeline_depth": 2}},
         {
             "redirects": "same_origin",

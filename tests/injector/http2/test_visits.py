@@ -213,3 +213,62 @@ def test_redirects_are_followed_on_the_streams_of_the_connection():
     assert response == total.timing("hop_0").sum_us + total.timing("hop_1").sum_us
     parts = ("redirects", "connect", "send", "wait", "receive")
     assert response == sum(total.timing(part).sum_us for part in parts)
+
+
+def to_another(server, scheme: str = "http"):
+    """Sends /a to /b of this server."""
+
+    def answer(headers, body):
+        place = f"{scheme}://127.0.0.1:{server.port}/b"
+        return 302, [("location", place), ("content-length", "0")], b""
+
+    return answer
+
+
+EVERYWHERE = {"http_version": "2", "streams": 3, "redirects": "all"}
+
+
+@pytest.mark.parametrize(("mode", "n_connections"), [("keep-alive", 6), ("new", 40)])
+def test_redirects_lead_to_other_origins_over_http_2_as_well(mode, n_connections):
+    load = {"model": "closed", "connections": 2, "requests": 40}
+    with h2_server() as (other, there), h2_server(to_another(other)) as (server, _):
+        total = measure(server.port, load=load, plan=EVERYWHERE, path="/a", mode=mode).total
+    assert (total.count("ok"), total.errors, total.statuses) == (40, {}, {"200": 40})
+    assert there.by_path == {"/b": 40}
+    assert {seen[":authority"] for seen in there.seen} == {f"127.0.0.1:{other.port}"}
+    # Each worker keeps one of its own, where connections are kept.
+    assert other.n_connections <= n_connections
+    assert other.n_connections == 40 or mode == "keep-alive"
+    response = total.timing("response").sum_us
+    assert response == total.timing("hop_0").sum_us + total.timing("hop_1").sum_us
+
+
+def test_another_origin_agrees_on_http_2_by_itself(server_tls):
+    load = {"model": "closed", "connections": 1, "requests": 6}
+    with (
+        h2_server(tls=server_tls) as (other, there),
+        h2_server(to_another(other, "https")) as (server, _),
+    ):
+        total = measure(server.port, load=load, plan=EVERYWHERE, path="/a", verify_tls=False).total
+    assert (total.count("ok"), total.errors, there.by_path["/b"]) == (6, {}, 6)
+
+
+def test_another_origin_that_speaks_no_http_2_is_named():
+    load = {"model": "closed", "connections": 1, "requests": 2}
+    with (
+        scripted(lambda sock, server: sock.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as other,
+        h2_server(to_another(other)) as (server, _),
+    ):
+        result = measure(server.port, load=load, plan=EVERYWHERE, path="/a")
+    assert result.total.errors == {"h2_not_spoken": 2}
+    assert f"after a redirect to http://127.0.0.1:{other.port}" in str(
+        result.measurement.failures[0].details
+    )
+
+
+def test_a_single_request_is_led_to_another_origin_over_http_2():
+    with h2_server() as (other, there), h2_server(to_another(other)) as (server, _):
+        order = probe_order(server.port, path="/a") | EVERYWHERE
+        answer = probe.run(Order.from_json(order))
+    assert (answer["status"], answer["error"], there.by_path["/b"]) == (200, None, 1)
+    assert [each["status"] for each in answer["redirects"]] == [302]

@@ -37,7 +37,7 @@ class Pool:
         its turn, may go on another."""
         self._dialler = dialler
         self._streams = streams if uses is None else min(streams, uses)
-        self._uses = uses
+        self.uses = uses
         self._most = most
         self.replaces = replaces
         self._links: set[Link] = set()
@@ -112,7 +112,7 @@ class Pool:
         return self._begin_link() if self._may_open(len(self.waiting)) else None
 
     def _begin_link(self) -> Link:
-        link = Link(self._dialler, self._streams, self._uses, self._note)
+        link = Link(self._dialler, self._streams, self.uses, self._note)
         link.n_places = 1
         self._links.add(link)
         self._opening.add(link)

@@ -5,6 +5,8 @@ from typing import Any
 import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.plan.redirects import Url
+from campaigns.domain.plan.step import Step
 from workers.injector import faults
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import NS, Dialler, now
@@ -14,10 +16,11 @@ from workers.injector.holding import Held
 from workers.injector.http2.header_block import NotProcessed
 from workers.injector.http2.link import Link
 from workers.injector.http2.pool import Pool
+from workers.injector.http2.request import request_data
 from workers.injector.http2.stream import Stream
 from workers.injector.loads import ClosedLoad
 from workers.injector.recorder import Failure, StepRecorder
-from workers.injector.redirects import FollowsRedirects
+from workers.injector.redirects import MOST_CONNECTIONS, FollowsRedirects
 from workers.injector.request import Request
 from workers.injector.session import Call, SessionWorker
 from workers.injector.turn_loads import ClosedTurns
@@ -260,9 +263,45 @@ class StreamSessionWorker(SessionWorker, OnStreams):
 
 
 class RedirectStreamWorker(FollowsRedirects, StreamSessionWorker):
-    """Follows redirects of its own origin, on the streams of its connections."""
+    """Follows redirects on the streams of its connections, and to another origin on a connection
+    of its own there. `_others`: these, by dialler, the one used last at the end."""
 
-    __slots__ = ()
+    __slots__ = ("_others",)
+
+    def __init__(self, *given: Any):
+        super().__init__(*given)
+        self._others: dict[Dialler, Pool] = {}
+
+    def bytes_elsewhere(self, place: Url, step: Step) -> bytes:
+        return request_data(step, place.scheme, place.authority)
+
+    def exchange_elsewhere(self, call: Call, intended: int, start: int) -> float | None:
+        """The own connection goes on with the requests of others meanwhile."""
+        self.release()
+        own = self.dialler, self.pool
+        self.dialler = self._context.origins.dialler_to(call.place)
+        self.pool = self._others.pop(self.dialler, None) or Pool(self.dialler, 1, self.pool.uses)
+        try:
+            return self.exchange(call, intended, start)
+        finally:
+            self.release()
+            self._others[self.dialler] = self.pool
+            if len(self._others) > MOST_CONNECTIONS:
+                self._others.pop(next(iter(self._others))).close()
+            self.dialler, self.pool = own
+
+    def leave(self) -> None:
+        super().leave()
+        self._leave_others()
+
+    def wind_down(self) -> None:
+        super().wind_down()
+        self._leave_others()
+
+    def _leave_others(self) -> None:
+        while self._others:
+            _, pool = self._others.popitem()
+            pool.close()
 
 
 def _cut_short(signal: str, link: Link, stream: Stream) -> AttemptFailed:
