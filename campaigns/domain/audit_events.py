@@ -35,6 +35,9 @@ class AuditEvent(StrEnum):
     HOST_REFUSED = auto()
     PERMIT_WITHDRAWN = auto()
     EXPORTER_SET = auto()
+    CHANNEL_ADDED = auto()
+    CHANNEL_CHANGED = auto()
+    CHANNEL_REMOVED = auto()
 
     @property
     def words(self) -> str:

@@ -37,6 +37,7 @@ PLACES = {
     "injector": "injectors",
     "token": "account",
     "password": "account",
+    "account": "account",
     "project": "projects",
 }
 
