@@ -9,7 +9,7 @@ import os
 import re
 import shlex
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 _TRUE = {"1", "true", "yes", "on"}
 SHORTEST_SECRET = 32
@@ -161,6 +161,36 @@ def env_origin(name: str) -> dict[str, str | int] | None:
     except (KeyError, ValueError):
         pass
     raise WrongSetting(f"{name}={text!r}: write such as http://127.0.0.1:8081.")
+
+
+_MAIL_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
+
+
+def env_smtp(name: str) -> dict[str, str | int | bool]:
+    """Django's settings for a mail server such as smtps://user:password@mail.example; {} if it is
+    not set."""
+    text = env_secret(name)
+    if not text:
+        return {}
+    try:
+        parts = urlsplit(text)
+        port = parts.port or _MAIL_PORTS[parts.scheme]
+    except (KeyError, ValueError):
+        port = 0
+    # The text has a password, so no message repeats it.
+    if not port or not parts.hostname:
+        raise WrongSetting(
+            f"{name}: write such as smtps://user:password@mail.example or "
+            "smtp+starttls://user:password@mail.example:587."
+        )
+    return {
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": port,
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_TLS": parts.scheme == "smtp+starttls",
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+    }
 
 
 def env_secret(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
@@ -20,6 +21,7 @@ from benchsite.env import (
     env_proxies,
     env_secret,
     env_services,
+    env_smtp,
     env_str,
     env_words,
     refuse_everywhere,
@@ -107,6 +109,7 @@ TEMPLATES = [
                 "campaigns.views.context.site",
             ],
             "builtins": ["campaigns.templatetags.marks", "campaigns.templatetags.modules"],
+            "libraries": {"notifications": "campaigns.notifications.tags"},
         },
     }
 ]
@@ -218,6 +221,8 @@ if IS_SERVER:
 # Days for which a proof that a host is a project's own lets load go there although no list has its
 # addresses; 0: neither proofs nor approvals do, only the list.
 PROOF_DAYS = env_int("BENCHSITE_PROOF_DAYS", 90 if IS_SERVER else 0, most=MOST_DAYS)
+# Beside public addresses; never where no load may go, either.
+NOTIFY_NETWORKS = env_allowed("BENCHSITE_NOTIFY_NETWORKS", " ".join(ALLOWED_NETWORKS))
 # The installation's own target, which campaigns measure as their reference; None for none.
 REFERENCE_TARGET = env_origin("BENCHSITE_REFERENCE_TARGET")
 INJECTOR_SLOTS = env_int("BENCHSITE_INJECTOR_SLOTS", 12, least=1)
@@ -299,6 +304,12 @@ if IS_SERVER:
         *(("BENCHSITE_VAULT_KEYS", key) for key in VAULT_KEYS),
     ):
         refuse_weak(name, secret)
+
+# --- e-mail --------------------------------------------------------------------------------------
+EMAIL_TIMEOUT = 10
+HAS_EMAIL = bool(env_secret("BENCHSITE_SMTP"))
+globals().update(env_smtp("BENCHSITE_SMTP"))
+DEFAULT_FROM_EMAIL = env_str("BENCHSITE_MAIL_FROM", f"benchsite@{urlsplit(SITE_URL).hostname}")
 
 # --- security ------------------------------------------------------------------------------------
 SESSION_COOKIE_HTTPONLY = True

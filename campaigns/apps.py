@@ -1,5 +1,7 @@
 """The app's registration."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.conf import settings
 
@@ -11,6 +13,7 @@ class CampaignsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        import_module("campaigns.notifications.models")  # a feature's, which no layer imports
         try:
             LimitsByCode.with_overrides(
                 settings.JUDGEMENT_LIMITS

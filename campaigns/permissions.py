@@ -144,8 +144,12 @@ def may(actor: Actor, action: Action, project: WithMembers) -> bool:
 def may_anywhere(actor: Actor, action: Action) -> bool:
     if not actor.is_member or (actor.token and action not in _SCOPE_ALLOWS[actor.token.scope]):
         return False
-    roles = [role for role, allowed in _ALLOWED.items() if action in allowed]
-    return actor.user.memberships.filter(role__in=roles, project__archived_at=None).exists()
+    mine = actor.user.memberships.filter(role__in=roles_with(action), project__archived_at=None)
+    return mine.exists()
+
+
+def roles_with(action: Action) -> list[Role]:
+    return [role for role, allowed in _ALLOWED.items() if action in allowed]
 
 
 _NEEDS = {

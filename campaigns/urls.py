@@ -5,6 +5,7 @@ from collections.abc import Callable
 from django.http import HttpResponse
 from django.urls import URLPattern, path
 
+from campaigns.notifications import views as notifications
 from campaigns.views import (
     accounts,
     audit,
@@ -51,6 +52,10 @@ urlpatterns = [
     page("account/tokens/", accounts.token_list),
     page("account/time-zone/", time_zones.time_zone),
     page("account/tokens/<int:token>/revoke/", accounts.token_revoke),
+    page("account/notifications/", notifications.account_notifications),
+    page("projects/<int:project>/notifications/", notifications.project_notifications),
+    page("channels/<int:channel>/", notifications.channel_detail),
+    page("channels/<int:channel>/action/", notifications.channel_action),
     page("", projects.project_list),
     page("projects/new/", projects.project_new),
     page("projects/<int:project>/", projects.project_detail),

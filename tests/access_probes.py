@@ -189,7 +189,7 @@ def expected(asked: Asked) -> str:
         return "404"
     if who in MAY[right]:
         return "in"
-    is_hidden = who in STRANGERS or right in ("own", "installation")
+    is_hidden = who in STRANGERS or right in ("own", "installation", "channel")
     return "404" if is_hidden else "403"
 
 

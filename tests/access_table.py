@@ -35,6 +35,7 @@ MAY: dict[str, set[str]] = {
     "installation": {"adam"},  # an administrator; to others it does not exist
     # What belongs to a user: viewers have it as well, but no token that only reads or runs.
     "agent": set(),  # only with an agent's token, which is nobody's
+    "channel": {"bob", "alice"},  # editors; to others it does not exist
     "own": {"alice"},  # what belongs to alice herself; to others it does not exist
 }
 
@@ -173,6 +174,10 @@ PAGES: dict[str, dict[str, Rule]] = {
     "time-zone": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
     "token-list": {"GET": ACCOUNT, "POST": ACCOUNT},
     "token-revoke": {"POST": Rule("own")},
+    "account-notifications": {"GET": ACCOUNT, "POST": ACCOUNT},
+    "project-notifications": {"GET": EDIT, "POST": EDIT},
+    "channel-detail": {"GET": Rule("channel"), "POST": Rule("channel")},
+    "channel-action": {"POST": Rule("channel", lambda rows: {"do": "pause"})},
     "injector-list": {"GET": ACCOUNT},
     "audit": {"GET": OWNED},
     "audit-csv": {"GET": OWNED},

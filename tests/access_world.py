@@ -58,6 +58,7 @@ from tests.factories import (
     make_user,
     store_second,
 )
+from tests.notifications.scenes import make_channel
 from tests.values import make_second, plan_spec
 
 OPEN, SECRET = "okapi", "zebrafish"
@@ -175,6 +176,7 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     deleted_plan = make_plan(project, f"{secret} gone").plan
     type(deleted_plan).objects.filter(pk=deleted_plan.pk).update(**gone)
     return {
+        "channel": make_channel(project, label=f"{secret} channel"),
         "deleted_plan": deleted_plan,
         "deleted_target": make_target(project, f"{secret} gone", **gone),
         "deleted_campaign": make_campaign(project, f"{secret} gone", **gone),

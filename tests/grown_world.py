@@ -29,6 +29,7 @@ from campaigns.models import (
     ShareLink,
     Test,
 )
+from campaigns.notifications.models import Event, NotificationDelivery
 from campaigns.permissions import Role
 from tests.access_world import Rows, World
 from tests.queues import make_queue
@@ -64,6 +65,7 @@ def grow(world: World) -> None:
     _copies(rows["endpoint"], n, target_id=_of(targets))
     _copies(rows["agent"], n, lookup=lambda number: f"copy{number:012}")
     _copies(rows["exporter"], n, name=_named("exporter"))
+    _grow_channels(rows, n)
     _copies(rows["probe"], n)
     _copies(OwnTlsProfile.objects.get(project=rows["project"]), n, name=_named("profile"))
     claims = _copies(rows["claim"], n, host=lambda number: f"host{number}.internal")
@@ -105,6 +107,16 @@ def _named(word: str) -> Callable[[int], str]:
 
 def _of(rows: Sequence[Model]) -> Callable[[int], Any]:
     return lambda number: rows[number].pk
+
+
+def _grow_channels(rows: Rows, n: int) -> None:
+    """Each with a delivery, of the only channel that was there to each."""
+    event = Event.objects.create(key="first", kind="test", message={"headline": "", "facts": []})
+    delivery = NotificationDelivery.objects.create(event=event, channel=rows["channel"])
+    channels = _copies(rows["channel"], n)
+    events = _copies(event, n, key=_named("event"))
+    _copies(delivery, n, channel_id=_of(channels))
+    _copies(delivery, n, event_id=_of(events))
 
 
 def _grow_people(rows: Rows, n: int) -> None:

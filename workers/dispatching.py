@@ -14,6 +14,7 @@ from campaigns.services import dispatch, load_control, probes, searches
 from workers.celery_worker import touch_pulse
 from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.notifying import NotificationsThread
 from workers.side_threads import (
     MESSAGES_EVERY_S,
     EndingsThread,
@@ -54,6 +55,7 @@ class Dispatcher:
         self._endings = EndingsThread(ended, is_active=lambda: self._is_leader)
         self._requests = SingleRequestsThread(ended, is_active=lambda: self._is_leader)
         self._schedules = SchedulesThread(ended, is_active=lambda: self._is_leader)
+        self._notifications = NotificationsThread(ended, is_active=lambda: self._is_leader)
 
     @property
     def is_active(self) -> bool:
@@ -77,6 +79,11 @@ class Dispatcher:
             self._requests,
             self._schedules,
         )
+        self._notifications.start()
+        while not self._ended.is_set():
+            self._ended.wait(self._tick_safely())
+            touch_pulse()
+        threads = (self._endings, self._messages, self._names, self._requests, self._notifications)
         for thread in threads:
             thread.ask()
         for thread in threads:

@@ -36,6 +36,9 @@ class AuditEvent(StrEnum):
     PERMIT_WITHDRAWN = auto()
     EXPORTER_SET = auto()
     SCHEDULE_SET = auto()
+    CHANNEL_ADDED = auto()
+    CHANNEL_CHANGED = auto()
+    CHANNEL_REMOVED = auto()
 
     @property
     def words(self) -> str:

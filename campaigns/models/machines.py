@@ -93,6 +93,7 @@ class Exporter(models.Model):
     of it last. Its seconds have its name as their source."""
 
     project_path = "target__project"
+    encrypted = ("token",)
 
     target = models.ForeignKey(Target, models.CASCADE, related_name="exporters")
     name = models.CharField(max_length=MOST_NAME)

@@ -87,6 +87,7 @@ class StoredBody(models.Model):
 
 class PlanSecret(models.Model):
     project_path = "plan__project"
+    encrypted = ("ciphertext",)
 
     plan = models.OneToOneField(SavedPlan, models.CASCADE, related_name="secret")
     ciphertext = models.TextField()  # encrypted by services.vault

@@ -162,6 +162,7 @@ class Target(Deletable):
 
 class Endpoint(models.Model):
     project_path = "target__project"
+    encrypted = ("client_key",)
     SCHEMES = SCHEMES
 
     target = models.ForeignKey(Target, models.CASCADE, related_name="endpoints")

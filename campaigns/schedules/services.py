@@ -21,6 +21,9 @@ from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Firing, Project, Schedule, TestFigures
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.schedules import LONGEST_RESULT_H
+from campaigns.notifications.domain import EventKind, EventMessage
+from campaigns.notifications.messages import site_url
+from campaigns.notifications.models import Event
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.load_control import why_load_is_off
 from campaigns.services import audit
@@ -232,10 +235,30 @@ def note_silence(now: datetime) -> list[Schedule]:
         if since == schedule.silent_since:
             continue
         noted = Schedule.objects.filter(pk=schedule.pk, silent_since=schedule.silent_since)
-        if noted.update(silent_since=since) and schedule.silent_since is None:
-            schedule.silent_since = since
-            silent.append(schedule)
+        with transaction.atomic():
+            if noted.update(silent_since=since) and schedule.silent_since is None:
+                silent.append(schedule)
+                _tell(schedule, since)
     return silent
+
+
+def _tell(schedule: Schedule, since: datetime) -> None:
+    last = schedule.firings.filter(due_at__gte=since).order_by("-due_at").first()
+    facts = [("Expected", f"within {schedule.result_within_h} h")]
+    facts += [("Last time", last.why_skipped)] if last and last.why_skipped else []
+    message = EventMessage(
+        f"{schedule} has brought no usable result since {since:%-d %b %H:%M %Z}.",
+        tuple(facts),
+        site_url("schedule-detail", schedule.pk),
+        "See its outcomes",
+        {"project": schedule.project.name, "schedule": schedule.pk, "since": since.isoformat()},
+    )
+    Event.objects.create(
+        key=f"schedule {schedule.pk} {since.isoformat()}",
+        kind=EventKind.SCHEDULE,
+        project=schedule.project,
+        message=message.to_json(),
+    )
 
 
 def _with_results(now: datetime) -> QuerySet[Schedule]:
@@ -246,7 +269,7 @@ def _with_results(now: datetime) -> QuerySet[Schedule]:
     usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
     last = usable.order_by("-due_at").values("due_at")[:1]
     later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
-    schedules = Schedule.objects.filter(next_at__isnull=False)
+    schedules = Schedule.objects.filter(next_at__isnull=False).select_related("project")
     # Greatest leaves out what is null.
     schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
     return schedules.annotate(waits_since=Subquery(later.values("due_at")[:1]))

@@ -16,13 +16,14 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from django.apps import apps
 from django.conf import settings
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import Origin
-from campaigns.models import Endpoint, Exporter, PlanSecret, PlanVersion, Run, SavedPlan
+from campaigns.models import Endpoint, PlanSecret, PlanVersion, Run, SavedPlan
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
 
@@ -232,10 +233,12 @@ def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
 
 
 def rotate_secrets() -> int:
-    """Re-encrypt all that is stored under the first key; how many secrets these are."""
+    """Re-encrypt all that is stored under the first key; how many secrets these are. Models name
+    the columns that are `encrypted`."""
     n_stored = 0
-    columns = {PlanSecret: "ciphertext", Endpoint: "client_key", Exporter: "token"}
-    for model, column in columns.items():
+    models = apps.get_models()
+    columns = [(model, column) for model in models for column in getattr(model, "encrypted", ())]
+    for model, column in columns:
         for pk, stored in model.objects.exclude(**{column: ""}).values_list("pk", column):
             # update() leaves changed_at alone: it records changes by people.
             rows = model.objects.filter(pk=pk, **{column: stored})

@@ -10,7 +10,7 @@ from campaigns.models import AuditEntry, Project
 from campaigns.permissions import Action, may
 from campaigns.queries.filters import AuditFilterSet
 from campaigns.queries.pages import sorted_by
-from campaigns.views.access import actor_of, find, signed_in_get
+from campaigns.views.access import actor_of, find, rights_in, signed_in_get
 from campaigns.views.lists import Chip, asked_of, filter_rows, list_context, since_chip
 
 MOST_EXPORTED = 100_000
@@ -24,7 +24,8 @@ def audit(request: HttpRequest, project: int | None = None) -> HttpResponse:
     context = list_context(
         request, AuditFilterSet, _entries(request, found), chips, nouns="entries", finds="Search"
     )
-    return render(request, "audit/list.html", {"project": found, **context})
+    may_do = rights_in(found, actor_of(request)) if found else {}
+    return render(request, "audit/list.html", {"project": found, "may": may_do, **context})
 
 
 @signed_in_get

@@ -28,6 +28,7 @@ PLACES = {
     "run": "campaigns",
     "share": "settings",
     "schedule": "settings",
+    "channel": "settings",
     "tls": "settings",
     "audit": "settings",
     "target": "targets",
@@ -41,6 +42,7 @@ PLACES = {
     "token": "account",
     "password": "account",
     "project": "settings",
+    "account": "account",
 }
 
 

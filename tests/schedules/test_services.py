@@ -8,6 +8,8 @@ from django.utils import timezone
 from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import ChangedMeanwhile, Forbidden, InvalidFields
 from campaigns.models import Campaign, Firing, Membership, Schedule, TestFigures
+from campaigns.notifications.domain import EventKind
+from campaigns.notifications.models import Event
 from campaigns.permissions import Actor
 from campaigns.schedules.services import (
     content_of,
@@ -189,6 +191,8 @@ def test_it_becomes_silent_once_and_until_a_result_comes(schedule):
     assert not note_silence(late + timedelta(hours=1))
     schedule.refresh_from_db()
     assert schedule.silent_since == NIGHT
+    (event,) = Event.objects.filter(kind=EventKind.SCHEDULE, project=schedule.project)
+    assert "no usable result since 2 Nov 02:00 UTC" in event.message["headline"]
     end(firings(schedule)[0].campaign)
     note_silence(late + timedelta(hours=2))
     schedule.refresh_from_db()

@@ -266,6 +266,26 @@ def why_not_checked(address: str) -> str | None:
     return None
 
 
+def why_not_notified(
+    text: str, port: int, allowed: Iterable[Allowed], never: Container[str]
+) -> str | None:
+    """Why no notification goes to this address, or None: to public ones, and in listed networks."""
+    try:
+        parsed = parse_address(text)
+    except ValueError:
+        return f"{text!r} is not an IP address."
+    if words := _never_because(parsed):
+        return f"{parsed} is {words}; nothing is sent there."
+    if written(parsed, port) in never:
+        return f"{written(parsed, port)} is a server of this installation; nothing is sent there."
+    if parsed.is_global or any(_holds(each.network, parsed) and each.has(port) for each in allowed):
+        return None
+    return (
+        f"{written(parsed, port)} is not a public address. An administrator can list its network "
+        "in BENCHSITE_NOTIFY_NETWORKS."
+    )
+
+
 def proof_fault(reply: bytes, token: str) -> str | None:
     """What is wrong with a raw HTTP reply to the request for the file; None if it is the proof."""
     head, _, body = reply.partition(b"\r\n\r\n")

@@ -1,0 +1,339 @@
+"""From an event to its deliveries, for the dispatcher. Every change is compare-and-set, and a claim
+ends by itself: whatever is killed in between, the next turn goes on, and no channel gets an event
+by two dispatchers. What silent agents and certificates become is written here as events too."""
+
+import logging
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.mail import EmailMultiAlternatives
+from django.db import InterfaceError, OperationalError, connection, transaction
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from campaigns.domain.errors import Refused
+from campaigns.domain.units import counted, duration
+from campaigns.models import Agent, Endpoint, Probe, Project
+from campaigns.models.dbtime import db_now
+from campaigns.notifications.domain import (
+    SIGNED_BY,
+    EventKind,
+    EventMessage,
+    Result,
+    retry_after_s,
+    signed_headers,
+)
+from campaigns.notifications.messages import Announcement, news_of, page_of, plain_news, site_url
+from campaigns.notifications.models import (
+    ChannelKind,
+    Event,
+    NotificationChannel,
+    NotificationDelivery,
+)
+from campaigns.queries.probes import days_left
+from campaigns.services.own_services import policy
+from campaigns.services.vault import decrypt
+
+logger = logging.getLogger(__name__)
+
+MOST_AT_ONCE = 20
+# An attempt takes half of it at most.
+CLAIMED_FOR_S = 60
+SILENT_AFTER_S = 180  # a machine that restarts is back before
+FORGOTTEN_AFTER_S = 24 * 3600  # whoever has a channel since then knows
+CERTIFICATE_DAYS = 14
+KEPT_S = 90 * 24 * 3600
+_IDLE = """
+SELECT NOT EXISTS (SELECT FROM campaigns_event WHERE announced_at IS NULL)
+   AND NOT EXISTS (SELECT FROM campaigns_notificationdelivery
+                   JOIN campaigns_notificationchannel channel ON channel.id = channel_id
+                   WHERE state = 'waiting' AND due_at <= clock_timestamp()
+                     AND channel.paused_at IS NULL)
+"""
+# Advisory lock id, arbitrary but the same in every dispatcher: events that belong together are
+# announced together.
+_ANNOUNCING = 0x6E6F7465
+
+
+def is_idle() -> bool:
+    """Whether there is nothing to do; asked twice a second."""
+    with connection.cursor() as cursor:
+        cursor.execute(_IDLE)
+        return cursor.fetchone()[0]
+
+
+def has_channels() -> bool:
+    return NotificationChannel.objects.filter(paused_at=None).exists()
+
+
+# --- events become deliveries --------------------------------------------------------------------
+def announce_events() -> int:
+    """Write what there is to tell, and a delivery for each channel that wants it; how many events
+    were announced."""
+    found = Event.objects.filter(announced_at=None).order_by("at", "pk")
+    return sum(map(_announce, list(found.values_list("pk", flat=True)[:MOST_AT_ONCE])))
+
+
+@transaction.atomic
+def _announce(pk: int) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ANNOUNCING])
+    unannounced = Event.objects.filter(announced_at=None)
+    first = unannounced.filter(pk=pk).first()
+    if first is None:
+        return 0
+    same = unannounced.filter(project=first.project_id, at=first.at)
+    related = ("change__plan", "change__endpoint__target", "change__entry__project")
+    events = list(same.select_related("campaign__project", *related).order_by("pk"))
+    news = _news(events)
+    campaign = next((each.campaign for each in events if each.campaign), None)
+    lead = next((each for each in events if each.kind == EventKind.ENDED), events[0])
+    if news.message:
+        channels = _channels(news.kind, first.project_id, campaign and campaign.created_by_id)
+        deliveries = [NotificationDelivery(event=lead, channel=each) for each in channels]
+        NotificationDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
+        stored = news.message.to_json()
+        Event.objects.filter(pk=lead.pk).update(kind=news.kind, message=stored)
+    return Event.objects.filter(pk__in=[each.pk for each in events]).update(announced_at=Now())
+
+
+def _news(events: list[Event]) -> Announcement:
+    """A fault in its words must not keep a message back."""
+    try:
+        with transaction.atomic():
+            return news_of(events)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("The message of event %s is short", events[0].pk)
+        return plain_news(events[0])
+
+
+def _channels(
+    kind: EventKind, project: int | None, creator: int | None
+) -> Iterable[NotificationChannel]:
+    """Of the project; and of people: of who made the campaign, of all members for the rest."""
+    members = get_user_model().objects.filter(memberships__project=project, is_active=True)
+    people = members.filter(pk=creator) if kind.is_of_campaign else members
+    whose = Q(project=project) | Q(user__in=people)
+    wanted = Q(kinds__overlap=[str(each) for each in kind.wanted_by])
+    return NotificationChannel.objects.filter(whose, wanted, paused_at=None)
+
+
+# --- deliveries ----------------------------------------------------------------------------------
+class SendOrder(NamedTuple):
+    """An attempt. `send` is what the sender's process gets, None of an e-mail, which is in
+    `email`. `fault`: why it cannot be tried."""
+
+    delivery: int
+    n_attempts: int
+    send: dict[str, Any] | None = None
+    email: EmailMultiAlternatives | None = None
+    fault: str = ""
+    is_test: bool = False
+
+
+def claim_deliveries(most: int = MOST_AT_ONCE) -> list[SendOrder]:
+    """Those that are due, for whoever claims them first. A claim that nobody finishes ends, and
+    the delivery is tried again."""
+    due = NotificationDelivery.objects.filter(
+        state=NotificationDelivery.State.WAITING, due_at__lte=db_now(), channel__paused_at=None
+    )
+    with transaction.atomic():
+        found = due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at")
+        claimed = list(found.values_list("pk", flat=True)[:most])
+        NotificationDelivery.objects.filter(pk__in=claimed).update(
+            due_at=db_now(CLAIMED_FOR_S), n_attempts=F("n_attempts") + 1, tried_at=Now()
+        )
+    rows = NotificationDelivery.objects.filter(pk__in=claimed).select_related(
+        "event__project", "channel"
+    )
+    return [_order(each) for each in rows.order_by("pk")]
+
+
+def _order(delivery: NotificationDelivery) -> SendOrder:
+    event, channel = delivery.event, delivery.channel
+    made = SendOrder(delivery.pk, delivery.n_attempts, is_test=event.kind == EventKind.TEST)
+    message = EventMessage.from_json(event.message or {"headline": str(event), "facts": []})
+    try:
+        address = decrypt(channel.address)
+        if channel.kind == ChannelKind.EMAIL:
+            return made._replace(email=_email(delivery, message, address))
+        order = {"address": address, **sending_policy()}
+        if channel.kind != ChannelKind.WEBHOOK:
+            told = {"title": message.headline, "body": message.markdown}
+            return made._replace(send={**order, **told, "site": settings.SITE_URL})
+        keys = decrypt(channel.secrets).split()[:SIGNED_BY]
+        body = message.webhook_body(event.kind, event.at.isoformat())
+        number = f"benchsite-{event.pk}-{channel.pk}"
+        headers = signed_headers(keys, number, int(time.time()), body)
+        return made._replace(send={**order, "body": body, "headers": headers})
+    except Refused as refusal:
+        return made._replace(fault=str(refusal))
+
+
+def sending_policy() -> dict[str, Any]:
+    """Where the sender may connect to."""
+    return policy(settings.NOTIFY_NETWORKS)
+
+
+def _email(
+    delivery: NotificationDelivery, message: EventMessage, address: str
+) -> EmailMultiAlternatives:
+    channel, host = delivery.channel, settings.DEFAULT_FROM_EMAIL.rpartition("@")[2].rstrip(">")
+    page = page_of(channel)
+    text = f"{message.text}\nChange notifications: {page}\n"
+    email = EmailMultiAlternatives(
+        # A line break in a subject would be another header, and Django refuses it.
+        " ".join(message.headline.split())[:200],
+        text,
+        to=[address],
+        headers={
+            "Auto-Submitted": "auto-generated",
+            # A second copy, of an attempt that was cut off, has the same.
+            "Message-ID": f"<benchsite-{delivery.event_id}-{channel.pk}@{host}>",
+        },
+    )
+    html = render_to_string(
+        "notifications/email.html", {"message": message, "page": page, "channel": channel}
+    )
+    email.attach_alternative(html, "text/html")
+    return email
+
+
+def finish_delivery(*, order: SendOrder, result: Result) -> bool:
+    """Store what came of an attempt; whether it still counted. After the last attempt, or where the
+    receiver wants no more, the channel is paused. A test is tried once: somebody is looking."""
+    claimed = NotificationDelivery.objects.filter(
+        pk=order.delivery, state=NotificationDelivery.State.WAITING, n_attempts=order.n_attempts
+    )
+    problem = result.problem[:400]
+    if not problem:
+        return bool(claimed.update(state=NotificationDelivery.State.SENT, problem=""))
+    wait_s = None if result.is_gone else retry_after_s(order.n_attempts)
+    if order.is_test and not result.is_gone:
+        return bool(claimed.update(state=NotificationDelivery.State.FAILED, problem=problem))
+    if wait_s is not None:
+        return bool(claimed.update(due_at=db_now(wait_s), problem=problem))
+    with transaction.atomic():
+        if not claimed.update(state=NotificationDelivery.State.FAILED, problem=problem):
+            return False
+        channel = NotificationChannel.objects.get(deliveries=order.delivery)
+        NotificationChannel.objects.filter(pk=channel.pk, paused_at=None).update(
+            paused_at=Now(), why_paused=problem
+        )
+    _tell_creator(channel, problem)
+    return True
+
+
+def _tell_creator(channel: NotificationChannel, problem: str) -> None:
+    """By e-mail, where the site sends any: the channel itself cannot."""
+    to = channel.created_by and channel.created_by.email
+    if not (settings.HAS_EMAIL and to) or channel.kind == ChannelKind.EMAIL:
+        return
+    text = f"{channel} is paused: {problem}\n\nResume it: {page_of(channel)}\n"
+    try:
+        EmailMultiAlternatives(f"Notifications to {channel.label} are paused", text, to=[to]).send()
+    except OSError as error:
+        logger.warning("Nobody was told that channel %s is paused: %s", channel.pk, error)
+
+
+# --- what happens by itself ----------------------------------------------------------------------
+def note_silent_agents() -> int:
+    """Write an event of each agent that has stopped reporting, and of each that reports again."""
+    agents = Agent.objects.filter(revoked_at=None, target__archived_at=None).select_related(
+        "target__project"
+    )
+    agents = agents.filter(target__project__in=_watching(EventKind.AGENT))
+    told = _last_told()
+    events = []
+    for agent in agents.filter(heard_at__gt=db_now(-FORGOTTEN_AFTER_S)).annotate(now=db_now()):
+        silent_s = (agent.now - agent.heard_at).total_seconds()
+        was_silent = told.get(agent.pk) == "silent"
+        if silent_s > SILENT_AFTER_S and not was_silent:
+            words = f"has not reported for {duration(round(silent_s))}"
+            events.append(_agent_event(agent, "silent", words, agent.heard_at))
+        elif silent_s < SILENT_AFTER_S and was_silent:
+            events.append(_agent_event(agent, "back", "reports again", agent.heard_since))
+    return len(Event.objects.bulk_create(events, ignore_conflicts=True))
+
+
+def _last_told() -> dict[int, str]:
+    """By agent; what was told of it last."""
+    told = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
+    return {data["agent"]: data["state"] for data in told.values_list("message__data", flat=True)}
+
+
+def _agent_event(agent: Agent, state: str, words: str, since: datetime) -> Event:
+    target = agent.target
+    message = EventMessage(
+        f"The agent of {target} on {agent.host or 'its machine'} {words}.",
+        url=site_url("target-detail", target.pk),
+        link="See the target",
+        data={"project": target.project.name, "agent": agent.pk, "state": state},
+    )
+    return Event(
+        key=f"agent {agent.pk} {state} {since.isoformat()}",
+        kind=EventKind.AGENT,
+        project=target.project,
+        message=message.to_json(),
+    )
+
+
+def note_expiring_certificates() -> int:
+    """Write an event of each certificate that expires within two weeks, once, by the newest test or
+    preflight request that saw one."""
+    endpoints = Endpoint.objects.filter(
+        archived_at=None,
+        target__archived_at=None,
+        target__project__in=_watching(EventKind.CERTIFICATE),
+    )
+    seen = Probe.objects.filter(endpoint__in=endpoints, result__certificates__0__isnull=False)
+    newest = seen.order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    rows = newest.values_list("endpoint", "finished_at", "result__certificates__0")
+    found = {endpoint: (at, certificate) for endpoint, at, certificate in rows}
+    events, now = [], timezone.now()
+    for endpoint in endpoints.filter(pk__in=found).select_related("target__project"):
+        at, certificate = found[endpoint.pk]
+        left = days_left(certificate, now)
+        if 0 <= left < CERTIFICATE_DAYS:
+            events.append(_certificate_event(endpoint, at, certificate["not_after"], left))
+    return len(Event.objects.bulk_create(events, ignore_conflicts=True))
+
+
+def _certificate_event(endpoint: Endpoint, seen_at: datetime, not_after: str, left: int) -> Event:
+    target, until = endpoint.target, f"{datetime.fromisoformat(not_after):%-d %b %Y}"
+    message = EventMessage(
+        f"The certificate of {target} at {endpoint} expires in {counted(left, 'days')}, "
+        f"on {until}.",
+        (("Last seen", f"{seen_at:%-d %b %Y}"),),
+        site_url("target-detail", target.pk),
+        "See the target",
+        {"project": target.project.name, "endpoint": str(endpoint), "not_after": not_after},
+    )
+    return Event(
+        key=f"certificate {endpoint.pk} {not_after}",
+        kind=EventKind.CERTIFICATE,
+        project=target.project,
+        message=message.to_json(),
+    )
+
+
+def _watching(kind: EventKind):
+    """Projects in which somebody wants to know."""
+    channels = NotificationChannel.objects.filter(kinds__contains=[str(kind)], paused_at=None)
+    people = channels.filter(user__isnull=False).values("user")
+    return Project.objects.filter(
+        Q(pk__in=channels.filter(project__isnull=False).values("project"))
+        | Q(memberships__user__in=people)
+    ).values("pk")
+
+
+def forget_old_events() -> int:
+    return Event.objects.filter(at__lt=db_now(-KEPT_S)).delete()[0]

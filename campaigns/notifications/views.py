@@ -1,0 +1,194 @@
+"""Settings, Notifications: the channels of a project or of one's own, and a channel with its
+deliveries."""
+
+import time
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+
+from campaigns.domain.errors import Refused
+from campaigns.live.waiting import release_connection
+from campaigns.models import Membership, Project
+from campaigns.notifications import services
+from campaigns.notifications.domain import CHOICES
+from campaigns.notifications.forms import ChannelForm, NewChannelForm
+from campaigns.notifications.models import ChannelKind, NotificationChannel, NotificationDelivery
+from campaigns.permissions import Action, Actor, roles_with
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    find,
+    project_to_edit,
+    rights_in,
+    saved_by,
+    signed_in_form,
+    signed_in_post,
+)
+
+LOG_LENGTH = 50
+# A test is answered on the page if the receiver answers in this time.
+TEST_WITHIN_S = 8.0
+_LOOK_EVERY_S = 0.1
+
+
+@signed_in_form
+@never_cache
+def project_notifications(request: HttpRequest, project: int) -> HttpResponse:
+    return _list(request, project_to_edit(actor_of(request), project))
+
+
+@signed_in_form
+@never_cache
+def account_notifications(request: HttpRequest) -> HttpResponse:
+    return _list(request, None)
+
+
+def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
+    """`?add=KIND` opens the form of a new channel; `do` says which form is posted."""
+    actor = actor_of(request)
+    rows = project.channels if project else actor.user.channels
+    if request.POST.get("do") == "choose":
+        for channel in rows.all():
+            kinds = request.POST.getlist(f"kinds-{channel.pk}")
+            services.choose_kinds(by=actor, channel=channel, kinds=kinds)
+        messages.success(request, "Saved.")
+        return redirect(request.path)
+    kind = _kind(request)
+    form = NewChannelForm(kind, request.POST or None) if kind else None
+    made = form and saved_by(
+        form,
+        lambda given: services.add_channel(by=actor, project=project, kind=kind, **given),
+    )
+    if made and "untested" not in request.POST:
+        _test(request, actor, made.channel)
+    if made and not made.secret:
+        return redirect(request.path)
+    context = {
+        "project": project,
+        "may": rights_in(project, actor) if project else {},
+        "channels": _with_latest(list(rows.select_related("project"))),
+        "columns": CHOICES,
+        "kinds": ChannelKind,
+        "kind": None if made else kind,
+        "form": None if made else form,
+        "made": made,
+        "edited": None if project else _edited_projects(actor),
+    }
+    status = 422 if form and form.errors else 200
+    return render(request, "notifications/list.html", context, status=status)
+
+
+def _kind(request: HttpRequest) -> ChannelKind | None:
+    asked = request.POST.get("kind") or request.GET.get("add", "")
+    return ChannelKind(asked) if asked in ChannelKind else None
+
+
+def _with_latest(channels: list[NotificationChannel]) -> list[NotificationChannel]:
+    """Each with its `latest` delivery."""
+    found = NotificationDelivery.objects.filter(channel__in=channels).order_by("channel_id", "-pk")
+    latest = {each.channel_id: each for each in found.distinct("channel_id")}
+    for channel in channels:
+        channel.latest = latest.get(channel.pk)
+    return channels
+
+
+def _edited_projects(actor: Actor) -> list[Project]:
+    mine = Membership.objects.filter(user=actor.user, role__in=roles_with(Action.EDIT))
+    return list(Project.objects.filter(archived_at=None, memberships__in=mine))
+
+
+def _found(request: HttpRequest, channel: int) -> NotificationChannel:
+    return find(
+        NotificationChannel.objects.select_related("project", "created_by"),
+        actor_of(request),
+        pk=channel,
+    )
+
+
+@signed_in_form
+@never_cache
+@answers_refusals("channel-detail")
+def channel_detail(request: HttpRequest, channel: int) -> HttpResponse:
+    actor, found = actor_of(request), _found(request, channel)
+    services.require_own(actor, found)
+    stored = {"label": found.label, "kinds": found.kinds}
+    form = ChannelForm(ChannelKind(found.kind), request.POST or None, initial=stored)
+    saved = saved_by(
+        form, lambda given: services.change_channel(by=actor, channel=found, **given) or True
+    )
+    if saved:
+        messages.success(request, f"{found.label} saved.")
+        return redirect("channel-detail", channel=found.pk)
+    return _channel_page(request, found, form)
+
+
+def _channel_page(
+    request: HttpRequest, channel: NotificationChannel, form: ChannelForm, secret: str = ""
+) -> HttpResponse:
+    deliveries = channel.deliveries.select_related("event")[:LOG_LENGTH]
+    context = {
+        "project": channel.project,
+        "may": rights_in(channel.project, actor_of(request)) if channel.project else {},
+        "channel": channel,
+        "form": form,
+        "deliveries": deliveries,
+        "secret": secret,
+    }
+    status = 422 if form.errors else 200
+    return render(request, "notifications/channel.html", context, status=status)
+
+
+@signed_in_post
+@never_cache
+@answers_refusals("channel-detail")
+def channel_action(request: HttpRequest, channel: int) -> HttpResponse:
+    """`do` is test, pause, resume, secret or remove."""
+    actor, found = actor_of(request), _found(request, channel)
+    match request.POST.get("do"):
+        case "test":
+            services.require_own(actor, found)
+            _test(request, actor, found)
+        case "pause":
+            services.pause_channel(by=actor, channel=found)
+            messages.success(request, f"{found.label} is paused.")
+        case "resume":
+            services.resume_channel(by=actor, channel=found)
+            messages.success(request, f"{found.label} gets messages again.")
+        case "secret":
+            secret = services.replace_secret(by=actor, channel=found)
+            form = ChannelForm(ChannelKind(found.kind), initial={"label": found.label})
+            form.initial["kinds"] = found.kinds
+            return _channel_page(request, found, form, secret)
+        case "remove":
+            services.remove_channel(by=actor, channel=found)
+            messages.success(request, f"{found.label} is removed.")
+        case _:
+            raise Http404
+    if request.POST.get("next") == "channel":
+        return redirect("channel-detail", channel=found.pk)
+    if found.project_id:
+        return redirect("project-notifications", project=found.project_id)
+    return redirect("account-notifications")
+
+
+def _test(request: HttpRequest, actor: Actor, channel: NotificationChannel) -> None:
+    """Send one, and say what came of it, or that it is under way."""
+    try:
+        delivery = services.send_test(by=actor, channel=channel)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return
+    ends = time.monotonic() + TEST_WITHIN_S
+    while not (delivery.problem or delivery.state == NotificationDelivery.State.SENT):
+        if time.monotonic() > ends:
+            messages.info(request, f"The test to {channel.label} is on its way.")
+            return
+        release_connection()
+        time.sleep(_LOOK_EVERY_S)
+        delivery.refresh_from_db()
+    if delivery.problem:
+        messages.error(request, f"The test did not reach {channel.label}: {delivery.problem}")
+    else:
+        messages.success(request, f"The test reached {channel.label}.")

@@ -1,0 +1,189 @@
+"""Sends notifications, beside the dispatcher's loop: a receiver may hang, and none may delay a run
+or another receiver. Not a task of the general worker: that needs Redis, and makes large pages in
+the same queue.
+"""
+
+import json
+import logging
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from itertools import count
+from typing import Any
+
+from django.conf import settings
+
+from campaigns.notifications import delivery
+from campaigns.notifications.delivery import SendOrder
+from campaigns.notifications.domain import Result
+from workers.database import UNREACHABLE, drop_connection
+from workers.injector_process import bind_child
+from workers.side_threads import SideThread
+
+logger = logging.getLogger(__name__)
+
+EVERY_S = 0.5
+WATCH_EVERY_S = 60.0
+AT_ONCE = 8
+COMMAND = [sys.executable, "-m", "campaigns.notifications.sender"]
+# The sender's children end by themselves before.
+ANSWER_WITHIN_S = 28.0
+_SILENT = Result("No answer within 25 s.")
+_DIED = Result("The program that sends notifications ended. See the dispatcher's log.")
+
+
+class Sender:
+    """The process that sends; it starts with the first order. Any thread may call `send`."""
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen | None = None
+        self._waiting: dict[int, Future[Result]] = {}  # for answers of this process
+        self._numbers = count(1)
+
+    def start(self) -> subprocess.Popen:
+        """What is ready before it is needed answers a second earlier."""
+        with self._lock:
+            return self._started()
+
+    def send(self, order: dict[str, Any]) -> Result:
+        number, answer = next(self._numbers), Future()
+        line = json.dumps({**order, "id": number}).encode() + b"\n"
+        try:
+            with self._lock:
+                process = self._started()
+                self._waiting[number] = answer
+                process.stdin.write(line)
+                process.stdin.flush()
+            return answer.result(ANSWER_WITHIN_S)
+        except TimeoutError:
+            return _SILENT
+        except OSError:
+            return _DIED
+        finally:
+            self._waiting.pop(number, None)
+
+    def end(self) -> None:
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+        self._close()
+
+    def _started(self) -> subprocess.Popen:
+        if self._process is None or self._process.poll() is not None:
+            self._close()
+            self._waiting = {}
+            self._process = subprocess.Popen(
+                COMMAND,
+                cwd=settings.BASE_DIR,
+                # The program needs none of our secrets.
+                env={"PATH": os.environ.get("PATH", "")},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                preexec_fn=bind_child,
+            )
+            reads = partial(self._read, self._process, self._waiting)
+            threading.Thread(target=reads, daemon=True).start()
+        return self._process
+
+    def _close(self) -> None:
+        if self._process:
+            with suppress(OSError):  # what it has not read is lost
+                self._process.stdin.close()
+
+    @staticmethod
+    def _read(process: subprocess.Popen, waiting: dict[int, Future[Result]]) -> None:
+        for line in process.stdout:
+            told = json.loads(line)
+            if answer := waiting.get(told["id"]):
+                answer.set_result(Result(told["problem"], told.get("is_gone", False)))
+        process.stdout.close()
+        for answer in list(waiting.values()):
+            with suppress(InvalidStateError):  # it has its answer
+                answer.set_result(_DIED)
+
+
+class NotificationsThread(SideThread):
+    """Announces events, sends what is due, stores what came of it."""
+
+    def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
+        super().__init__("notifications", EVERY_S, ended, is_active)
+        self._pool = ThreadPoolExecutor(AT_ONCE, "notification")
+        self._sender = Sender()
+        self._under_way: set[int] = set()
+        self._done: queue.SimpleQueue[tuple[SendOrder, Result]] = queue.SimpleQueue()
+        self._watched_at = -WATCH_EVERY_S
+
+    def run(self) -> None:
+        super().run()
+        self._pool.shutdown(cancel_futures=True)
+        with suppress(*UNREACHABLE):
+            self._store()
+        self._sender.end()
+        drop_connection()
+
+    def act(self) -> None:
+        self._store()
+        self._watch()
+        if delivery.is_idle():
+            return
+        delivery.announce_events()
+        for order in delivery.claim_deliveries(AT_ONCE - len(self._under_way)):
+            self._under_way.add(order.delivery)
+            self._pool.submit(self._attempt, order)
+
+    def _watch(self) -> None:
+        """What no change of state tells: each is looked for once a minute."""
+        if time.monotonic() - self._watched_at < WATCH_EVERY_S:
+            return
+        self._watched_at = time.monotonic()
+        delivery.note_silent_agents()
+        delivery.note_expiring_certificates()
+        delivery.forget_old_events()
+        if delivery.has_channels():
+            self._sender.start()
+
+    def _attempt(self, order: SendOrder) -> None:
+        """In a thread of the pool, which has no connection to PostgreSQL."""
+        try:
+            result = self._result(order)
+        except Exception as error:  # whatever it is, the delivery must be tried again
+            logger.exception("NotificationDelivery %s failed", order.delivery)
+            result = Result(f"It could not be sent ({type(error).__name__}).")
+        self._done.put((order, result))
+        self.ask()
+
+    def _result(self, order: SendOrder) -> Result:
+        if order.fault:
+            return Result(order.fault)
+        return email_result(order.email) if order.email else self._sender.send(order.send)
+
+    def _store(self) -> None:
+        """What PostgreSQL does not take now is stored at the next turn."""
+        while not self._done.empty():
+            order, result = self._done.get()
+            try:
+                delivery.finish_delivery(order=order, result=result)
+            except UNREACHABLE:
+                self._done.put((order, result))
+                raise
+            self._under_way.discard(order.delivery)
+
+
+def email_result(email: Any) -> Result:
+    """By the installation's own mail server."""
+    if not settings.HAS_EMAIL:
+        return Result("This site has no mail server. An administrator can set BENCHSITE_SMTP.")
+    try:
+        email.send()
+    except OSError as error:  # SMTPException is one
+        # Its text may repeat what was said to the server.
+        return Result(f"The mail server did not take it ({type(error).__name__}).")
+    return Result()
