@@ -30,7 +30,7 @@ from campaigns.queries.filters import IdFilter, ListFilterSet
 from campaigns.services.baselines import judge_changes, make_baseline, release_baseline
 
 
-class BaselineSerializer(serializers.ModelSerializer):
+class BaselineSerializer(fields.StoredSerializer):
     created_by = fields.user_field("created_by", "Who made it.")
     replaced_by = fields.user_field("replaced_by", "Who replaced it.")
     runs = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
@@ -41,7 +41,6 @@ class BaselineSerializer(serializers.ModelSerializer):
             *("id", "project", "name", "test", "plan", "endpoint", "connection_mode", "injectors"),
             *("of_search", "runs", "created_by", "created_at", "replaced_by", "replaced_at"),
         )
-        read_only_fields = fields
 
 
 class NewBaseline(fields.StrictSerializer):
@@ -131,7 +130,7 @@ class TriageStatesQuery(fields.QuerySerializer):
     state = serializers.MultipleChoiceField(required=False, choices=fields.TRIAGE_STATES)
 
 
-class TriageChangeSerializer(serializers.ModelSerializer):
+class TriageChangeSerializer(fields.StoredSerializer):
     """A change of one test's p95."""
 
     plan_name = serializers.CharField(source="plan.name")
@@ -154,19 +153,17 @@ class TriageChangeSerializer(serializers.ModelSerializer):
             *("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio"),
             *("low", "high", "p_value", "causes", "reference_ratio"),
         )
-        read_only_fields = fields
 
 
-class TriageNoteSerializer(serializers.ModelSerializer):
+class TriageNoteSerializer(fields.StoredSerializer):
     by = fields.user_field("by")
 
     class Meta:
         model = TriageNote
         fields = ("state", "by", "at", "why", "link")
-        read_only_fields = fields
 
 
-class TriageEntrySerializer(serializers.ModelSerializer):
+class TriageEntrySerializer(fields.StoredSerializer):
     target_name = serializers.CharField(source="target.name")
     sentence = serializers.SerializerMethodField()
     changes = TriageChangeSerializer(many=True, help_text="The largest first.")
@@ -178,7 +175,6 @@ class TriageEntrySerializer(serializers.ModelSerializer):
             *("id", "project", "target", "target_name", "state", "found_at", "sentence"),
             *("changes", "notes"),
         )
-        read_only_fields = fields
 
     def get_sentence(self, entry: TriageEntry) -> str:
         return plain_text(entry_sentence(entry.changes.all(), entry.target.name))

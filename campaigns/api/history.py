@@ -9,8 +9,9 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import VisibleViewSet, actor_of, find
-from campaigns.api.comparisons import CapacityRatioSerializer, ComparedRateSerializer
+from campaigns.api.comparisons import ComparedRateSerializer
 from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.domain.analysis.capacity import CapacityRatio
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
 from campaigns.domain.analysis.ratio import Word
@@ -43,13 +44,12 @@ from campaigns.queries.history import (
 from campaigns.services.marks import delete_mark, set_mark
 
 
-class MarkSerializer(serializers.ModelSerializer):
+class MarkSerializer(fields.StoredSerializer):
     created_by = fields.user_field("created_by", "Who sent it.")
 
     class Meta:
         model = TimeMark
         fields = ("id", "project", "target", "at", "text", "link", "key", "created_by")
-        read_only_fields = fields
 
 
 class NewMark(fields.StrictSerializer):
@@ -245,7 +245,7 @@ class SearchedCapacitySerializer(serializers.Serializer):
         help_text="The search that it is compared with: the one before it that "
         "found a capacity for the same objective.",
     )
-    ratio = CapacityRatioSerializer(allow_null=True)
+    ratio = fields.serializer_of(CapacityRatio)(allow_null=True)
     word = serializers.ChoiceField(choices=fields.CAPACITY_WORDS, allow_blank=True)
 
 

@@ -37,7 +37,7 @@ from campaigns.services.agents import (
 )
 
 
-class MinuteSerializer(serializers.ModelSerializer):
+class MinuteSerializer(fields.StoredSerializer):
     """A minute of a run at one step: its seconds and injector processes added up. `minute` 0 has
     the seconds 0 to 59; the warm-up is negative. Absent counters are 0."""
 
@@ -49,7 +49,6 @@ class MinuteSerializer(serializers.ModelSerializer):
     class Meta:
         model = KeptMinute
         fields = ("minute", "step", "counters", "errors", "statuses", "timings")
-        read_only_fields = fields
 
     def to_representation(self, row: KeptMinute) -> dict[str, Any]:
         return super().to_representation(row.line | {"minute": row.minute, "step": row.step})
@@ -82,7 +81,7 @@ _NDJSON = {
 }
 
 
-class MachineSecondSerializer(serializers.ModelSerializer):
+class MachineSecondSerializer(fields.StoredSerializer):
     """What a machine did in one second, as its agent told it."""
 
     did = serializers.DictField(help_text="Figures by name. What was not told is absent.")
@@ -90,7 +89,6 @@ class MachineSecondSerializer(serializers.ModelSerializer):
     class Meta:
         model = MachineSecond
         fields = ("source", "second", "lasted_s", "did")
-        read_only_fields = fields
 
 
 class MachineSecondFilterSet(ListFilterSet):
@@ -206,7 +204,7 @@ class AgentSeconds(APIView):
         return Response({"now": now, "stored": stored, **wanted})
 
 
-class ExporterSerializer(serializers.ModelSerializer):
+class ExporterSerializer(fields.StoredSerializer):
     has_token = serializers.BooleanField()
     offers = serializers.ListField(
         child=serializers.CharField(), help_text="What it told last, in words."
@@ -218,7 +216,6 @@ class ExporterSerializer(serializers.ModelSerializer):
             "id", "target", "name", "url", "verify_tls", "is_server", "has_token", "created_at",
             "asked_at", "told_at", "offers", "problem", "problem_at",
         )  # fmt: skip
-        read_only_fields = fields
         extra_kwargs = {
             "asked_at": {"help_text": "A worker asks it now; null once it is answered."},
             "told_at": {"help_text": "When it last told something."},

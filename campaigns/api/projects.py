@@ -24,8 +24,9 @@ from campaigns.api.access import (
 from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.paste.reader import read_paste
-from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.plan.presets import PRESETS, Preset
 from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.presentation.host_use import HostUse
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
@@ -37,13 +38,12 @@ from campaigns.services.items import archive_items, describe_item, purge_items
 from campaigns.services.plans import create_plan, edit_plan
 
 
-class ProjectSerializer(serializers.ModelSerializer):
+class ProjectSerializer(fields.StoredSerializer):
     role = serializers.ChoiceField(choices=fields.ROLES, help_text="Your role in this project.")
 
     class Meta:
         model = Project
         fields = ("id", "name", "role", "created_at", *ITEM_FIELDS)
-        read_only_fields = fields
 
 
 class ProjectViewSet(ItemViewSet):
@@ -61,25 +61,15 @@ class ProjectViewSet(ItemViewSet):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class ProgramSerializer(serializers.Serializer):
-    name = serializers.CharField()
-    share = serializers.FloatField(help_text="Of the machine's CPU.")
-
-
-class HostUseSerializer(serializers.Serializer):
+class HostUseSerializer(
+    fields.serializer_of(
+        HostUse, "load_1min others_share steal_share throttled_share is_busy programs"
+    )
+):
     """What else used the host in about the last 5 s; shares of 1."""
 
-    load_1min = serializers.FloatField(allow_null=True, help_text="Load average.")
-    others_share = serializers.FloatField(help_text="CPU of all but benchsite's injectors.")
-    steal_share = serializers.FloatField(help_text="CPU that the hypervisor gave to others.")
-    throttled_share = serializers.FloatField(help_text="Time in which the CPU quota was used up.")
-    is_busy = serializers.BooleanField(help_text="Whether that disturbs measurements.")
-    programs = ProgramSerializer(
-        many=True, help_text="At most three. Empty for those who may start no campaign."
-    )
 
-
-class InjectorHostSerializer(serializers.ModelSerializer):
+class InjectorHostSerializer(fields.StoredSerializer):
     online = serializers.BooleanField(source="is_alive", help_text="Heard of lately.")
     busy = serializers.IntegerField(help_text="Slots with an injector process.")
     use = HostUseSerializer(source="told", allow_null=True, help_text="Null where it is not known.")
@@ -87,7 +77,6 @@ class InjectorHostSerializer(serializers.ModelSerializer):
     class Meta:
         model = InjectorHost
         fields = ("name", "online", "slots", "busy", "seen_at", "started_at", "facts", "use")
-        read_only_fields = fields
 
 
 class InjectorHostList(APIView):
@@ -212,17 +201,16 @@ class SpecField(serializers.JSONField):
     """A plan's JSON. The domain's own reader checks it, so that pages and API agree."""
 
 
-class PlanVersionSerializer(serializers.ModelSerializer):
+class PlanVersionSerializer(fields.StoredSerializer):
     spec = SpecField()
     created_by = fields.user_field("created_by", "Who created it.")
 
     class Meta:
         model = PlanVersion
         fields = ("id", "plan", "number", "spec", "created_by", "created_at")
-        read_only_fields = fields
 
 
-class PlanSerializer(serializers.ModelSerializer):
+class PlanSerializer(fields.StoredSerializer):
     latest = serializers.SerializerMethodField()
     versions = serializers.SerializerMethodField(help_text="The numbers of all versions.")
     has_secret = serializers.SerializerMethodField(
@@ -236,7 +224,6 @@ class PlanSerializer(serializers.ModelSerializer):
             *("id", "project", "name", "latest", "versions"),
             *("has_secret", "secret_origins", "created_at", *DELETABLE_FIELDS),
         )
-        read_only_fields = fields
 
     @extend_schema_field(PlanVersionSerializer)
     def get_latest(self, plan: SavedPlan):
@@ -330,12 +317,7 @@ class PlanVersionViewSet(VisibleViewSet):
         return super().retrieve(request, number)
 
 
-class PresetSerializer(serializers.Serializer):
-    key = serializers.CharField()
-    question = serializers.CharField(help_text="What it answers.")
-    summary = serializers.CharField()
-    name = serializers.CharField(help_text="The name that the page proposes for the plan.")
-    group = serializers.CharField()
+class PresetSerializer(fields.serializer_of(Preset, "key question summary name group")):
     spec = SpecField()
 
 

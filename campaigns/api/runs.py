@@ -13,7 +13,6 @@ from drf_spectacular.utils import (
     OpenApiParameter,
     OpenApiResponse,
     extend_schema,
-    extend_schema_field,
 )
 from rest_framework import serializers, status
 from rest_framework.response import Response
@@ -24,9 +23,11 @@ from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
 from campaigns.api.parsers import CSV, AnyAccept, SecondPages
 from campaigns.api.tables import JudgedRunSerializer
 from campaigns.domain.analysis.failures import cause_words
+from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import Removed
+from campaigns.domain.metrics.kept_requests import KeptRequest
 from campaigns.domain.other_tools.reports import REPORTS
-from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.metrics import METRICS, Metric
 from campaigns.domain.presentation.remedies import remedy
 from campaigns.exports.runs import csv_of_runs, requests_file
 from campaigns.exports.tables import text_stream, tool_report_file, unless_known
@@ -59,22 +60,12 @@ class RunReportText(APIView):
         return tool_report_file(run, request.query_params.get("style", ""))
 
 
-class MetricSerializer(serializers.Serializer):
-    key = serializers.CharField()
-    title = serializers.CharField()
-    unit = serializers.CharField(allow_blank=True)
-    formula = serializers.CharField()
-    others = serializers.DictField(
-        child=serializers.CharField(), help_text="A tool's name → its own name for this."
-    )
-
-
 class MetricList(APIView):
-    @extend_schema(responses=MetricSerializer(many=True))
+    @extend_schema(responses=fields.serializer_of(Metric)(many=True))
     def get(self, request):
         """All metrics. Tables refer to them by `key`."""
         refuse_unknown(request, "format")
-        return Response(MetricSerializer(METRICS.values(), many=True).data)
+        return Response(fields.serializer_of(Metric)(METRICS.values(), many=True).data)
 
 
 class RunSerializer(JudgedRunSerializer):
@@ -105,45 +96,22 @@ class RunSerializer(JudgedRunSerializer):
             *("state", "state_at", "outcome", "judgement", "threshold_state", "n_shards", "t0"),
             *("ended_at", "stop_requested", "reason"),
         )
-        read_only_fields = fields
 
 
-class VerdictSerializer(serializers.Serializer):
+class VerdictSerializer(fields.serializer_of(Verdict)):
     """Whether the run kept one of the plan's thresholds."""
-
-    rule = serializers.CharField(help_text="For example p95 < 300 ms.")
-    metric = serializers.CharField()
-    limit = serializers.FloatField()
-    unit = serializers.CharField()
-    measured = serializers.FloatField(allow_null=True, help_text="In the unit of the rule.")
-    passed = serializers.BooleanField()
-    since = serializers.IntegerField(
-        allow_null=True, help_text="The second from which the rule was broken until the end."
-    )
-    at_least = serializers.FloatField(
-        allow_null=True, help_text="The lower end of a response time."
-    )
-    is_open = serializers.BooleanField(
-        help_text="A busy machine may have broken the rule, so it is neither kept nor broken."
-    )
-    kind = serializers.CharField(help_text="Of a group of errors alone; empty of all.")
-    step = serializers.IntegerField(help_text="Of this step alone, from 1; 0 of all.")
-    flow = serializers.CharField(help_text="Of this flow alone; empty of all.")
 
 
 class RunWithSnapshotSerializer(RunSerializer):
     snapshot = serializers.JSONField(
         source="whole_snapshot", help_text="Plan, endpoint and environment at the start of the run."
     )
-    thresholds = serializers.SerializerMethodField(help_text="Empty until the run has ended.")
-
-    @extend_schema_field(VerdictSerializer(many=True))
-    def get_thresholds(self, run: Run):
-        return [each.to_json() for each in run.verdicts]
+    thresholds = VerdictSerializer(
+        many=True, source="verdicts", help_text="Empty until the run has ended."
+    )
 
     class Meta(RunSerializer.Meta):
         fields = (*RunSerializer.Meta.fields, "snapshot", "thresholds")
-        read_only_fields = fields
 
 
 class RunViewSet(VisibleViewSet):
@@ -193,7 +161,7 @@ class TimingSerializer(serializers.Serializer):
     histogram = serializers.CharField()
 
 
-class SecondSerializer(serializers.ModelSerializer):
+class SecondSerializer(fields.StoredSerializer):
     """What one shard measured in one second at one step. Absent counters are 0."""
 
     counters = serializers.DictField(child=serializers.IntegerField())
@@ -209,7 +177,6 @@ class SecondSerializer(serializers.ModelSerializer):
             *("second", "step", "shard", "counters", "errors", "statuses", "in_flight"),
             *("timings", "vitals"),
         )
-        read_only_fields = fields
 
     def to_representation(self, row: ShardSecond) -> dict[str, Any]:
         return super().to_representation(row.line | {"shard": row.shard})
@@ -244,23 +211,12 @@ class SecondViewSet(VisibleViewSet):
         return unless_known(request, final_key(run), page)
 
 
-class KeptRequestSerializer(serializers.Serializer):
+class KeptRequestSerializer(
+    fields.serializer_of(
+        KeptRequest, "number injector step start_us response_us parts_us status kind"
+    )
+):
     """A single request."""
-
-    number = serializers.IntegerField(
-        allow_null=True,
-        help_text="The how many-th its injector process began, from 1; null in the warm-up.",
-    )
-    injector = serializers.IntegerField(help_text="From 0.")
-    step = serializers.IntegerField(help_text="From 0.")
-    start_us = serializers.IntegerField(help_text="From the start of the measurement.")
-    response_us = serializers.IntegerField()
-    parts_us = serializers.DictField(
-        child=serializers.IntegerField(),
-        help_text="Of the response time, by name; those that it did not have are absent.",
-    )
-    status = serializers.IntegerField(help_text="0 without a whole reply.")
-    kind = serializers.CharField(allow_blank=True, help_text="Of a failed one; else empty.")
 
 
 class KeptRequestsSerializer(serializers.Serializer):
@@ -291,13 +247,12 @@ class RunRequestsCsv(APIView):
         return requests_file(run)
 
 
-class FailureExampleSerializer(serializers.ModelSerializer):
+class FailureExampleSerializer(fields.StoredSerializer):
     """A failed request and its reply. What is secret is hidden before it is stored."""
 
     class Meta:
         model = FailureExample
         fields = ("shard", "second", "at_us", "request", "reply", "body_bytes", "detail")
-        read_only_fields = fields
 
 
 class FailureSerializer(serializers.Serializer):
@@ -380,19 +335,17 @@ class RunFailures(APIView):
         return Response(FailureSerializer(rows, many=True).data)
 
 
-class ToolOutputSerializer(serializers.ModelSerializer):
+class ToolOutputSerializer(fields.StoredSerializer):
     added_by = fields.user_field("added_by")
 
     class Meta:
         model = ToolOutput
         fields = ("id", "run", "tool", "added_by", "added_at")
-        read_only_fields = fields
 
 
 class WholeOutputSerializer(ToolOutputSerializer):
     class Meta(ToolOutputSerializer.Meta):
         fields = (*ToolOutputSerializer.Meta.fields, "text")
-        read_only_fields = fields
 
 
 class NewToolOutput(fields.StrictSerializer):

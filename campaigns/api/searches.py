@@ -11,17 +11,19 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import Tagged, actor_of, find
-from campaigns.api.campaigns import CheckSerializer
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.history import AgainstSerializer
 from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
 from campaigns.domain.plan.load import MAX_RATE_PER_S
-from campaigns.domain.plan.search_start import USUAL_TRIALS
+from campaigns.domain.plan.search_start import USUAL_TRIALS, SearchCost
+from campaigns.domain.presentation.capacity_words import Limiter
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.exports.runs import csv_of_search, trial_row
+from campaigns.exports.runs import TrialRow, csv_of_search, trial_rows
 from campaigns.exports.tables import text_file
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
+from campaigns.queries.checks import Check
 from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside
 from campaigns.queries.searches import (
     SearchReport,
@@ -68,75 +70,16 @@ class NewSearch(Tagged):
     )
 
 
-class TrialSerializer(serializers.Serializer):
-    trial = serializers.IntegerField()
-    search = serializers.IntegerField(
-        allow_null=True, help_text="0 on the way to the first answer; null of an earlier rule."
-    )
-    run = serializers.IntegerField()
-    rate_per_s = serializers.FloatField()
-    result = serializers.ChoiceField(choices=fields.TRIAL_RESULTS)
-    reason = serializers.CharField(allow_blank=True)
-    ended_at = serializers.DateTimeField()
-    requests = serializers.IntegerField(allow_null=True)
-    errors = serializers.IntegerField(allow_null=True)
-    mean_us = serializers.FloatField(allow_null=True)
-    p50_us = serializers.FloatField(allow_null=True)
-    p95_us = serializers.FloatField(allow_null=True)
-    p99_us = serializers.FloatField(allow_null=True)
-    mean_low_us = serializers.FloatField(
-        allow_null=True,
-        help_text="The lower end, without the injector's part; null if no rule is about it.",
-    )
-    p50_low_us = serializers.FloatField(allow_null=True)
-    p95_low_us = serializers.FloatField(allow_null=True)
-    p99_low_us = serializers.FloatField(allow_null=True)
-    weak = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="Of these percentiles, those with fewer than ten requests beyond them.",
-    )
-    target_cpu = serializers.FloatField(
-        allow_null=True, help_text="Of all cores of the target's machine, 0 to 1; null if untold."
-    )
-    injector_cpu = serializers.FloatField(
-        allow_null=True, help_text="Of a core, of the busiest injector process, as a share of 1."
-    )
-    network = serializers.FloatField(
-        allow_null=True,
-        help_text="Of the fullest link at either end, as a share of its speed; null if the speed "
-        "is not known.",
-    )
-
-
-class CapacitySerializer(serializers.Serializer):
-    rate_per_s = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True, help_text="Null with fewer than 3 searches.")
-    high = serializers.FloatField(allow_null=True)
-    n_searches = serializers.IntegerField()
-
-
 class AskedSearch(NewSearch):
     """A search as it would be started; a name may be missing."""
 
     name = serializers.CharField(max_length=150, required=False)
 
 
-class SearchEstimateSerializer(serializers.Serializer):
-    trials = serializers.IntegerField(help_text="About how many.")
+class SearchEstimateSerializer(fields.serializer_of(SearchCost)):
     usual_trials = serializers.IntegerField(help_text="A search with enough time takes about this.")
-    lasts_s = serializers.FloatField(help_text="With warm-ups and pauses.")
-    load_s = serializers.FloatField(help_text="How much of it is load.")
-    missing_s = serializers.FloatField(
-        help_text="How much more time than it has a search usually takes. Above 0 the answer may "
-        "have no interval."
-    )
     most_per_s = serializers.FloatField(help_text="No trial is above this rate.")
-    checks = CheckSerializer(many=True)
-
-
-class LimiterSerializer(serializers.Serializer):
-    word = serializers.CharField(help_text="Such as target CPU, injectors or cap.")
-    why = serializers.CharField()
+    checks = fields.serializer_of(Check)(many=True)
 
 
 class SearchAgainstSerializer(AgainstSerializer):
@@ -158,7 +101,7 @@ class SearchSerializer(serializers.Serializer):
     deadline = serializers.DateTimeField(
         allow_null=True, help_text="Null until the first trial has ended: it counts from its start."
     )
-    capacity = CapacitySerializer(
+    capacity = fields.serializer_of(CapacityInterval, noun="Capacity")(
         allow_null=True,
         help_text="Null where the sentence says at least, and of a target that drifted.",
     )
@@ -170,11 +113,11 @@ class SearchSerializer(serializers.Serializer):
         help_text="The version of the rule that made this answer. Null: it was made under an "
         "earlier rule, before answers were stored, and has no capacity.",
     )
-    limited_by = LimiterSerializer()
+    limited_by = fields.serializer_of(Limiter, "word why")()
     against = SearchAgainstSerializer(
         allow_null=True, help_text="The baseline of searches, when it ended; null without one."
     )
-    trials = TrialSerializer(many=True)
+    trials = fields.serializer_of(TrialRow, noun="Trial")(many=True)
 
 
 class SearchList(APIView):
@@ -241,6 +184,7 @@ class SearchOfCampaignCsv(APIView):
 def _as_json(report: SearchReport) -> dict[str, Any]:
     search, answer, found = report.search, report.answer, report.capacity
     busy = busy_by_run(report.made)
+    limiter = limiter_beside(report, busy_near(report, busy))
     return {
         "campaign": search.pk,
         "sentence": plain_text(report.sentence),
@@ -251,12 +195,12 @@ def _as_json(report: SearchReport) -> dict[str, Any]:
         "trial_s": search.trial_s,
         "longest_s": search.longest_s,
         "deadline": search.deadline,
-        "capacity": found and CapacitySerializer(found).data,
+        "capacity": found and asdict(found),
         "at_least_per_s": answer.at_least,
         "below_per_s": answer.below,
         "drift": answer.drift,
         "rule": answer.rule,
-        "limited_by": LimiterSerializer(limiter_beside(report, busy_near(report, busy))).data,
+        "limited_by": {"word": limiter.word, "why": limiter.why},
         "against": search.against and SearchAgainstSerializer(search.against).data,
-        "trials": [trial_row(each, busy[each.run.pk]) for each in report.made],
+        "trials": trial_rows(report, busy),
     }
