@@ -31,6 +31,7 @@ from campaigns.queries.searches import SearchReport
 from campaigns.queries.side_by_side import pass_under_way
 from campaigns.queries.target_costs import perf_counters, target_costs
 from campaigns.services.blocks import MAX_REPEATS
+from campaigns.views.campaign_drawings import drawn_cpu, drawn_ladder, drawn_matrix
 from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
 from campaigns.views.campaign_runs import (
     are_crowded,
@@ -43,7 +44,7 @@ from campaigns.views.campaign_runs import (
 )
 from campaigns.views.campaign_tiles import cards_of, drawn_funnel, ratios_of, tiles_of
 from campaigns.views.drawings import forest_groups, split_bars
-from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
+from campaigns.views.open_questions import sweep_questions
 from campaigns.views.plots import over_time_charts
 from campaigns.views.run_page import (
     errors_section,
@@ -53,8 +54,6 @@ from campaigns.views.run_page import (
     worst_test,
 )
 from campaigns.views.sweep_curve import drawn_sweeps
-from campaigns.views.sweep_table import sweep_questions
-from campaigns.views.targets import drawn_matrix
 
 
 def campaign_context(

@@ -39,13 +39,9 @@ from campaigns.views.access import (
 )
 from campaigns.views.campaign_tiles import cards_of
 from campaigns.views.drawings import draw_stacked
+from campaigns.views.open_questions import address_of_ladder, address_of_search
 from campaigns.views.paste import choice_page
-from campaigns.views.search_new import (
-    address_of_ladder,
-    address_of_search,
-    search_words,
-    usual_cost,
-)
+from campaigns.views.search_new import search_words, usual_cost
 from campaigns.views.transfer import takes_bytes
 
 _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
