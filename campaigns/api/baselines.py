@@ -8,8 +8,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, actor_of, find
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.access import VisibleViewSet, actor_of, answers, find
+from campaigns.api.parsers import CSV
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.history_words import entry_sentence
 from campaigns.domain.presentation.sentences import plain_text
@@ -190,32 +190,22 @@ class TriageJudgement(fields.StrictSerializer):
     link = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-def _entries(request, pk: int):
-    project = find(Project, request, pk=pk)
+def _entries(request, project: Project):
     asked = fields.validated(TriageStatesQuery, dict(request.query_params.lists()))
-    return project, entries_of(actor_of(request), project, sorted(asked.get("state", ())))
+    return entries_of(actor_of(request), project, sorted(asked.get("state", ())))
 
 
-class TriageOfProject(APIView):
-    @extend_schema(
-        parameters=[_STATE],
-        responses=TriageEntrySerializer(many=True),
-        operation_id="projects_triage",
-    )
-    def get(self, request, pk):
-        """Changes of level that belong together, the newest first."""
-        _, entries = _entries(request, pk)
-        return Response(TriageEntrySerializer(entries, many=True).data)
+@answers("projects_triage", TriageEntrySerializer, Project, many=True, parameters=[_STATE])
+def triage_of_project(request, project: Project):
+    """Changes of level that belong together, the newest first."""
+    return _entries(request, project)
 
 
-class TriageOfProjectCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=[_STATE], responses=CSV, operation_id="projects_triage_csv")
-    def get(self, request, pk):
-        """The same, a row per change, times in µs."""
-        project, entries = _entries(request, pk)
-        return text_file(f"changes-of-project-{project.pk}.csv", csv_of_triage(entries))
+@answers("projects_triage_csv", CSV, Project, parameters=[_STATE])
+def triage_of_project_csv(request, project: Project):
+    """The same, a row per change, times in µs."""
+    text = csv_of_triage(_entries(request, project))
+    return text_file(f"changes-of-project-{project.pk}.csv", text)
 
 
 class TriageOne(APIView):

@@ -9,8 +9,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import actor_of
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.access import actor_of, answers
+from campaigns.api.parsers import CSV
 from campaigns.api.tables import TableSerializer
 from campaigns.domain.analysis.capacity_interval import CapacityInterval
 from campaigns.domain.analysis.ratio import Word
@@ -152,14 +152,11 @@ class ComparisonView(APIView):
         return Response(_json(columns, compared))
 
 
-class ComparisonCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=_COLUMNS, responses=CSV, operation_id="comparison_csv")
-    def get(self, request):
-        """A row per test, worst first; times in ms."""
-        table = comparison_of(_columns(request)).table
-        return text_file("comparison.csv", csv_of_tables([table]))
+@answers("comparison_csv", CSV, parameters=_COLUMNS)
+def comparison_csv(request):
+    """A row per test, worst first; times in ms."""
+    table = comparison_of(_columns(request)).table
+    return text_file("comparison.csv", csv_of_tables([table]))
 
 
 def _columns(request) -> list[ComparisonSide]:

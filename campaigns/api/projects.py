@@ -18,6 +18,7 @@ from campaigns.api.access import (
     Tagged,
     VisibleViewSet,
     actor_of,
+    answers,
     find,
     refuse_unknown,
 )
@@ -79,13 +80,11 @@ class InjectorHostSerializer(fields.StoredSerializer):
         fields = ("name", "online", "slots", "busy", "seen_at", "started_at", "facts", "use")
 
 
-class InjectorHostList(APIView):
-    @extend_schema(responses=InjectorHostSerializer(many=True), operation_id="injectors_list")
-    def get(self, request):
-        """The machines that send the load, by name, shared by all projects."""
-        refuse_unknown(request, "format")
-        found = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
-        return Response(InjectorHostSerializer(found, many=True).data)
+@answers("injectors_list", InjectorHostSerializer, many=True)
+def injector_host_list(request):
+    """The machines that send the load, by name, shared by all projects."""
+    refuse_unknown(request, "format")
+    return hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
 
 
 class CapSerializer(serializers.Serializer):
@@ -126,22 +125,19 @@ class UseSerializer(serializers.Serializer):
     growth = DaySerializer(many=True, help_text="The last 30 days with runs, newest first.")
 
 
-class UseOfProject(APIView):
-    @extend_schema(responses=UseSerializer, operation_id="projects_use")
-    def get(self, request, pk):
-        """What the project uses of its caps, and the bytes of its results. For owners."""
-        project = find(Project, request, pk=pk)
-        require(actor_of(request), Action.ADMINISTER, project)
-        use = {
-            "caps": use_of(project),
-            "most_requests_per_s": most_requests_per_s(),
-            "stored": stored_of(project),
-            "growth": [
-                {"day": day, "n_runs": n_runs, "stored_bytes": n_bytes}
-                for day, n_runs, n_bytes in growth(project)
-            ],
-        }
-        return Response(UseSerializer(use).data)
+@answers("projects_use", UseSerializer, Project)
+def use_of_project(request, project: Project):
+    """What the project uses of its caps, and the bytes of its results. For owners."""
+    require(actor_of(request), Action.ADMINISTER, project)
+    return {
+        "caps": use_of(project),
+        "most_requests_per_s": most_requests_per_s(),
+        "stored": stored_of(project),
+        "growth": [
+            {"day": day, "n_runs": n_runs, "stored_bytes": n_bytes}
+            for day, n_runs, n_bytes in growth(project)
+        ],
+    }
 
 
 class PasteText(fields.StrictSerializer):
@@ -321,9 +317,8 @@ class PresetSerializer(fields.serializer_of(Preset, "key question summary name g
     spec = SpecField()
 
 
-class PresetList(APIView):
-    @extend_schema(responses=PresetSerializer(many=True))
-    def get(self, request):
-        """All presets. Send a `spec` to `/plans/` to make a plan of it."""
-        refuse_unknown(request, "format")
-        return Response(PresetSerializer(PRESETS.values(), many=True).data)
+@answers("presets_list", PresetSerializer, many=True)
+def preset_list(request):
+    """All presets. Send a `spec` to `/plans/` to make a plan of it."""
+    refuse_unknown(request, "format")
+    return PRESETS.values()

@@ -6,7 +6,6 @@ read the plan. What tools printed on the target's machine during a run: add it, 
 from functools import partial
 from typing import Any
 
-from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import (
     OpenApiExample,
@@ -16,10 +15,9 @@ from drf_spectacular.utils import (
 )
 from rest_framework import serializers, status
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
+from campaigns.api.access import VisibleViewSet, actor_of, answers, find, refuse_unknown
 from campaigns.api.parsers import CSV, AnyAccept, SecondPages
 from campaigns.api.tables import JudgedRunSerializer
 from campaigns.domain.analysis.failures import cause_words
@@ -49,23 +47,18 @@ _STYLE = OpenApiParameter(
 _TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, "The report.")}
 
 
-class RunReportText(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=[_STYLE], responses=_TEXT, operation_id="runs_report")
-    def get(self, request, pk) -> HttpResponse:
-        """The run's figures as the tool would print them."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request, "style")
-        return tool_report_file(run, request.query_params.get("style", ""))
+@answers("runs_report", _TEXT, Run, parameters=[_STYLE])
+def run_report_text(request, run: Run):
+    """The run's figures as the tool would print them."""
+    refuse_unknown(request, "style")
+    return tool_report_file(run, request.query_params.get("style", ""))
 
 
-class MetricList(APIView):
-    @extend_schema(responses=fields.serializer_of(Metric)(many=True))
-    def get(self, request):
-        """All metrics. Tables refer to them by `key`."""
-        refuse_unknown(request, "format")
-        return Response(fields.serializer_of(Metric)(METRICS.values(), many=True).data)
+@answers("metrics_list", fields.serializer_of(Metric), many=True)
+def metric_list(request):
+    """All metrics. Tables refer to them by `key`."""
+    refuse_unknown(request, "format")
+    return METRICS.values()
 
 
 class RunSerializer(JudgedRunSerializer):
@@ -182,6 +175,12 @@ class SecondSerializer(fields.StoredSerializer):
         return super().to_representation(row.line | {"shard": row.shard})
 
 
+def require_seconds(run: Run) -> None:
+    """Raises Removed where they are gone by age."""
+    if why := why_no_seconds(run):
+        raise Removed(why)
+
+
 class SecondFilterSet(ListFilterSet):
     step = WholeFilter(min_value=0, max_value=1000)
     shard = WholeFilter(min_value=0, max_value=1000)
@@ -204,8 +203,7 @@ class SecondViewSet(VisibleViewSet):
 
     def list(self, request, pk):
         run = find(Run, request, pk=pk)
-        if why := why_no_seconds(run):
-            raise Removed(why)
+        require_seconds(run)
         self._refuse_unknown_filters()  # before a tag, which is of the run and not of the filters
         page = partial(super().list, request)
         return unless_known(request, final_key(run), page)
@@ -226,25 +224,19 @@ class KeptRequestsSerializer(serializers.Serializer):
     requests = KeptRequestSerializer(many=True, source="rows")
 
 
-class RunRequests(APIView):
-    @extend_schema(responses=KeptRequestsSerializer, operation_id="runs_requests")
-    def get(self, request, pk) -> Response:
-        """Every request of a run that has at most 2,000, else the slowest, in the order of their
-        starts. None before the run has ended."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request, "format")
-        return Response(KeptRequestsSerializer(kept_requests(run, measurement_of(run))).data)
+@answers("runs_requests", KeptRequestsSerializer, Run)
+def run_requests(request, run: Run):
+    """Every request of a run that has at most 2,000, else the slowest, in the order of their
+    starts. None before the run has ended."""
+    refuse_unknown(request, "format")
+    return kept_requests(run, measurement_of(run))
 
 
-class RunRequestsCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=CSV, operation_id="runs_requests_csv")
-    def get(self, request, pk) -> HttpResponse:
-        """The same, a row each, times in µs. Processes and steps count from 1."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request)
-        return requests_file(run)
+@answers("runs_requests_csv", CSV, Run)
+def run_requests_csv(request, run: Run):
+    """The same, a row each, times in µs. Processes and steps count from 1."""
+    refuse_unknown(request)
+    return requests_file(run)
 
 
 class FailureExampleSerializer(fields.StoredSerializer):
@@ -256,18 +248,23 @@ class FailureExampleSerializer(fields.StoredSerializer):
 
 
 class FailureSerializer(serializers.Serializer):
-    step = serializers.IntegerField(help_text="From 0.")
+    step = serializers.IntegerField(source="row.step", help_text="From 0.")
     label = serializers.CharField(help_text="The step's name.")
-    kind = serializers.CharField()
-    status = serializers.IntegerField(help_text="0 without a whole reply.")
+    kind = serializers.CharField(source="row.kind")
+    status = serializers.IntegerField(source="row.status", help_text="0 without a whole reply.")
     words = serializers.CharField()
     details = serializers.DictField(
         child=serializers.IntegerField(),
+        source="row.details",
         help_text="What failures said beyond their kind, and how many.",
     )
-    count = serializers.IntegerField()
-    first = serializers.IntegerField(allow_null=True, help_text="Second of first sight.")
-    last = serializers.IntegerField(allow_null=True, help_text="Second of last sight.")
+    count = serializers.IntegerField(source="row.count")
+    first = serializers.IntegerField(
+        source="row.first", allow_null=True, help_text="Second of first sight."
+    )
+    last = serializers.IntegerField(
+        source="row.last", allow_null=True, help_text="Second of last sight."
+    )
     remedy = serializers.CharField(help_text="What to do about it.")
     examples = FailureExampleSerializer(many=True, help_text="Up to three.")
 
@@ -304,35 +301,24 @@ _EXAMPLE = OpenApiExample(
 )
 
 
-class RunFailures(APIView):
-    @extend_schema(
-        responses=FailureSerializer(many=True), operation_id="runs_failures", examples=[_EXAMPLE]
-    )
-    def get(self, request, pk) -> Response:
-        """What failed, the most frequent first, and up to three examples of each."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request, "format")
-        examples = examples_of(actor_of(request), run=run)
-        seen = measurement_of(run)
-        labels = seen.plan.full_labels
-        rows = [
-            {
-                "step": row.step,
-                "label": label,
-                "kind": row.kind,
-                "status": row.status,
-                "words": cause_words(row),
-                "details": row.details,
-                "count": row.count,
-                "first": row.first,
-                "last": row.last,
-                "remedy": remedy(row.kind, row.status, row.details),
-                "examples": examples.get((label, row.kind, row.status), []),
-            }
-            for row in seen.failures
-            for label in [labels[row.step] if row.step < len(labels) else ""]
-        ]
-        return Response(FailureSerializer(rows, many=True).data)
+@answers("runs_failures", FailureSerializer, Run, many=True, examples=[_EXAMPLE])
+def run_failures(request, run: Run):
+    """What failed, the most frequent first, and up to three examples of each."""
+    refuse_unknown(request, "format")
+    examples = examples_of(actor_of(request), run=run)
+    seen = measurement_of(run)
+    labels = seen.plan.full_labels
+    return [
+        {
+            "row": row,
+            "label": label,
+            "words": cause_words(row),
+            "remedy": remedy(row.kind, row.status, row.details),
+            "examples": examples.get((label, row.kind, row.status), []),
+        }
+        for row in seen.failures
+        for label in [labels[row.step] if row.step < len(labels) else ""]
+    ]
 
 
 class ToolOutputSerializer(fields.StoredSerializer):

@@ -10,15 +10,15 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import Tagged, actor_of, find
+from campaigns.api.access import Tagged, actor_of, answers, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.history import AgainstSerializer
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.parsers import CSV
+from campaigns.api.tables import SentenceField
 from campaigns.domain.analysis.capacity_interval import CapacityInterval
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS, SearchCost
 from campaigns.domain.presentation.capacity_words import Limiter
-from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.runs import TrialRow, csv_of_search, trial_rows
 from campaigns.exports.tables import text_file
 from campaigns.models import Project, Search
@@ -88,34 +88,46 @@ class SearchAgainstSerializer(AgainstSerializer):
 
 
 class SearchSerializer(serializers.Serializer):
-    campaign = serializers.IntegerField()
-    sentence = serializers.CharField()
+    campaign = serializers.IntegerField(source="report.search.pk")
+    sentence = SentenceField(source="report.sentence")
     ending = serializers.ChoiceField(
-        choices=fields.ENDINGS, allow_null=True, help_text="Null so far."
+        choices=fields.ENDINGS, source="report.ending", allow_null=True, help_text="Null so far."
     )
     objective = serializers.ListField(child=serializers.CharField())
-    start_per_s = serializers.FloatField()
-    limit_per_s = serializers.FloatField()
-    trial_s = serializers.FloatField()
-    longest_s = serializers.FloatField()
+    start_per_s = serializers.FloatField(source="report.search.start_per_s")
+    limit_per_s = serializers.FloatField(source="report.search.limit_per_s")
+    trial_s = serializers.FloatField(source="report.search.trial_s")
+    longest_s = serializers.FloatField(source="report.search.longest_s")
     deadline = serializers.DateTimeField(
-        allow_null=True, help_text="Null until the first trial has ended: it counts from its start."
+        source="report.search.deadline",
+        allow_null=True,
+        help_text="Null until the first trial has ended: it counts from its start.",
     )
     capacity = fields.serializer_of(CapacityInterval, noun="Capacity")(
+        source="report.capacity",
         allow_null=True,
         help_text="Null where the sentence says at least, and of a target that drifted.",
     )
-    at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
-    below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
-    drift = serializers.FloatField(help_text="From the first search to the last, as a share.")
+    at_least_per_s = serializers.FloatField(
+        source="report.answer.at_least", allow_null=True, help_text="Passed, below all failed."
+    )
+    below_per_s = serializers.FloatField(
+        source="report.answer.below", allow_null=True, help_text="The lowest that failed."
+    )
+    drift = serializers.FloatField(
+        source="report.answer.drift", help_text="From the first search to the last, as a share."
+    )
     rule = serializers.IntegerField(
+        source="report.answer.rule",
         allow_null=True,
         help_text="The version of the rule that made this answer. Null: it was made under an "
         "earlier rule, before answers were stored, and has no capacity.",
     )
     limited_by = fields.serializer_of(Limiter, "word why")()
     against = SearchAgainstSerializer(
-        allow_null=True, help_text="The baseline of searches, when it ended; null without one."
+        source="report.search.against",
+        allow_null=True,
+        help_text="The baseline of searches, when it ended; null without one.",
     )
     trials = fields.serializer_of(TrialRow, noun="Trial")(many=True)
 
@@ -136,7 +148,17 @@ class SearchList(APIView):
         if tags:
             describe_item(by=actor, item=campaign, tags=tags)
         report = report_of_search(find(Search, request, pk=campaign.pk))
-        return Response(_as_json(report), status.HTTP_201_CREATED)
+        return Response(SearchSerializer(_told(report)).data, status.HTTP_201_CREATED)
+
+
+def _told(report: SearchReport) -> dict[str, Any]:
+    busy = busy_by_run(report.made)
+    return {
+        "report": report,
+        "objective": [rule.rule for rule in report.rules],
+        "limited_by": limiter_beside(report, busy_near(report, busy)),
+        "trials": trial_rows(report, busy),
+    }
 
 
 class SearchEstimate(APIView):
@@ -164,43 +186,14 @@ class SearchEstimate(APIView):
         return Response(SearchEstimateSerializer(found).data)
 
 
-class SearchOfCampaign(APIView):
-    @extend_schema(responses=SearchSerializer, operation_id="campaigns_search")
-    def get(self, request, pk):
-        """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
-        return Response(_as_json(report_of_search(find(Search, request, pk=pk))))
+@answers("campaigns_search", SearchSerializer, Search)
+def search_of_campaign(request, search: Search):
+    """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
+    return _told(report_of_search(search))
 
 
-class SearchOfCampaignCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=CSV, operation_id="campaigns_search_csv")
-    def get(self, request, pk):
-        """A row for each finished trial, times in µs, CPU and network as shares of 1."""
-        report = report_of_search(find(Search, request, pk=pk))
-        return text_file(f"search-{pk}.csv", csv_of_search(report, busy_by_run(report.made)))
-
-
-def _as_json(report: SearchReport) -> dict[str, Any]:
-    search, answer, found = report.search, report.answer, report.capacity
-    busy = busy_by_run(report.made)
-    limiter = limiter_beside(report, busy_near(report, busy))
-    return {
-        "campaign": search.pk,
-        "sentence": plain_text(report.sentence),
-        "ending": report.ending,
-        "objective": [rule.rule for rule in report.rules],
-        "start_per_s": search.start_per_s,
-        "limit_per_s": search.limit_per_s,
-        "trial_s": search.trial_s,
-        "longest_s": search.longest_s,
-        "deadline": search.deadline,
-        "capacity": found and asdict(found),
-        "at_least_per_s": answer.at_least,
-        "below_per_s": answer.below,
-        "drift": answer.drift,
-        "rule": answer.rule,
-        "limited_by": {"word": limiter.word, "why": limiter.why},
-        "against": search.against and SearchAgainstSerializer(search.against).data,
-        "trials": trial_rows(report, busy),
-    }
+@answers("campaigns_search_csv", CSV, Search)
+def search_of_campaign_csv(request, search: Search):
+    """A row for each finished trial, times in µs, CPU and network as shares of 1."""
+    report = report_of_search(search)
+    return text_file(f"search-{search.pk}.csv", csv_of_search(report, busy_by_run(report.made)))

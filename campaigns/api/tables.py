@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import find
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.access import answers
+from campaigns.api.parsers import CSV
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, MEAN, METRICS_IN_TURNS
@@ -328,45 +326,37 @@ _CHOICE = [
 _KNOWN = ("compare", "with", "metric", "relative", "format")
 
 
-class CampaignTables(APIView):
-    @extend_schema(
-        parameters=_CHOICE, responses=CampaignTablesSerializer, operation_id="campaigns_tables"
-    )
-    def get(self, request, pk):
-        """The answer so far; complete when the campaign is done."""
-        campaign = find(Campaign, request, pk=pk)
-        answer = _answer(request, campaign)
-        told = {
-            "campaign": campaign.pk,
-            "answer": answer,
-            "against": campaign_against(campaign),
-            "grounds": [*answer.grounds, *answer.caveats],
-            "threshold_state": answer.threshold_state,
-            "reference": reference_sentence(campaign),
-            "matrix": answer.matrix and answer.matrix.table,
-            "network": answer.matrix and answer.matrix.network_table,
-            "ladder": answer.ladder.tables if answer.ladder else [],
-            "sweeps": [sweep.table for sweep in answer.sweeps],
-            "machine": target_side(campaign, answer),
-        }
-        return Response(CampaignTablesSerializer(told).data)
+@answers("campaigns_tables", CampaignTablesSerializer, Campaign, parameters=_CHOICE)
+def campaign_tables(request, campaign: Campaign):
+    """The answer so far; complete when the campaign is done."""
+    answer = _answer(request, campaign)
+    return {
+        "campaign": campaign.pk,
+        "answer": answer,
+        "against": campaign_against(campaign),
+        "grounds": [*answer.grounds, *answer.caveats],
+        "threshold_state": answer.threshold_state,
+        "reference": reference_sentence(campaign),
+        "matrix": answer.matrix and answer.matrix.table,
+        "network": answer.matrix and answer.matrix.network_table,
+        "ladder": answer.ladder.tables if answer.ladder else [],
+        "sweeps": [sweep.table for sweep in answer.sweeps],
+        "machine": target_side(campaign, answer),
+    }
 
 
-class RunTables(APIView):
-    @extend_schema(responses=RunTablesSerializer, operation_id="runs_tables")
-    def get(self, request, pk):
-        """All steps together and each one, the slowest requests, response time parts, errors by
-        kind, injector vitals."""
-        run = find(Run, request, pk=pk)
-        report = report_of(run)
-        told = {
-            "run": run.pk,
-            "answer": report,
-            "grounds": report.grounds,
-            "threshold_state": run.threshold_state or "",
-            "tables": [*report.tables, *machine_tables(run)],
-        }
-        return Response(RunTablesSerializer(told).data)
+@answers("runs_tables", RunTablesSerializer, Run)
+def run_tables(request, run: Run):
+    """All steps together and each one, the slowest requests, response time parts, errors by
+    kind, injector vitals."""
+    report = report_of(run)
+    return {
+        "run": run.pk,
+        "answer": report,
+        "grounds": report.grounds,
+        "threshold_state": run.threshold_state or "",
+        "tables": [*report.tables, *machine_tables(run)],
+    }
 
 
 _FORMAT = OpenApiParameter(
@@ -374,31 +364,23 @@ _FORMAT = OpenApiParameter(
 )
 
 
-class CampaignTablesCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=[_FORMAT, *_CHOICE], responses=CSV, operation_id="campaigns_csv")
-    def get(self, request, pk):
-        """One row per run, times in µs; with format=blocks all tables, one after another."""
-        campaign = find(Campaign, request, pk=pk)
-        # Refused also where they choose nothing.
-        chosen_tests(campaign, request.query_params)
-        _check_words(request.query_params)
-        if not wants_blocks(request.query_params):
-            runs = without_connection(csv_of_campaign(campaign))
-            name = f"campaign-{campaign.pk}.csv"
-            return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
-        return campaign_tables_file(campaign, _answer(request, campaign))
+@answers("campaigns_csv", CSV, Campaign, parameters=[_FORMAT, *_CHOICE])
+def campaign_tables_csv(request, campaign: Campaign):
+    """One row per run, times in µs; with format=blocks all tables, one after another."""
+    # Refused also where they choose nothing.
+    chosen_tests(campaign, request.query_params)
+    _check_words(request.query_params)
+    if not wants_blocks(request.query_params):
+        runs = without_connection(csv_of_campaign(campaign))
+        name = f"campaign-{campaign.pk}.csv"
+        return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
+    return campaign_tables_file(campaign, _answer(request, campaign))
 
 
-class RunTablesCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=CSV, operation_id="runs_csv")
-    def get(self, request, pk):
-        """All tables, one after another, each with a title and units in its header."""
-        run = find(Run, request, pk=pk)
-        return run_tables_file(run, report_of(run))
+@answers("runs_csv", CSV, Run)
+def run_tables_csv(request, run: Run):
+    """All tables, one after another, each with a title and units in its header."""
+    return run_tables_file(run, report_of(run))
 
 
 def _answer(request, campaign: Campaign) -> Answer:
