@@ -11,13 +11,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import (
-    DELETABLE_FIELDS,
-    DeletableViewSet,
-    Tagged,
-    actor_of,
-    find,
-)
+from campaigns.api.access import DELETABLE_FIELDS, DeletableViewSet, Tagged, actor_of, find
 from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
@@ -28,10 +22,7 @@ from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, require
-from campaigns.queries.campaign_list import (
-    with_counts,
-    with_tests,
-)
+from campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.queries.campaigns import checks_of_campaign
 from campaigns.queries.checks import Check
 from campaigns.queries.filters import CampaignFilterSet

@@ -31,9 +31,5 @@ from campaigns.models.runs import (
     Shard,
     ShardSecond,
 )
-from campaigns.models.summaries import (
-    KeptMinute,
-    RunSummary,
-    RunUse,
-)
+from campaigns.models.summaries import KeptMinute, RunSummary, RunUse
 from campaigns.models.targets import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Target

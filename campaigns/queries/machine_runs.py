@@ -45,12 +45,7 @@ from campaigns.domain.presentation.resource_tables import RunResources, resource
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.tables import Table
 from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
-from campaigns.queries.measurements import (
-    OK_LATE,
-    machines_of_run,
-    of_summary,
-    whole_seconds,
-)
+from campaigns.queries.measurements import OK_LATE, machines_of_run, of_summary, whole_seconds
 from campaigns.queries.retention import kept_of
 from campaigns.queries.target_costs import perf_counters, sizes_of, target_costs
 

@@ -35,10 +35,7 @@ from campaigns.queries.references import (
 )
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import CampaignCell, estimate_cells, why_in_blocks
-from campaigns.services.campaigns import (
-    create_file_set_study,
-    create_machine_study,
-)
+from campaigns.services.campaigns import create_file_set_study, create_machine_study
 from campaigns.services.probes import try_cells
 from campaigns.views.access import (
     Edit,

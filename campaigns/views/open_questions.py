@@ -17,9 +17,7 @@ from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import end_of_growth
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign, Endpoint, Test
-from campaigns.queries.searches import (
-    SearchReport,
-)
+from campaigns.queries.searches import SearchReport
 from campaigns.services.blocks import CampaignCell, cell_of
 from campaigns.services.searches import SILENT_AFTER_S
 
