@@ -33,8 +33,7 @@ from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
 from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.plans import with_latest
-from campaigns.queries.projects import with_counts
+from campaigns.queries.items import with_counts, with_latest
 from campaigns.services.items import archive_items, describe_item, purge_items
 from campaigns.services.plans import create_plan, edit_plan
 

@@ -24,11 +24,13 @@ from campaigns.exports.tables import text_file
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
 from campaigns.queries.checks import Check
-from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside
 from campaigns.queries.searches import (
     SearchReport,
+    busy_by_run,
+    busy_near,
     checks_of_search,
     cost_of_search,
+    limiter_beside,
     report_of_search,
 )
 from campaigns.services.items import describe_item

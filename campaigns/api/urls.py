@@ -12,7 +12,6 @@ from campaigns.api.baselines import (
 )
 from campaigns.api.campaigns import CampaignEstimate, CampaignViewSet, LadderList
 from campaigns.api.comparisons import ComparisonView, comparison_csv
-from campaigns.api.docs_page import DocsView
 from campaigns.api.history import (
     HistoryOfTest,
     MarkViewSet,
@@ -48,7 +47,7 @@ from campaigns.api.runs import (
     run_requests,
     run_requests_csv,
 )
-from campaigns.api.schema import NothingHere, SchemaView
+from campaigns.api.schema import DocsView, NothingHere, SchemaView
 from campaigns.api.searches import (
     SearchEstimate,
     SearchList,

@@ -24,8 +24,7 @@ from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe, text_file
 from campaigns.models import Campaign, Run
 from campaigns.queries.measurements import MeasuredRun, measurement_of, whole_runs
 from campaigns.queries.reports import kept_requests
-from campaigns.queries.search_busy import BusyByRun
-from campaigns.queries.searches import MadeTrial, SearchReport
+from campaigns.queries.searches import BusyByRun, MadeTrial, SearchReport
 
 _WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
 _PART = {"mean", *map(name, (P50, P95)), "max"}

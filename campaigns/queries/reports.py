@@ -30,6 +30,7 @@ from campaigns.domain.presentation.report_tables import (
     phases_table,
     redirects_table,
     session_tables,
+    tls_facts,
 )
 from campaigns.domain.presentation.report_words import (
     RunStatus,
@@ -44,7 +45,6 @@ from campaigns.domain.presentation.results import RunReport
 from campaigns.domain.presentation.run_points import progress_of
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import run_thresholds_table
-from campaigns.domain.presentation.tls_facts import tls_facts
 from campaigns.domain.presentation.what_to_do import what_to_do
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run

@@ -18,7 +18,7 @@ from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
-from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS, nothing_to_tick
+from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Actor

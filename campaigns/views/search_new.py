@@ -17,7 +17,7 @@ from campaigns.domain.plan.search_start import (
     start_for,
 )
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
-from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS, nothing_to_tick
+from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.domain.units import counted, duration, number
 from campaigns.forms.searches import LadderForm, SearchForm
 from campaigns.models import Project, Search

@@ -19,7 +19,7 @@ from campaigns.permissions import Actor, Role
 from campaigns.queries.runs import planned_end
 from campaigns.services.tokens import create_share
 from campaigns.views import live_pages, runs
-from campaigns.views.campaign_progress import CampaignProgress, progress_of
+from campaigns.views.campaign_tiles import CampaignProgress, progress_of
 from tests.factories import (
     begin_run,
     make_campaign,
