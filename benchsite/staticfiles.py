@@ -3,11 +3,7 @@
 from pathlib import Path
 
 from django.conf import settings
-from django.contrib.staticfiles.finders import (
-    AppDirectoriesFinder,
-    BaseFinder,
-    FileSystemFinder,
-)
+from django.contrib.staticfiles.finders import AppDirectoriesFinder, BaseFinder, FileSystemFinder
 from django.core.files.storage import FileSystemStorage
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 

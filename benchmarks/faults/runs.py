@@ -17,11 +17,7 @@ from campaigns.models import InjectorHost, LoadControl, Run, Shard
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Actor
 from campaigns.queries.engine import stuck_runs
-from campaigns.services.campaigns import (
-    CampaignCell,
-    create_campaign,
-    start_campaign,
-)
+from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.endings import stop_run
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from workers.database import UNREACHABLE, drop_connection

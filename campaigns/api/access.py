@@ -1,23 +1,28 @@
 """Connects requests to campaigns.permissions: the actor, and the rows visible to it. What
 campaigns, plans, targets and projects share: rename, tag, archive, delete, find."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.cache import set_response_etag
 from django.utils.http import parse_etags
 from django_filters import BooleanFilter, CharFilter
 from django_filters.rest_framework import DjangoFilterBackend
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
+from rest_framework.decorators import api_view
 from rest_framework.exceptions import APIException, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from campaigns.api import fields
+from campaigns.api.parsers import AnyAccept
 from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.models import ApiToken
 from campaigns.permissions import Actor, require
@@ -38,6 +43,34 @@ def find(rows: type[Model] | QuerySet, request: Request, **lookup: Any) -> Any:
     if found is None:
         raise Http404
     return found
+
+
+def answers(
+    operation_id: str,
+    kind: Any,
+    of: type[Model] | None = None,
+    *,
+    many: bool = False,
+    **described: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., HttpResponseBase]]:
+    """Makes a function a GET address. What it returns is answered as `kind`, a serializer; else it
+    is a file, whatever the header Accept asks for. `of`: the function takes the row of this model
+    that the address names."""
+    is_file = not isinstance(kind, type)
+
+    def decorate(make: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
+        @wraps(make)
+        def answering(request: Request, **named: Any) -> HttpResponseBase:
+            made = make(request, find(of, request, **named)) if of else make(request)
+            return made if is_file else Response(kind(made, many=many).data)
+
+        view = api_view(["GET"])(answering)
+        if is_file:
+            view.cls.content_negotiation_class = AnyAccept
+        responses = kind if is_file else kind(many=many)
+        return extend_schema(operation_id=operation_id, responses=responses, **described)(view)
+
+    return decorate
 
 
 def refuse_unknown(request: Request, *known: str) -> None:

@@ -8,8 +8,8 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, actor_of, find
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.access import VisibleViewSet, actor_of, answers, find
+from campaigns.api.parsers import CSV
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.history_words import entry_sentence
 from campaigns.domain.presentation.sentences import plain_text
@@ -30,7 +30,7 @@ from campaigns.queries.filters import IdFilter, ListFilterSet
 from campaigns.services.baselines import judge_changes, make_baseline, release_baseline
 
 
-class BaselineSerializer(serializers.ModelSerializer):
+class BaselineSerializer(fields.StoredSerializer):
     created_by = fields.user_field("created_by", "Who made it.")
     replaced_by = fields.user_field("replaced_by", "Who replaced it.")
     runs = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
@@ -41,7 +41,6 @@ class BaselineSerializer(serializers.ModelSerializer):
             *("id", "project", "name", "test", "plan", "endpoint", "connection_mode", "injectors"),
             *("of_search", "runs", "created_by", "created_at", "replaced_by", "replaced_at"),
         )
-        read_only_fields = fields
 
 
 class NewBaseline(fields.StrictSerializer):
@@ -131,7 +130,7 @@ class TriageStatesQuery(fields.QuerySerializer):
     state = serializers.MultipleChoiceField(required=False, choices=fields.TRIAGE_STATES)
 
 
-class TriageChangeSerializer(serializers.ModelSerializer):
+class TriageChangeSerializer(fields.StoredSerializer):
     """A change of one test's p95."""
 
     plan_name = serializers.CharField(source="plan.name")
@@ -154,19 +153,17 @@ class TriageChangeSerializer(serializers.ModelSerializer):
             *("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio"),
             *("low", "high", "p_value", "causes", "reference_ratio"),
         )
-        read_only_fields = fields
 
 
-class TriageNoteSerializer(serializers.ModelSerializer):
+class TriageNoteSerializer(fields.StoredSerializer):
     by = fields.user_field("by")
 
     class Meta:
         model = TriageNote
         fields = ("state", "by", "at", "why", "link")
-        read_only_fields = fields
 
 
-class TriageEntrySerializer(serializers.ModelSerializer):
+class TriageEntrySerializer(fields.StoredSerializer):
     target_name = serializers.CharField(source="target.name")
     sentence = serializers.SerializerMethodField()
     changes = TriageChangeSerializer(many=True, help_text="The largest first.")
@@ -178,7 +175,6 @@ class TriageEntrySerializer(serializers.ModelSerializer):
             *("id", "project", "target", "target_name", "state", "found_at", "sentence"),
             *("changes", "notes"),
         )
-        read_only_fields = fields
 
     def get_sentence(self, entry: TriageEntry) -> str:
         return plain_text(entry_sentence(entry.changes.all(), entry.target.name))
@@ -194,32 +190,22 @@ class TriageJudgement(fields.StrictSerializer):
     link = serializers.CharField(required=False, default="", allow_blank=True)
 
 
-def _entries(request, pk: int):
-    project = find(Project, request, pk=pk)
+def _entries(request, project: Project):
     asked = fields.validated(TriageStatesQuery, dict(request.query_params.lists()))
-    return project, entries_of(actor_of(request), project, sorted(asked.get("state", ())))
+    return entries_of(actor_of(request), project, sorted(asked.get("state", ())))
 
 
-class TriageOfProject(APIView):
-    @extend_schema(
-        parameters=[_STATE],
-        responses=TriageEntrySerializer(many=True),
-        operation_id="projects_triage",
-    )
-    def get(self, request, pk):
-        """Changes of level that belong together, the newest first."""
-        _, entries = _entries(request, pk)
-        return Response(TriageEntrySerializer(entries, many=True).data)
+@answers("projects_triage", TriageEntrySerializer, Project, many=True, parameters=[_STATE])
+def triage_of_project(request, project: Project):
+    """Changes of level that belong together, the newest first."""
+    return _entries(request, project)
 
 
-class TriageOfProjectCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=[_STATE], responses=CSV, operation_id="projects_triage_csv")
-    def get(self, request, pk):
-        """The same, a row per change, times in µs."""
-        project, entries = _entries(request, pk)
-        return text_file(f"changes-of-project-{project.pk}.csv", csv_of_triage(entries))
+@answers("projects_triage_csv", CSV, Project, parameters=[_STATE])
+def triage_of_project_csv(request, project: Project):
+    """The same, a row per change, times in µs."""
+    text = csv_of_triage(_entries(request, project))
+    return text_file(f"changes-of-project-{project.pk}.csv", text)
 
 
 class TriageOne(APIView):

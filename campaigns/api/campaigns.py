@@ -2,6 +2,8 @@
 they measured is in the campaign's tables. What a campaign would cost, before it exists: the figures
 beside the form of a new campaign."""
 
+from dataclasses import asdict
+
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -9,27 +11,20 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import (
-    DELETABLE_FIELDS,
-    DeletableViewSet,
-    Tagged,
-    actor_of,
-    find,
-)
+from campaigns.api.access import DELETABLE_FIELDS, DeletableViewSet, Tagged, actor_of, find
 from campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.plan.blocks import USUAL_BLOCKS
+from campaigns.domain.plan.estimates import Estimate
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, require
-from campaigns.queries.campaign_list import (
-    with_counts,
-    with_tests,
-)
+from campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.queries.campaigns import checks_of_campaign
+from campaigns.queries.checks import Check
 from campaigns.queries.filters import CampaignFilterSet
 from campaigns.queries.references import why_no_reference
 from campaigns.services.blocks import (
@@ -54,7 +49,7 @@ from campaigns.services.probes import try_again
 from campaigns.services.targets import MOST_PROFILES
 
 
-class TestSerializer(serializers.ModelSerializer):
+class TestSerializer(fields.StoredSerializer):
     __test__ = False  # pytest: not a test case
 
     plan = serializers.IntegerField(source="plan_version.plan_id")
@@ -71,10 +66,9 @@ class TestSerializer(serializers.ModelSerializer):
             *("id", "position", "plan", "plan_name", "plan_number", "endpoint", "origin"),
             *("connection_mode", "injectors", "is_reference", "swept", "swept_value"),
         )
-        read_only_fields = fields
 
 
-class CampaignSerializer(serializers.ModelSerializer):
+class CampaignSerializer(fields.StoredSerializer):
     state = serializers.ChoiceField(choices=fields.CAMPAIGN_STATES)
     created_by = fields.user_field("created_by", "Who created it.")
     looked_by = fields.user_field("looked_by", "Who has looked at it.")
@@ -99,7 +93,6 @@ class CampaignSerializer(serializers.ModelSerializer):
             "tests",
             *DELETABLE_FIELDS,
         )
-        read_only_fields = fields
 
 
 class NewCampaign(Tagged):
@@ -317,47 +310,19 @@ class AskedCampaign(NewCampaign):
     name = serializers.CharField(max_length=150, required=False)
 
 
-class CheckSerializer(serializers.Serializer):
-    shape = serializers.CharField(help_text="good, info, warn or bad: a start would fail.")
-    text = serializers.CharField()
-
-
-class HighestPercentileSerializer(serializers.Serializer):
-    label = serializers.CharField(allow_blank=True, help_text="Such as p99; empty: too few.")
-    n = serializers.IntegerField()
-    beyond = serializers.IntegerField()
-
-
-class CostSerializer(serializers.Serializer):
-    """Sums leave out what only the target decides."""
-
-    n_tests = serializers.IntegerField()
-    n_runs = serializers.IntegerField(help_text="With those of the reference.")
-    duration_s = serializers.FloatField(help_text="Side by side: at most.")
-    settled_s = serializers.FloatField(
-        allow_null=True, help_text="Side by side: where nothing disturbs; null in blocks."
-    )
-    runs_of_unknown_duration = serializers.IntegerField()
-    requests = serializers.IntegerField()
-    nouns = serializers.CharField(help_text="What `requests` counts: requests or connections.")
-    runs_of_unknown_requests = serializers.IntegerField()
-    fewest_in_a_run = serializers.IntegerField(allow_null=True)
-    most_in_a_run = serializers.IntegerField(allow_null=True)
-    highest_of_a_run = HighestPercentileSerializer(allow_null=True)
-    highest_pooled = HighestPercentileSerializer(allow_null=True)
-    ports = serializers.IntegerField(allow_null=True, help_text="Most per injector process.")
-    descriptors = serializers.IntegerField(allow_null=True)
-    rows = serializers.IntegerField(help_text="Seconds that will be stored.")
-    sessions = serializers.DictField(
-        child=serializers.IntegerField(), help_text="Of each flow by its name, about."
-    )
+CostSerializer = fields.serializer_of(
+    Estimate,
+    "n_tests n_runs duration_s settled_s runs_of_unknown_duration requests nouns "
+    "runs_of_unknown_requests fewest_in_a_run most_in_a_run highest_of_a_run highest_pooled "
+    "ports descriptors rows sessions",
+)
 
 
 class EstimateSerializer(CostSerializer):
     """The cost; `notes` say what its sums leave out, `checks` whether it can start."""
 
     notes = serializers.ListField(child=serializers.CharField())
-    checks = CheckSerializer(many=True)
+    checks = fields.serializer_of(Check)(many=True)
 
 
 class CampaignEstimate(APIView):
@@ -391,5 +356,5 @@ class CampaignEstimate(APIView):
             injectors=max(each.injectors for each in points),
             perf=perf,
         )
-        found = {"notes": cost_notes(estimate), "checks": CheckSerializer(checks, many=True).data}
+        found = {"notes": cost_notes(estimate), "checks": [asdict(each) for each in checks]}
         return Response({**CostSerializer(estimate).data, **found})

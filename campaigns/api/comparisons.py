@@ -9,12 +9,18 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import actor_of
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.access import actor_of, answers
+from campaigns.api.parsers import CSV
 from campaigns.api.tables import TableSerializer
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.compared import ComparedDetail, Comparison
+from campaigns.domain.presentation.compared import (
+    ComparedCapacity,
+    ComparedDetail,
+    Comparison,
+    Difference,
+)
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Row
 from campaigns.exports.tables import csv_of_tables, text_file
@@ -41,19 +47,6 @@ class ComparedColumnSerializer(serializers.Serializer):
     kind = serializers.ChoiceField(choices=["campaign", "test", "run"])
     id = serializers.IntegerField()
     name = serializers.CharField(help_text="As in the sentences.")
-
-
-class DifferenceSerializer(serializers.Serializer):
-    name = serializers.CharField(help_text="What differs in plan, target or environment.")
-    column = serializers.CharField(help_text="The candidate's column.")
-    baseline = serializers.CharField()
-    candidate = serializers.CharField()
-    tests = serializers.ListField(
-        child=serializers.CharField(), help_text="The tests that it concerns; empty: all."
-    )
-    forbids = serializers.BooleanField(
-        help_text="Whether these tests get no verdict because of it."
-    )
 
 
 class RunDotSerializer(serializers.Serializer):
@@ -111,29 +104,14 @@ class AloneSerializer(serializers.Serializer):
     tests = serializers.ListField(child=serializers.CharField())
 
 
-class ComparedRateSerializer(serializers.Serializer):
-    rate_per_s = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True)
-    high = serializers.FloatField(allow_null=True)
+ComparedRateSerializer = fields.serializer_of(
+    CapacityInterval, "rate_per_s low high", "ComparedRate"
+)
 
 
-class CapacityRatioSerializer(serializers.Serializer):
-    """candidate / baseline with its 95 % interval."""
-
-    ratio = serializers.FloatField()
-    low = serializers.FloatField()
-    high = serializers.FloatField()
-
-
-class ComparedCapacitySerializer(serializers.Serializer):
-    column = serializers.CharField(help_text="The candidate's column.")
+class ComparedCapacitySerializer(fields.serializer_of(ComparedCapacity)):
     baseline = ComparedRateSerializer(allow_null=True)
     candidate = ComparedRateSerializer(allow_null=True)
-    ratio = CapacityRatioSerializer(allow_null=True)
-    word = serializers.ChoiceField(
-        choices=fields.CAPACITY_WORDS, allow_blank=True, help_text="Empty: `why` says why."
-    )
-    why = serializers.CharField(allow_blank=True)
 
 
 class ComparisonSerializer(serializers.Serializer):
@@ -143,7 +121,7 @@ class ComparisonSerializer(serializers.Serializer):
     )
     grounds = serializers.ListField(child=serializers.CharField())
     warnings = serializers.ListField(child=serializers.CharField())
-    differs = DifferenceSerializer(many=True)
+    differs = fields.serializer_of(Difference)(many=True)
     tests = ComparedTestSerializer(many=True, help_text="Worst first.")
     references = ComparedTestSerializer(
         many=True, help_text="Tests of targets with the tag reference; never counted."
@@ -174,14 +152,11 @@ class ComparisonView(APIView):
         return Response(_json(columns, compared))
 
 
-class ComparisonCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=_COLUMNS, responses=CSV, operation_id="comparison_csv")
-    def get(self, request):
-        """A row per test, worst first; times in ms."""
-        table = comparison_of(_columns(request)).table
-        return text_file("comparison.csv", csv_of_tables([table]))
+@answers("comparison_csv", CSV, parameters=_COLUMNS)
+def comparison_csv(request):
+    """A row per test, worst first; times in ms."""
+    table = comparison_of(_columns(request)).table
+    return text_file("comparison.csv", csv_of_tables([table]))
 
 
 def _columns(request) -> list[ComparisonSide]:
@@ -205,7 +180,7 @@ def _json(columns: list[ComparisonSide], compared: Comparison) -> dict[str, Any]
         "sentences": [plain_text(each) for each in compared.sentences],
         "grounds": compared.grounds,
         "warnings": compared.warnings,
-        "differs": DifferenceSerializer(compared.differs, many=True).data,
+        "differs": fields.serializer_of(Difference)(compared.differs, many=True).data,
         "tests": tests[: len(compared.tests)],
         "references": tests[len(compared.tests) :],
         "alone": [{"column": name, "tests": labels} for name, labels in compared.alone],

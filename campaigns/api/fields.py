@@ -1,7 +1,12 @@
-"""Shared serializer and filter fields, their bounds, and the choices that the schema names."""
+"""Serializers and their fields: made from dataclasses, or shared; their bounds, and the choices
+that the schema names."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from enum import StrEnum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
@@ -61,6 +66,64 @@ TLS_VERSIONS = _pairs(VERSIONS)
 MOST_FAULTS = 20  # that an answer names
 # The number of a row, in the API's description.
 ID = {"type": "integer", "minimum": 1, "maximum": LARGEST_ID}
+
+
+_FIELDS = {
+    bool: serializers.BooleanField,
+    int: serializers.IntegerField,
+    float: serializers.FloatField,
+    str: serializers.CharField,
+    date: serializers.DateField,
+    datetime: serializers.DateTimeField,
+    Any: serializers.JSONField,
+}
+
+
+@cache
+def serializer_of(owner: type, names: str = "", noun: str = "") -> type[serializers.Serializer]:
+    """Answers a dataclass or a named tuple: all of its fields, or those fields and properties that
+    are named. Types, null and choices come from annotations, help texts from
+    `Annotated[…, "help"]` and from a property's docstring. `noun`: its name in the schema, if not
+    that of the class."""
+    kinds = get_type_hints(owner, include_extras=True)
+    for name in names.split():
+        if name not in kinds:
+            getter = getattr(owner, name).fget
+            kind = get_type_hints(getter)["return"]
+            kinds[name] = Annotated[kind, getter.__doc__] if getter.__doc__ else kind
+    made = {name: _field_of(kinds[name]) for name in names.split() or kinds}
+    return type(f"{noun or owner.__name__}Serializer", (serializers.Serializer,), made)
+
+
+def _field_of(kind: Any, **options: Any) -> serializers.Field:
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _field_of(inner[0], help_text=inner[1], **options)
+    if origin in {Union, UnionType}:  # X | None, Y | Literal[""]
+        options |= {"allow_null": True} if NoneType in inner else {}
+        options |= {"allow_blank": True} if Literal[""] in inner else {}
+        (kind,) = (each for each in inner if each not in {NoneType, Literal[""]})
+        return _field_of(kind, **options)
+    if origin and issubclass(origin, Mapping):
+        return serializers.DictField(child=_field_of(inner[1]), **options)
+    if origin and issubclass(origin, Sequence):
+        child = _field_of(inner[0])
+        if isinstance(child, serializers.Serializer):
+            return type(child)(many=True, **options)
+        return serializers.ListField(child=child, **options)
+    if kind in _FIELDS:
+        return _FIELDS[kind](**options)
+    if issubclass(kind, StrEnum):
+        return serializers.ChoiceField(choices=_pairs(kind), **options)
+    return serializer_of(kind)(**options)
+
+
+class StoredSerializer(serializers.ModelSerializer):
+    # Answers a row; what clients send has a serializer of its own.
+
+    def get_extra_kwargs(self) -> dict[str, dict[str, Any]]:
+        given = super().get_extra_kwargs()
+        return {name: {**given.get(name, {}), "read_only": True} for name in self.Meta.fields}
 
 
 class InputSerializer(serializers.Serializer):

@@ -8,9 +8,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, actor_of, find
-from campaigns.api.comparisons import CapacityRatioSerializer, ComparedRateSerializer
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.access import VisibleViewSet, actor_of, answers, find
+from campaigns.api.comparisons import ComparedRateSerializer
+from campaigns.api.parsers import CSV
+from campaigns.domain.analysis.capacity import CapacityRatio
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
 from campaigns.domain.analysis.ratio import Word
@@ -43,13 +44,12 @@ from campaigns.queries.history import (
 from campaigns.services.marks import delete_mark, set_mark
 
 
-class MarkSerializer(serializers.ModelSerializer):
+class MarkSerializer(fields.StoredSerializer):
     created_by = fields.user_field("created_by", "Who sent it.")
 
     class Meta:
         model = TimeMark
         fields = ("id", "project", "target", "at", "text", "link", "key", "created_by")
-        read_only_fields = fields
 
 
 class NewMark(fields.StrictSerializer):
@@ -253,7 +253,7 @@ class SearchedCapacitySerializer(serializers.Serializer):
         help_text="The search that it is compared with: the one before it that "
         "found a capacity for the same objective.",
     )
-    ratio = CapacityRatioSerializer(allow_null=True)
+    ratio = fields.serializer_of(CapacityRatio)(allow_null=True)
     word = serializers.ChoiceField(choices=fields.CAPACITY_WORDS, allow_blank=True)
 
 
@@ -274,16 +274,14 @@ class ProjectHistorySerializer(serializers.Serializer):
     )
 
 
-def _test(request, pk: int) -> tuple[Test, HistorySeries, HistoryFilter]:
-    test = find(Test, request, pk=pk)
+def _test(request, test: Test) -> tuple[HistorySeries, HistoryFilter]:
     by = TestHistoryQuery.chosen(request, test.campaign.project)
-    return test, history_of(actor_of(request), test, by), by
+    return history_of(actor_of(request), test, by), by
 
 
-def _tests(request, pk: int) -> tuple[Project, list[HistorySeries], HistoryFilter]:
-    project = find(Project, request, pk=pk)
+def _tests(request, project: Project) -> tuple[list[HistorySeries], HistoryFilter]:
     by = recent(ProjectHistoryQuery.chosen(request, project))
-    return project, histories(actor_of(request), project, by), by
+    return histories(actor_of(request), project, by), by
 
 
 def _in_short(named: HistorySeries, by: HistoryFilter) -> dict[str, Any]:
@@ -343,7 +341,8 @@ class HistoryOfTest(APIView):
     )
     def get(self, request, pk):
         """The test over all campaigns that have ended, oldest first, with its changes of level."""
-        test, named, by = _test(request, pk)
+        test = find(Test, request, pk=pk)
+        named, by = _test(request, test)
         history = named.history
         found = {
             **_in_short(named, by),
@@ -360,40 +359,26 @@ class HistoryOfTest(APIView):
         return Response(data)
 
 
-class HistoryOfTestCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=[TestHistoryQuery], responses=CSV, operation_id="tests_history_csv")
-    def get(self, request, pk):
-        """The same, a row per campaign, times in µs."""
-        test, named, _ = _test(request, pk)
-        return text_file(f"history-of-test-{test.pk}.csv", csv_of_history(named))
+@answers("tests_history_csv", CSV, Test, parameters=[TestHistoryQuery])
+def history_of_test_csv(request, test: Test):
+    """The same, a row per campaign, times in µs."""
+    named, _ = _test(request, test)
+    return text_file(f"history-of-test-{test.pk}.csv", csv_of_history(named))
 
 
-class HistoryOfProject(APIView):
-    @extend_schema(
-        parameters=[ProjectHistoryQuery],
-        responses=ProjectHistorySerializer,
-        operation_id="projects_history",
-    )
-    def get(self, request, pk):
-        """Every test of the project in short; of the last 90 days unless a time is given."""
-        project, found, by = _tests(request, pk)
-        shown = {
-            "project": project.pk,
-            "tests": [_in_short(each, by) for each in found if not each.is_of_reference],
-            "references": [_in_short(each, by) for each in found if each.is_of_reference],
-        }
-        return Response(ProjectHistorySerializer(shown).data)
+@answers("projects_history", ProjectHistorySerializer, Project, parameters=[ProjectHistoryQuery])
+def history_of_project(request, project: Project):
+    """Every test of the project in short; of the last 90 days unless a time is given."""
+    found, by = _tests(request, project)
+    return {
+        "project": project.pk,
+        "tests": [_in_short(each, by) for each in found if not each.is_of_reference],
+        "references": [_in_short(each, by) for each in found if each.is_of_reference],
+    }
 
 
-class HistoryOfProjectCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(
-        parameters=[ProjectHistoryQuery], responses=CSV, operation_id="projects_history_csv"
-    )
-    def get(self, request, pk):
-        """The same, a row per test, times in µs."""
-        project, found, _ = _tests(request, pk)
-        return text_file(f"history-of-project-{project.pk}.csv", csv_of_histories(found))
+@answers("projects_history_csv", CSV, Project, parameters=[ProjectHistoryQuery])
+def history_of_project_csv(request, project: Project):
+    """The same, a row per test, times in µs."""
+    found, _ = _tests(request, project)
+    return text_file(f"history-of-project-{project.pk}.csv", csv_of_histories(found))

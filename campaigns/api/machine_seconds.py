@@ -12,11 +12,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, find, refuse_unknown
+from campaigns.api.access import VisibleViewSet, answers, find, refuse_unknown
 from campaigns.api.authentication import AgentAuthentication, IsAgent
-from campaigns.api.parsers import CSV, AnyAccept
-from campaigns.api.runs import TimingSerializer
-from campaigns.domain.errors import Removed
+from campaigns.api.parsers import CSV
+from campaigns.api.runs import TimingSerializer, require_seconds
 from campaigns.domain.metrics.machine import MOST_SECONDS, AgentReport
 from campaigns.domain.metrics.perf_counts import LONGEST_S
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
@@ -26,7 +25,6 @@ from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.permissions import Action, require
 from campaigns.queries.filters import ListFilterSet, WholeFilter
 from campaigns.queries.measurements import machines_of_run
-from campaigns.queries.retention import why_no_seconds
 from campaigns.queries.target_costs import perf_wanted, profile_wanted
 from campaigns.services.agents import (
     add_exporter,
@@ -37,7 +35,7 @@ from campaigns.services.agents import (
 )
 
 
-class MinuteSerializer(serializers.ModelSerializer):
+class MinuteSerializer(fields.StoredSerializer):
     """A minute of a run at one step: its seconds and injector processes added up. `minute` 0 has
     the seconds 0 to 59; the warm-up is negative. Absent counters are 0."""
 
@@ -49,7 +47,6 @@ class MinuteSerializer(serializers.ModelSerializer):
     class Meta:
         model = KeptMinute
         fields = ("minute", "step", "counters", "errors", "statuses", "timings")
-        read_only_fields = fields
 
     def to_representation(self, row: KeptMinute) -> dict[str, Any]:
         return super().to_representation(row.line | {"minute": row.minute, "step": row.step})
@@ -82,7 +79,7 @@ _NDJSON = {
 }
 
 
-class MachineSecondSerializer(serializers.ModelSerializer):
+class MachineSecondSerializer(fields.StoredSerializer):
     """What a machine did in one second, as its agent told it."""
 
     did = serializers.DictField(help_text="Figures by name. What was not told is absent.")
@@ -90,7 +87,6 @@ class MachineSecondSerializer(serializers.ModelSerializer):
     class Meta:
         model = MachineSecond
         fields = ("source", "second", "lasted_s", "did")
-        read_only_fields = fields
 
 
 class MachineSecondFilterSet(ListFilterSet):
@@ -111,40 +107,26 @@ class MachineSecondViewSet(VisibleViewSet):
         return seconds.order_by("source", "second")
 
     def list(self, request, pk):
-        _run_with_seconds(request, pk)
+        require_seconds(find(Run, request, pk=pk))
         return super().list(request)
 
 
-class MachineSecondsCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=CSV, operation_id="runs_machine_seconds_csv")
-    def get(self, request, pk):
-        """A row per machine and second, and a column for each figure that was told."""
-        run = _run_with_seconds(request, pk)
-        refuse_unknown(request)
-        text = csv_of_machine_seconds(machines_of_run(run))
-        return text_stream(f"run-{run.label}-machines.csv", text)
+@answers("runs_machine_seconds_csv", CSV, Run)
+def machine_seconds_csv(request, run: Run):
+    """A row per machine and second, and a column for each figure that was told."""
+    require_seconds(run)
+    refuse_unknown(request)
+    text = csv_of_machine_seconds(machines_of_run(run))
+    return text_stream(f"run-{run.label}-machines.csv", text)
 
 
-class MachineSecondsNdjson(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=_NDJSON, operation_id="runs_machine_seconds_ndjson")
-    def get(self, request, pk):
-        """A JSON object a line for each machine and second."""
-        run = _run_with_seconds(request, pk)
-        refuse_unknown(request)
-        text = ndjson_of_machine_seconds(machines_of_run(run))
-        return text_stream(f"run-{run.label}-machines.ndjson", text)
-
-
-def _run_with_seconds(request, pk: int) -> Run:
-    """Raises Removed where they are gone by age."""
-    run = find(Run, request, pk=pk)
-    if why := why_no_seconds(run):
-        raise Removed(why)
-    return run
+@answers("runs_machine_seconds_ndjson", _NDJSON, Run)
+def machine_seconds_ndjson(request, run: Run):
+    """A JSON object a line for each machine and second."""
+    require_seconds(run)
+    refuse_unknown(request)
+    text = ndjson_of_machine_seconds(machines_of_run(run))
+    return text_stream(f"run-{run.label}-machines.ndjson", text)
 
 
 class AgentSecondSerializer(fields.InputSerializer):
@@ -206,7 +188,7 @@ class AgentSeconds(APIView):
         return Response({"now": now, "stored": stored, **wanted})
 
 
-class ExporterSerializer(serializers.ModelSerializer):
+class ExporterSerializer(fields.StoredSerializer):
     has_token = serializers.BooleanField()
     offers = serializers.ListField(
         child=serializers.CharField(), help_text="What it told last, in words."
@@ -218,7 +200,6 @@ class ExporterSerializer(serializers.ModelSerializer):
             "id", "target", "name", "url", "verify_tls", "is_server", "has_token", "created_at",
             "asked_at", "told_at", "offers", "problem", "problem_at",
         )  # fmt: skip
-        read_only_fields = fields
         extra_kwargs = {
             "asked_at": {"help_text": "A worker asks it now; null once it is answered."},
             "told_at": {"help_text": "When it last told something."},

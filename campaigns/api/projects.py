@@ -18,32 +18,32 @@ from campaigns.api.access import (
     Tagged,
     VisibleViewSet,
     actor_of,
+    answers,
     find,
     refuse_unknown,
 )
 from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.paste.reader import read_paste
-from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.plan.presets import PRESETS, Preset
 from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.presentation.host_use import HostUse
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
 from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.plans import with_latest
-from campaigns.queries.projects import with_counts
+from campaigns.queries.items import with_counts, with_latest
 from campaigns.services.items import archive_items, describe_item, purge_items
 from campaigns.services.plans import create_plan, edit_plan
 
 
-class ProjectSerializer(serializers.ModelSerializer):
+class ProjectSerializer(fields.StoredSerializer):
     role = serializers.ChoiceField(choices=fields.ROLES, help_text="Your role in this project.")
 
     class Meta:
         model = Project
         fields = ("id", "name", "role", "created_at", *ITEM_FIELDS)
-        read_only_fields = fields
 
 
 class ProjectViewSet(ItemViewSet):
@@ -61,25 +61,15 @@ class ProjectViewSet(ItemViewSet):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class ProgramSerializer(serializers.Serializer):
-    name = serializers.CharField()
-    share = serializers.FloatField(help_text="Of the machine's CPU.")
-
-
-class HostUseSerializer(serializers.Serializer):
+class HostUseSerializer(
+    fields.serializer_of(
+        HostUse, "load_1min others_share steal_share throttled_share is_busy programs"
+    )
+):
     """What else used the host in about the last 5 s; shares of 1."""
 
-    load_1min = serializers.FloatField(allow_null=True, help_text="Load average.")
-    others_share = serializers.FloatField(help_text="CPU of all but benchsite's injectors.")
-    steal_share = serializers.FloatField(help_text="CPU that the hypervisor gave to others.")
-    throttled_share = serializers.FloatField(help_text="Time in which the CPU quota was used up.")
-    is_busy = serializers.BooleanField(help_text="Whether that disturbs measurements.")
-    programs = ProgramSerializer(
-        many=True, help_text="At most three. Empty for those who may start no campaign."
-    )
 
-
-class InjectorHostSerializer(serializers.ModelSerializer):
+class InjectorHostSerializer(fields.StoredSerializer):
     online = serializers.BooleanField(source="is_alive", help_text="Heard of lately.")
     busy = serializers.IntegerField(help_text="Slots with an injector process.")
     use = HostUseSerializer(source="told", allow_null=True, help_text="Null where it is not known.")
@@ -87,16 +77,13 @@ class InjectorHostSerializer(serializers.ModelSerializer):
     class Meta:
         model = InjectorHost
         fields = ("name", "online", "slots", "busy", "seen_at", "started_at", "facts", "use")
-        read_only_fields = fields
 
 
-class InjectorHostList(APIView):
-    @extend_schema(responses=InjectorHostSerializer(many=True), operation_id="injectors_list")
-    def get(self, request):
-        """The machines that send the load, by name, shared by all projects."""
-        refuse_unknown(request, "format")
-        found = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
-        return Response(InjectorHostSerializer(found, many=True).data)
+@answers("injectors_list", InjectorHostSerializer, many=True)
+def injector_host_list(request):
+    """The machines that send the load, by name, shared by all projects."""
+    refuse_unknown(request, "format")
+    return hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
 
 
 class CapSerializer(serializers.Serializer):
@@ -137,22 +124,19 @@ class UseSerializer(serializers.Serializer):
     growth = DaySerializer(many=True, help_text="The last 30 days with runs, newest first.")
 
 
-class UseOfProject(APIView):
-    @extend_schema(responses=UseSerializer, operation_id="projects_use")
-    def get(self, request, pk):
-        """What the project uses of its caps, and the bytes of its results. For owners."""
-        project = find(Project, request, pk=pk)
-        require(actor_of(request), Action.ADMINISTER, project)
-        use = {
-            "caps": use_of(project),
-            "most_requests_per_s": most_requests_per_s(),
-            "stored": stored_of(project),
-            "growth": [
-                {"day": day, "n_runs": n_runs, "stored_bytes": n_bytes}
-                for day, n_runs, n_bytes in growth(project)
-            ],
-        }
-        return Response(UseSerializer(use).data)
+@answers("projects_use", UseSerializer, Project)
+def use_of_project(request, project: Project):
+    """What the project uses of its caps, and the bytes of its results. For owners."""
+    require(actor_of(request), Action.ADMINISTER, project)
+    return {
+        "caps": use_of(project),
+        "most_requests_per_s": most_requests_per_s(),
+        "stored": stored_of(project),
+        "growth": [
+            {"day": day, "n_runs": n_runs, "stored_bytes": n_bytes}
+            for day, n_runs, n_bytes in growth(project)
+        ],
+    }
 
 
 class PasteText(fields.StrictSerializer):
@@ -212,17 +196,16 @@ class SpecField(serializers.JSONField):
     """A plan's JSON. The domain's own reader checks it, so that pages and API agree."""
 
 
-class PlanVersionSerializer(serializers.ModelSerializer):
+class PlanVersionSerializer(fields.StoredSerializer):
     spec = SpecField()
     created_by = fields.user_field("created_by", "Who created it.")
 
     class Meta:
         model = PlanVersion
         fields = ("id", "plan", "number", "spec", "created_by", "created_at")
-        read_only_fields = fields
 
 
-class PlanSerializer(serializers.ModelSerializer):
+class PlanSerializer(fields.StoredSerializer):
     latest = serializers.SerializerMethodField()
     versions = serializers.SerializerMethodField(help_text="The numbers of all versions.")
     has_secret = serializers.SerializerMethodField(
@@ -236,7 +219,6 @@ class PlanSerializer(serializers.ModelSerializer):
             *("id", "project", "name", "latest", "versions"),
             *("has_secret", "secret_origins", "created_at", *DELETABLE_FIELDS),
         )
-        read_only_fields = fields
 
     @extend_schema_field(PlanVersionSerializer)
     def get_latest(self, plan: SavedPlan):
@@ -330,18 +312,12 @@ class PlanVersionViewSet(VisibleViewSet):
         return super().retrieve(request, number)
 
 
-class PresetSerializer(serializers.Serializer):
-    key = serializers.CharField()
-    question = serializers.CharField(help_text="What it answers.")
-    summary = serializers.CharField()
-    name = serializers.CharField(help_text="The name that the page proposes for the plan.")
-    group = serializers.CharField()
+class PresetSerializer(fields.serializer_of(Preset, "key question summary name group")):
     spec = SpecField()
 
 
-class PresetList(APIView):
-    @extend_schema(responses=PresetSerializer(many=True))
-    def get(self, request):
-        """All presets. Send a `spec` to `/plans/` to make a plan of it."""
-        refuse_unknown(request, "format")
-        return Response(PresetSerializer(PRESETS.values(), many=True).data)
+@answers("presets_list", PresetSerializer, many=True)
+def preset_list(request):
+    """All presets. Send a `spec` to `/plans/` to make a plan of it."""
+    refuse_unknown(request, "format")
+    return PRESETS.values()

@@ -6,27 +6,21 @@ read the plan. What tools printed on the target's machine during a run: add it, 
 from functools import partial
 from typing import Any
 
-from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import (
-    OpenApiExample,
-    OpenApiParameter,
-    OpenApiResponse,
-    extend_schema,
-    extend_schema_field,
-)
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, actor_of, find, refuse_unknown
+from campaigns.api.access import VisibleViewSet, actor_of, answers, find, refuse_unknown
 from campaigns.api.parsers import CSV, AnyAccept, SecondPages
 from campaigns.api.tables import JudgedRunSerializer
 from campaigns.domain.analysis.failures import cause_words
+from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import Removed
+from campaigns.domain.metrics.kept_requests import KeptRequest
 from campaigns.domain.other_tools.reports import REPORTS
-from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.metrics import METRICS, Metric
 from campaigns.domain.presentation.remedies import remedy
 from campaigns.exports.runs import csv_of_runs, requests_file
 from campaigns.exports.tables import text_stream, tool_report_file, unless_known
@@ -48,33 +42,18 @@ _STYLE = OpenApiParameter(
 _TEXT = {(200, "text/plain"): OpenApiResponse(OpenApiTypes.STR, "The report.")}
 
 
-class RunReportText(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=[_STYLE], responses=_TEXT, operation_id="runs_report")
-    def get(self, request, pk) -> HttpResponse:
-        """The run's figures as the tool would print them."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request, "style")
-        return tool_report_file(run, request.query_params.get("style", ""))
+@answers("runs_report", _TEXT, Run, parameters=[_STYLE])
+def run_report_text(request, run: Run):
+    """The run's figures as the tool would print them."""
+    refuse_unknown(request, "style")
+    return tool_report_file(run, request.query_params.get("style", ""))
 
 
-class MetricSerializer(serializers.Serializer):
-    key = serializers.CharField()
-    title = serializers.CharField()
-    unit = serializers.CharField(allow_blank=True)
-    formula = serializers.CharField()
-    others = serializers.DictField(
-        child=serializers.CharField(), help_text="A tool's name → its own name for this."
-    )
-
-
-class MetricList(APIView):
-    @extend_schema(responses=MetricSerializer(many=True))
-    def get(self, request):
-        """All metrics. Tables refer to them by `key`."""
-        refuse_unknown(request, "format")
-        return Response(MetricSerializer(METRICS.values(), many=True).data)
+@answers("metrics_list", fields.serializer_of(Metric), many=True)
+def metric_list(request):
+    """All metrics. Tables refer to them by `key`."""
+    refuse_unknown(request, "format")
+    return METRICS.values()
 
 
 class RunSerializer(JudgedRunSerializer):
@@ -105,45 +84,22 @@ class RunSerializer(JudgedRunSerializer):
             *("state", "state_at", "outcome", "judgement", "threshold_state", "n_shards", "t0"),
             *("ended_at", "stop_requested", "reason"),
         )
-        read_only_fields = fields
 
 
-class VerdictSerializer(serializers.Serializer):
+class VerdictSerializer(fields.serializer_of(Verdict)):
     """Whether the run kept one of the plan's thresholds."""
-
-    rule = serializers.CharField(help_text="For example p95 < 300 ms.")
-    metric = serializers.CharField()
-    limit = serializers.FloatField()
-    unit = serializers.CharField()
-    measured = serializers.FloatField(allow_null=True, help_text="In the unit of the rule.")
-    passed = serializers.BooleanField()
-    since = serializers.IntegerField(
-        allow_null=True, help_text="The second from which the rule was broken until the end."
-    )
-    at_least = serializers.FloatField(
-        allow_null=True, help_text="The lower end of a response time."
-    )
-    is_open = serializers.BooleanField(
-        help_text="A busy machine may have broken the rule, so it is neither kept nor broken."
-    )
-    kind = serializers.CharField(help_text="Of a group of errors alone; empty of all.")
-    step = serializers.IntegerField(help_text="Of this step alone, from 1; 0 of all.")
-    flow = serializers.CharField(help_text="Of this flow alone; empty of all.")
 
 
 class RunWithSnapshotSerializer(RunSerializer):
     snapshot = serializers.JSONField(
         source="whole_snapshot", help_text="Plan, endpoint and environment at the start of the run."
     )
-    thresholds = serializers.SerializerMethodField(help_text="Empty until the run has ended.")
-
-    @extend_schema_field(VerdictSerializer(many=True))
-    def get_thresholds(self, run: Run):
-        return [each.to_json() for each in run.verdicts]
+    thresholds = VerdictSerializer(
+        many=True, source="verdicts", help_text="Empty until the run has ended."
+    )
 
     class Meta(RunSerializer.Meta):
         fields = (*RunSerializer.Meta.fields, "snapshot", "thresholds")
-        read_only_fields = fields
 
 
 class RunViewSet(VisibleViewSet):
@@ -193,7 +149,7 @@ class TimingSerializer(serializers.Serializer):
     histogram = serializers.CharField()
 
 
-class SecondSerializer(serializers.ModelSerializer):
+class SecondSerializer(fields.StoredSerializer):
     """What one shard measured in one second at one step. Absent counters are 0."""
 
     counters = serializers.DictField(child=serializers.IntegerField())
@@ -209,10 +165,15 @@ class SecondSerializer(serializers.ModelSerializer):
             *("second", "step", "shard", "counters", "errors", "statuses", "in_flight"),
             *("timings", "vitals"),
         )
-        read_only_fields = fields
 
     def to_representation(self, row: ShardSecond) -> dict[str, Any]:
         return super().to_representation(row.line | {"shard": row.shard})
+
+
+def require_seconds(run: Run) -> None:
+    """Raises Removed where they are gone by age."""
+    if why := why_no_seconds(run):
+        raise Removed(why)
 
 
 class SecondFilterSet(ListFilterSet):
@@ -237,30 +198,18 @@ class SecondViewSet(VisibleViewSet):
 
     def list(self, request, pk):
         run = find(Run, request, pk=pk)
-        if why := why_no_seconds(run):
-            raise Removed(why)
+        require_seconds(run)
         self._refuse_unknown_filters()  # before a tag, which is of the run and not of the filters
         page = partial(super().list, request)
         return unless_known(request, final_key(run), page)
 
 
-class KeptRequestSerializer(serializers.Serializer):
+class KeptRequestSerializer(
+    fields.serializer_of(
+        KeptRequest, "number injector step start_us response_us parts_us status kind"
+    )
+):
     """A single request."""
-
-    number = serializers.IntegerField(
-        allow_null=True,
-        help_text="The how many-th its injector process began, from 1; null in the warm-up.",
-    )
-    injector = serializers.IntegerField(help_text="From 0.")
-    step = serializers.IntegerField(help_text="From 0.")
-    start_us = serializers.IntegerField(help_text="From the start of the measurement.")
-    response_us = serializers.IntegerField()
-    parts_us = serializers.DictField(
-        child=serializers.IntegerField(),
-        help_text="Of the response time, by name; those that it did not have are absent.",
-    )
-    status = serializers.IntegerField(help_text="0 without a whole reply.")
-    kind = serializers.CharField(allow_blank=True, help_text="Of a failed one; else empty.")
 
 
 class KeptRequestsSerializer(serializers.Serializer):
@@ -270,49 +219,47 @@ class KeptRequestsSerializer(serializers.Serializer):
     requests = KeptRequestSerializer(many=True, source="rows")
 
 
-class RunRequests(APIView):
-    @extend_schema(responses=KeptRequestsSerializer, operation_id="runs_requests")
-    def get(self, request, pk) -> Response:
-        """Every request of a run that has at most 2,000, else the slowest, in the order of their
-        starts. None before the run has ended."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request, "format")
-        return Response(KeptRequestsSerializer(kept_requests(run, measurement_of(run))).data)
+@answers("runs_requests", KeptRequestsSerializer, Run)
+def run_requests(request, run: Run):
+    """Every request of a run that has at most 2,000, else the slowest, in the order of their
+    starts. None before the run has ended."""
+    refuse_unknown(request, "format")
+    return kept_requests(run, measurement_of(run))
 
 
-class RunRequestsCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=CSV, operation_id="runs_requests_csv")
-    def get(self, request, pk) -> HttpResponse:
-        """The same, a row each, times in µs. Processes and steps count from 1."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request)
-        return requests_file(run)
+@answers("runs_requests_csv", CSV, Run)
+def run_requests_csv(request, run: Run):
+    """The same, a row each, times in µs. Processes and steps count from 1."""
+    refuse_unknown(request)
+    return requests_file(run)
 
 
-class FailureExampleSerializer(serializers.ModelSerializer):
+class FailureExampleSerializer(fields.StoredSerializer):
     """A failed request and its reply. What is secret is hidden before it is stored."""
 
     class Meta:
         model = FailureExample
         fields = ("shard", "second", "at_us", "request", "reply", "body_bytes", "detail")
-        read_only_fields = fields
 
 
 class FailureSerializer(serializers.Serializer):
-    step = serializers.IntegerField(help_text="From 0.")
+    step = serializers.IntegerField(source="row.step", help_text="From 0.")
     label = serializers.CharField(help_text="The step's name.")
-    kind = serializers.CharField()
-    status = serializers.IntegerField(help_text="0 without a whole reply.")
+    kind = serializers.CharField(source="row.kind")
+    status = serializers.IntegerField(source="row.status", help_text="0 without a whole reply.")
     words = serializers.CharField()
     details = serializers.DictField(
         child=serializers.IntegerField(),
+        source="row.details",
         help_text="What failures said beyond their kind, and how many.",
     )
-    count = serializers.IntegerField()
-    first = serializers.IntegerField(allow_null=True, help_text="Second of first sight.")
-    last = serializers.IntegerField(allow_null=True, help_text="Second of last sight.")
+    count = serializers.IntegerField(source="row.count")
+    first = serializers.IntegerField(
+        source="row.first", allow_null=True, help_text="Second of first sight."
+    )
+    last = serializers.IntegerField(
+        source="row.last", allow_null=True, help_text="Second of last sight."
+    )
     remedy = serializers.CharField(help_text="What to do about it.")
     examples = FailureExampleSerializer(many=True, help_text="Up to three.")
 
@@ -349,50 +296,37 @@ _EXAMPLE = OpenApiExample(
 )
 
 
-class RunFailures(APIView):
-    @extend_schema(
-        responses=FailureSerializer(many=True), operation_id="runs_failures", examples=[_EXAMPLE]
-    )
-    def get(self, request, pk) -> Response:
-        """What failed, the most frequent first, and up to three examples of each."""
-        run = find(Run, request, pk=pk)
-        refuse_unknown(request, "format")
-        examples = examples_of(actor_of(request), run=run)
-        seen = measurement_of(run)
-        labels = seen.plan.full_labels
-        rows = [
-            {
-                "step": row.step,
-                "label": label,
-                "kind": row.kind,
-                "status": row.status,
-                "words": cause_words(row),
-                "details": row.details,
-                "count": row.count,
-                "first": row.first,
-                "last": row.last,
-                "remedy": remedy(row.kind, row.status, row.details),
-                "examples": examples.get((label, row.kind, row.status), []),
-            }
-            for row in seen.failures
-            for label in [labels[row.step] if row.step < len(labels) else ""]
-        ]
-        return Response(FailureSerializer(rows, many=True).data)
+@answers("runs_failures", FailureSerializer, Run, many=True, examples=[_EXAMPLE])
+def run_failures(request, run: Run):
+    """What failed, the most frequent first, and up to three examples of each."""
+    refuse_unknown(request, "format")
+    examples = examples_of(actor_of(request), run=run)
+    seen = measurement_of(run)
+    labels = seen.plan.full_labels
+    return [
+        {
+            "row": row,
+            "label": label,
+            "words": cause_words(row),
+            "remedy": remedy(row.kind, row.status, row.details),
+            "examples": examples.get((label, row.kind, row.status), []),
+        }
+        for row in seen.failures
+        for label in [labels[row.step] if row.step < len(labels) else ""]
+    ]
 
 
-class ToolOutputSerializer(serializers.ModelSerializer):
+class ToolOutputSerializer(fields.StoredSerializer):
     added_by = fields.user_field("added_by")
 
     class Meta:
         model = ToolOutput
         fields = ("id", "run", "tool", "added_by", "added_at")
-        read_only_fields = fields
 
 
 class WholeOutputSerializer(ToolOutputSerializer):
     class Meta(ToolOutputSerializer.Meta):
         fields = (*ToolOutputSerializer.Meta.fields, "text")
-        read_only_fields = fields
 
 
 class NewToolOutput(fields.StrictSerializer):

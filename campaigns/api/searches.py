@@ -10,23 +10,27 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import Tagged, actor_of, find
-from campaigns.api.campaigns import CheckSerializer
+from campaigns.api.access import Tagged, actor_of, answers, find
 from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.history import AgainstSerializer
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.parsers import CSV
+from campaigns.api.tables import SentenceField
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
 from campaigns.domain.plan.load import MAX_RATE_PER_S
-from campaigns.domain.plan.search_start import USUAL_TRIALS
-from campaigns.domain.presentation.sentences import plain_text
-from campaigns.exports.runs import csv_of_search, trial_row
+from campaigns.domain.plan.search_start import USUAL_TRIALS, SearchCost
+from campaigns.domain.presentation.capacity_words import Limiter
+from campaigns.exports.runs import TrialRow, csv_of_search, trial_rows
 from campaigns.exports.tables import text_file
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, require
-from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside
+from campaigns.queries.checks import Check
 from campaigns.queries.searches import (
     SearchReport,
+    busy_by_run,
+    busy_near,
     checks_of_search,
     cost_of_search,
+    limiter_beside,
     report_of_search,
 )
 from campaigns.services.items import describe_item
@@ -68,75 +72,16 @@ class NewSearch(Tagged):
     )
 
 
-class TrialSerializer(serializers.Serializer):
-    trial = serializers.IntegerField()
-    search = serializers.IntegerField(
-        allow_null=True, help_text="0 on the way to the first answer; null of an earlier rule."
-    )
-    run = serializers.IntegerField()
-    rate_per_s = serializers.FloatField()
-    result = serializers.ChoiceField(choices=fields.TRIAL_RESULTS)
-    reason = serializers.CharField(allow_blank=True)
-    ended_at = serializers.DateTimeField()
-    requests = serializers.IntegerField(allow_null=True)
-    errors = serializers.IntegerField(allow_null=True)
-    mean_us = serializers.FloatField(allow_null=True)
-    p50_us = serializers.FloatField(allow_null=True)
-    p95_us = serializers.FloatField(allow_null=True)
-    p99_us = serializers.FloatField(allow_null=True)
-    mean_low_us = serializers.FloatField(
-        allow_null=True,
-        help_text="The lower end, without the injector's part; null if no rule is about it.",
-    )
-    p50_low_us = serializers.FloatField(allow_null=True)
-    p95_low_us = serializers.FloatField(allow_null=True)
-    p99_low_us = serializers.FloatField(allow_null=True)
-    weak = serializers.ListField(
-        child=serializers.CharField(),
-        help_text="Of these percentiles, those with fewer than ten requests beyond them.",
-    )
-    target_cpu = serializers.FloatField(
-        allow_null=True, help_text="Of all cores of the target's machine, 0 to 1; null if untold."
-    )
-    injector_cpu = serializers.FloatField(
-        allow_null=True, help_text="Of a core, of the busiest injector process, as a share of 1."
-    )
-    network = serializers.FloatField(
-        allow_null=True,
-        help_text="Of the fullest link at either end, as a share of its speed; null if the speed "
-        "is not known.",
-    )
-
-
-class CapacitySerializer(serializers.Serializer):
-    rate_per_s = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True, help_text="Null with fewer than 3 searches.")
-    high = serializers.FloatField(allow_null=True)
-    n_searches = serializers.IntegerField()
-
-
 class AskedSearch(NewSearch):
     """A search as it would be started; a name may be missing."""
 
     name = serializers.CharField(max_length=150, required=False)
 
 
-class SearchEstimateSerializer(serializers.Serializer):
-    trials = serializers.IntegerField(help_text="About how many.")
+class SearchEstimateSerializer(fields.serializer_of(SearchCost)):
     usual_trials = serializers.IntegerField(help_text="A search with enough time takes about this.")
-    lasts_s = serializers.FloatField(help_text="With warm-ups and pauses.")
-    load_s = serializers.FloatField(help_text="How much of it is load.")
-    missing_s = serializers.FloatField(
-        help_text="How much more time than it has a search usually takes. Above 0 the answer may "
-        "have no interval."
-    )
     most_per_s = serializers.FloatField(help_text="No trial is above this rate.")
-    checks = CheckSerializer(many=True)
-
-
-class LimiterSerializer(serializers.Serializer):
-    word = serializers.CharField(help_text="Such as target CPU, injectors or cap.")
-    why = serializers.CharField()
+    checks = fields.serializer_of(Check)(many=True)
 
 
 class SearchAgainstSerializer(AgainstSerializer):
@@ -145,36 +90,48 @@ class SearchAgainstSerializer(AgainstSerializer):
 
 
 class SearchSerializer(serializers.Serializer):
-    campaign = serializers.IntegerField()
-    sentence = serializers.CharField()
+    campaign = serializers.IntegerField(source="report.search.pk")
+    sentence = SentenceField(source="report.sentence")
     ending = serializers.ChoiceField(
-        choices=fields.ENDINGS, allow_null=True, help_text="Null so far."
+        choices=fields.ENDINGS, source="report.ending", allow_null=True, help_text="Null so far."
     )
     objective = serializers.ListField(child=serializers.CharField())
-    start_per_s = serializers.FloatField()
-    limit_per_s = serializers.FloatField()
-    trial_s = serializers.FloatField()
-    longest_s = serializers.FloatField()
+    start_per_s = serializers.FloatField(source="report.search.start_per_s")
+    limit_per_s = serializers.FloatField(source="report.search.limit_per_s")
+    trial_s = serializers.FloatField(source="report.search.trial_s")
+    longest_s = serializers.FloatField(source="report.search.longest_s")
     deadline = serializers.DateTimeField(
-        allow_null=True, help_text="Null until the first trial has ended: it counts from its start."
+        source="report.search.deadline",
+        allow_null=True,
+        help_text="Null until the first trial has ended: it counts from its start.",
     )
-    capacity = CapacitySerializer(
+    capacity = fields.serializer_of(CapacityInterval, noun="Capacity")(
+        source="report.capacity",
         allow_null=True,
         help_text="Null where the sentence says at least, and of a target that drifted.",
     )
-    at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
-    below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
-    drift = serializers.FloatField(help_text="From the first search to the last, as a share.")
+    at_least_per_s = serializers.FloatField(
+        source="report.answer.at_least", allow_null=True, help_text="Passed, below all failed."
+    )
+    below_per_s = serializers.FloatField(
+        source="report.answer.below", allow_null=True, help_text="The lowest that failed."
+    )
+    drift = serializers.FloatField(
+        source="report.answer.drift", help_text="From the first search to the last, as a share."
+    )
     rule = serializers.IntegerField(
+        source="report.answer.rule",
         allow_null=True,
         help_text="The version of the rule that made this answer. Null: it was made under an "
         "earlier rule, before answers were stored, and has no capacity.",
     )
-    limited_by = LimiterSerializer()
+    limited_by = fields.serializer_of(Limiter, "word why")()
     against = SearchAgainstSerializer(
-        allow_null=True, help_text="The baseline of searches, when it ended; null without one."
+        source="report.search.against",
+        allow_null=True,
+        help_text="The baseline of searches, when it ended; null without one.",
     )
-    trials = TrialSerializer(many=True)
+    trials = fields.serializer_of(TrialRow, noun="Trial")(many=True)
 
 
 class SearchList(APIView):
@@ -193,7 +150,17 @@ class SearchList(APIView):
         if tags:
             describe_item(by=actor, item=campaign, tags=tags)
         report = report_of_search(find(Search, request, pk=campaign.pk))
-        return Response(_as_json(report), status.HTTP_201_CREATED)
+        return Response(SearchSerializer(_told(report)).data, status.HTTP_201_CREATED)
+
+
+def _told(report: SearchReport) -> dict[str, Any]:
+    busy = busy_by_run(report.made)
+    return {
+        "report": report,
+        "objective": [rule.rule for rule in report.rules],
+        "limited_by": limiter_beside(report, busy_near(report, busy)),
+        "trials": trial_rows(report, busy),
+    }
 
 
 class SearchEstimate(APIView):
@@ -221,42 +188,14 @@ class SearchEstimate(APIView):
         return Response(SearchEstimateSerializer(found).data)
 
 
-class SearchOfCampaign(APIView):
-    @extend_schema(responses=SearchSerializer, operation_id="campaigns_search")
-    def get(self, request, pk):
-        """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
-        return Response(_as_json(report_of_search(find(Search, request, pk=pk))))
+@answers("campaigns_search", SearchSerializer, Search)
+def search_of_campaign(request, search: Search):
+    """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
+    return _told(report_of_search(search))
 
 
-class SearchOfCampaignCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=CSV, operation_id="campaigns_search_csv")
-    def get(self, request, pk):
-        """A row for each finished trial, times in µs, CPU and network as shares of 1."""
-        report = report_of_search(find(Search, request, pk=pk))
-        return text_file(f"search-{pk}.csv", csv_of_search(report, busy_by_run(report.made)))
-
-
-def _as_json(report: SearchReport) -> dict[str, Any]:
-    search, answer, found = report.search, report.answer, report.capacity
-    busy = busy_by_run(report.made)
-    return {
-        "campaign": search.pk,
-        "sentence": plain_text(report.sentence),
-        "ending": report.ending,
-        "objective": [rule.rule for rule in report.rules],
-        "start_per_s": search.start_per_s,
-        "limit_per_s": search.limit_per_s,
-        "trial_s": search.trial_s,
-        "longest_s": search.longest_s,
-        "deadline": search.deadline,
-        "capacity": found and CapacitySerializer(found).data,
-        "at_least_per_s": answer.at_least,
-        "below_per_s": answer.below,
-        "drift": answer.drift,
-        "rule": answer.rule,
-        "limited_by": LimiterSerializer(limiter_beside(report, busy_near(report, busy))).data,
-        "against": search.against and SearchAgainstSerializer(search.against).data,
-        "trials": [trial_row(each, busy[each.run.pk]) for each in report.made],
-    }
+@answers("campaigns_search_csv", CSV, Search)
+def search_of_campaign_csv(request, search: Search):
+    """A row for each finished trial, times in µs, CPU and network as shares of 1."""
+    report = report_of_search(search)
+    return text_file(f"search-{search.pk}.csv", csv_of_search(report, busy_by_run(report.made)))

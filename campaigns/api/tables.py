@@ -6,18 +6,18 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import find
-from campaigns.api.parsers import CSV, AnyAccept
+from campaigns.api.access import answers
+from campaigns.api.parsers import CSV
+from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, MEAN, METRICS_IN_TURNS
-from campaigns.domain.presentation.results import Answer, OverheadAnswer, RunReport, TestAnswer
+from campaigns.domain.presentation.results import Answer, Remedy, Sentence, ShownAnswer
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.presentation.tables import Column, Table
 from campaigns.exports.runs import csv_of_campaign
 from campaigns.exports.tables import (
     campaign_tables_file,
@@ -35,16 +35,9 @@ from campaigns.queries.machine_runs import machine_tables, target_side
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
 
-
-class JudgementReasonSerializer(serializers.Serializer):
-    code = serializers.CharField(help_text="See docs/measuring.md.")
-    state = serializers.CharField(
-        allow_blank=True, help_text="The answer if this were the only reason."
-    )
-    text = serializers.CharField()
-    value = serializers.FloatField(allow_null=True)
-    limit = serializers.FloatField(allow_null=True)
-    second = serializers.IntegerField(allow_null=True, help_text="The worst one.")
+JudgementReasonSerializer = fields.serializer_of(
+    JudgementReason, "code state text value limit second"
+)
 
 
 class MeasurementAnswerSerializer(serializers.Serializer):
@@ -77,16 +70,10 @@ class JudgementSerializer(serializers.Serializer):
     notes = JudgementReasonSerializer(many=True)
 
 
-class JudgedRunSerializer(serializers.ModelSerializer):
+class JudgedRunSerializer(fields.StoredSerializer):
     """The fields of a run's judgement; null until it has ended."""
 
     judgement = JudgementSerializer(source="judged", allow_null=True)
-
-
-class ColumnSerializer(serializers.Serializer):
-    key = serializers.CharField(help_text="The metric's name: see /metrics/.")
-    title = serializers.CharField()
-    unit = serializers.CharField(allow_blank=True)
 
 
 class RowSerializer(serializers.Serializer):
@@ -139,8 +126,18 @@ class TableSerializer(serializers.Serializer):
     note = serializers.CharField(
         allow_blank=True, help_text="What the page says of the whole table, such as what it counts."
     )
-    columns = ColumnSerializer(many=True)
+    columns = fields.serializer_of(Column, "key title unit")(many=True)
     rows = RowSerializer(many=True)
+
+    def to_representation(self, table: Table) -> dict[str, Any]:
+        return table.to_json()
+
+
+class SentenceField(serializers.CharField):
+    """A sentence without its emphasis."""
+
+    def to_representation(self, sentence: Sentence) -> str:
+        return plain_text(sentence)
 
 
 def _threshold_field() -> serializers.ChoiceField:
@@ -156,13 +153,16 @@ class TestTableSerializer(serializers.Serializer):
 
     __test__ = False  # pytest: not a test case
 
-    test = serializers.IntegerField()
+    test = serializers.IntegerField(source="test_id")
     label = serializers.CharField()
     scheme = serializers.CharField()
     connection_mode = serializers.CharField()
-    plan = serializers.CharField()
+    plan = serializers.CharField(source="plan_label")
     measurement = serializers.ChoiceField(
-        choices=fields.TRUSTS, allow_blank=True, help_text="The best of its runs."
+        choices=fields.TRUSTS,
+        allow_blank=True,
+        source="trust",
+        help_text="The best of its runs.",
     )
     target_state = serializers.ChoiceField(
         choices=fields.TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."
@@ -202,52 +202,52 @@ class OverheadTableSerializer(serializers.Serializer):
     )
     confidence = serializers.FloatField(help_text="Of its intervals: 0.99 side by side.")
     narrowing = NarrowedSerializer(many=True, help_text="Side by side: at each look; [] in blocks.")
-    table = serializers.SerializerMethodField()
-
-    @extend_schema_field(TableSerializer)
-    def get_table(self, overhead: OverheadAnswer) -> dict[str, Any]:
-        return overhead.table.to_json()
+    table = TableSerializer()
 
 
-class ShownAnswerSerializer(serializers.Serializer):
-    question = serializers.CharField()
-    state = serializers.CharField(allow_blank=True)
-    word = serializers.CharField()
-    reason = serializers.CharField()
+class AnsweredSerializer(serializers.Serializer):
+    # What the answer of a campaign and the report of a run, both as `answer`, say first.
+
+    sentence = SentenceField(source="answer.sentence")
+    grounds = serializers.ListField(child=serializers.CharField())
+    answers = fields.serializer_of(ShownAnswer)(
+        many=True,
+        source="answer.answers",
+        help_text="Measurement, target, precision; empty until a run is judged.",
+    )
+    remedies = fields.serializer_of(Remedy, "title text")(
+        many=True,
+        source="answer.remedies",
+        help_text="What to do where it failed or has no answer.",
+    )
+    threshold_state = _threshold_field()
 
 
-class RemedySerializer(serializers.Serializer):
-    title = serializers.CharField()
-    text = serializers.CharField()
-
-
-class CampaignTablesSerializer(serializers.Serializer):
+class CampaignTablesSerializer(AnsweredSerializer):
     campaign = serializers.IntegerField()
-    sentence = serializers.CharField()
-    against = serializers.CharField(
+    against = SentenceField(
         allow_blank=True, help_text="What it is against the baselines of its tests."
     )
-    grounds = serializers.ListField(child=serializers.CharField())
-    answers = ShownAnswerSerializer(
-        many=True, help_text="Measurement, target, precision; empty until a run is judged."
-    )
-    remedies = RemedySerializer(many=True, help_text="What to do where it failed or has no answer.")
-    threshold_state = _threshold_field()
-    n_done = serializers.IntegerField()
-    n_runs = serializers.IntegerField()
+    n_done = serializers.IntegerField(source="answer.n_done")
+    n_runs = serializers.IntegerField(source="answer.n_runs")
     has_word = serializers.BooleanField(
-        help_text="Present from three finished repeats, or 16 rounds side by side, on."
+        source="answer.has_word",
+        help_text="Present from three finished repeats, or 16 rounds side by side, on.",
     )
     reference = serializers.CharField(
         allow_blank=True, help_text="What its reference took, and whether that is as before."
     )
-    tests = TestTableSerializer(many=True)
+    tests = TestTableSerializer(many=True, source="answer.tests")
     references = TestTableSerializer(
-        many=True, help_text="Tests of targets with the tag reference; they count in nothing."
+        many=True,
+        source="answer.references",
+        help_text="Tests of targets with the tag reference; they count in nothing.",
     )
-    overheads = OverheadTableSerializer(many=True)
+    overheads = OverheadTableSerializer(many=True, source="answer.overheads")
     exchanges = TableSerializer(
-        many=True, help_text="For WebSocket tests: handshakes, messages, connections, close codes."
+        many=True,
+        source="answer.exchanges",
+        help_text="For WebSocket tests: handshakes, messages, connections, close codes.",
     )
     matrix = TableSerializer(
         allow_null=True,
@@ -264,40 +264,42 @@ class CampaignTablesSerializer(serializers.Serializer):
     )
     sweeps = TableSerializer(many=True, help_text="One row per value of the number that is swept.")
     cpu = TableSerializer(
-        many=True, help_text="CPU seconds of the target per 1,000 requests; empty without an agent."
+        many=True,
+        source="machine.cpu",
+        help_text="CPU seconds of the target per 1,000 requests; empty without an agent.",
     )
     bytes = TableSerializer(
-        many=True, help_text="Network bytes of the target per request; empty without an agent."
+        many=True,
+        source="machine.network",
+        help_text="Network bytes of the target per request; empty without an agent.",
     )
     resources = TableSerializer(
         many=True,
+        source="machine.resources",
         help_text="Of a campaign with several watched tests: CPU user and system, memory and "
         "network of their servers beside one another, also per 1,000 requests.",
     )
     counters = TableSerializer(
-        many=True, help_text="What perf counted on the target's machine, over the runs."
+        many=True,
+        source="machine.counters",
+        help_text="What perf counted on the target's machine, over the runs.",
     )
     machine_means = TableSerializer(
         allow_null=True,
+        source="machine.machine_means",
         help_text="Means of the target's machine of each test, over its counted runs; null with "
         "fewer than two that were told.",
     )
     machine_runs = TableSerializer(
         allow_null=True,
+        source="machine.machine_runs",
         help_text="Means of the target's machine in every run; null with fewer than two.",
     )
 
 
-class RunTablesSerializer(serializers.Serializer):
+class RunTablesSerializer(AnsweredSerializer):
     run = serializers.IntegerField()
-    sentence = serializers.CharField()
-    grounds = serializers.ListField(child=serializers.CharField())
-    answers = ShownAnswerSerializer(
-        many=True, help_text="Measurement, target, precision; empty until a run is judged."
-    )
-    remedies = RemedySerializer(many=True, help_text="What to do where it failed or has no answer.")
-    judgement = JudgementSerializer(allow_null=True)
-    threshold_state = _threshold_field()
+    judgement = JudgementSerializer(source="answer.judged", allow_null=True)
     tables = TableSerializer(many=True)
 
 
@@ -324,23 +326,37 @@ _CHOICE = [
 _KNOWN = ("compare", "with", "metric", "relative", "format")
 
 
-class CampaignTables(APIView):
-    @extend_schema(
-        parameters=_CHOICE, responses=CampaignTablesSerializer, operation_id="campaigns_tables"
-    )
-    def get(self, request, pk):
-        """The answer so far; complete when the campaign is done."""
-        campaign = find(Campaign, request, pk=pk)
-        return Response(_campaign_json(campaign, _answer(request, campaign)))
+@answers("campaigns_tables", CampaignTablesSerializer, Campaign, parameters=_CHOICE)
+def campaign_tables(request, campaign: Campaign):
+    """The answer so far; complete when the campaign is done."""
+    answer = _answer(request, campaign)
+    return {
+        "campaign": campaign.pk,
+        "answer": answer,
+        "against": campaign_against(campaign),
+        "grounds": [*answer.grounds, *answer.caveats],
+        "threshold_state": answer.threshold_state,
+        "reference": reference_sentence(campaign),
+        "matrix": answer.matrix and answer.matrix.table,
+        "network": answer.matrix and answer.matrix.network_table,
+        "ladder": answer.ladder.tables if answer.ladder else [],
+        "sweeps": [sweep.table for sweep in answer.sweeps],
+        "machine": target_side(campaign, answer),
+    }
 
 
-class RunTables(APIView):
-    @extend_schema(responses=RunTablesSerializer, operation_id="runs_tables")
-    def get(self, request, pk):
-        """All steps together and each one, the slowest requests, response time parts, errors by
-        kind, injector vitals."""
-        run = find(Run, request, pk=pk)
-        return Response(_run_json(run, report_of(run)))
+@answers("runs_tables", RunTablesSerializer, Run)
+def run_tables(request, run: Run):
+    """All steps together and each one, the slowest requests, response time parts, errors by
+    kind, injector vitals."""
+    report = report_of(run)
+    return {
+        "run": run.pk,
+        "answer": report,
+        "grounds": report.grounds,
+        "threshold_state": run.threshold_state or "",
+        "tables": [*report.tables, *machine_tables(run)],
+    }
 
 
 _FORMAT = OpenApiParameter(
@@ -348,31 +364,23 @@ _FORMAT = OpenApiParameter(
 )
 
 
-class CampaignTablesCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(parameters=[_FORMAT, *_CHOICE], responses=CSV, operation_id="campaigns_csv")
-    def get(self, request, pk):
-        """One row per run, times in µs; with format=blocks all tables, one after another."""
-        campaign = find(Campaign, request, pk=pk)
-        # Refused also where they choose nothing.
-        chosen_tests(campaign, request.query_params)
-        _check_words(request.query_params)
-        if not wants_blocks(request.query_params):
-            runs = without_connection(csv_of_campaign(campaign))
-            name = f"campaign-{campaign.pk}.csv"
-            return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
-        return campaign_tables_file(campaign, _answer(request, campaign))
+@answers("campaigns_csv", CSV, Campaign, parameters=[_FORMAT, *_CHOICE])
+def campaign_tables_csv(request, campaign: Campaign):
+    """One row per run, times in µs; with format=blocks all tables, one after another."""
+    # Refused also where they choose nothing.
+    chosen_tests(campaign, request.query_params)
+    _check_words(request.query_params)
+    if not wants_blocks(request.query_params):
+        runs = without_connection(csv_of_campaign(campaign))
+        name = f"campaign-{campaign.pk}.csv"
+        return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
+    return campaign_tables_file(campaign, _answer(request, campaign))
 
 
-class RunTablesCsv(APIView):
-    content_negotiation_class = AnyAccept
-
-    @extend_schema(responses=CSV, operation_id="runs_csv")
-    def get(self, request, pk):
-        """All tables, one after another, each with a title and units in its header."""
-        run = find(Run, request, pk=pk)
-        return run_tables_file(run, report_of(run))
+@answers("runs_csv", CSV, Run)
+def run_tables_csv(request, run: Run):
+    """All tables, one after another, each with a title and units in its header."""
+    return run_tables_file(run, report_of(run))
 
 
 def _answer(request, campaign: Campaign) -> Answer:
@@ -404,72 +412,3 @@ def _n_columns(answer: Answer) -> int:
         return len(answer.matrix.columns)
     arms = Counter((each.plan_label, each.field) for each in answer.sweeps)
     return max(arms.values(), default=0)
-
-
-def _campaign_json(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    of_target = target_side(campaign, answer)
-    machine_means, machine_runs = of_target.machine_means, of_target.machine_runs
-    return {
-        "campaign": campaign.pk,
-        "sentence": plain_text(answer.sentence),
-        "against": plain_text(campaign_against(campaign)),
-        "grounds": [*answer.grounds, *answer.caveats],
-        **_first_lines(answer),
-        "threshold_state": answer.threshold_state,
-        "n_done": answer.n_done,
-        "n_runs": answer.n_runs,
-        "has_word": answer.has_word,
-        "reference": reference_sentence(campaign),
-        "tests": [_test_json(test) for test in answer.tests],
-        "references": [_test_json(test) for test in answer.references],
-        "overheads": OverheadTableSerializer(answer.overheads, many=True).data,
-        "exchanges": [table.to_json() for table in answer.exchanges],
-        "matrix": answer.matrix.table.to_json() if answer.matrix else None,
-        "network": _network_json(answer),
-        "ladder": [table.to_json() for table in answer.ladder.tables] if answer.ladder else [],
-        "sweeps": [sweep.table.to_json() for sweep in answer.sweeps],
-        "cpu": [table.to_json() for table in of_target.cpu],
-        "bytes": [table.to_json() for table in of_target.network],
-        "resources": [table.to_json() for table in of_target.resources],
-        "counters": [table.to_json() for table in of_target.counters],
-        "machine_means": machine_means.to_json() if machine_means else None,
-        "machine_runs": machine_runs.to_json() if machine_runs else None,
-    }
-
-
-def _network_json(answer: Answer) -> dict[str, Any] | None:
-    table = answer.matrix and answer.matrix.network_table
-    return table.to_json() if table else None
-
-
-def _test_json(test: TestAnswer) -> dict[str, Any]:
-    return {
-        "test": test.test_id,
-        "label": test.label,
-        "scheme": test.scheme,
-        "connection_mode": test.connection_mode,
-        "plan": test.plan_label,
-        "measurement": test.trust,
-        "target_state": test.target_state,
-        "threshold_state": test.threshold_state,
-        "table": test.table.to_json(),
-    }
-
-
-def _first_lines(told: Answer | RunReport) -> dict[str, Any]:
-    return {
-        "answers": ShownAnswerSerializer(told.answers, many=True).data,
-        "remedies": RemedySerializer(told.remedies, many=True).data,
-    }
-
-
-def _run_json(run: Run, report: RunReport) -> dict[str, Any]:
-    return {
-        "run": run.pk,
-        "sentence": plain_text(report.sentence),
-        "grounds": report.grounds,
-        **_first_lines(report),
-        "judgement": report.judged and report.judged.to_json(),
-        "threshold_state": run.threshold_state or "",
-        "tables": [table.to_json() for table in (*report.tables, *machine_tables(run))],
-    }

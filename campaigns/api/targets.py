@@ -110,14 +110,13 @@ class TlsProfileInput(TlsOffer):
     )
 
 
-class TlsProfileSerializer(serializers.ModelSerializer):
+class TlsProfileSerializer(fields.StoredSerializer):
     offers = serializers.SerializerMethodField()
     words = serializers.CharField(source="value.summary", help_text="What it sets.")
 
     class Meta:
         model = OwnTlsProfile
         fields = ("id", "project", "name", "offers", "words", "created_at")
-        read_only_fields = fields
 
     @extend_schema_field(TlsOffer)
     def get_offers(self, profile: OwnTlsProfile) -> dict:
@@ -173,7 +172,7 @@ class TlsProfileViewSet(VisibleViewSet):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class EndpointSerializer(serializers.ModelSerializer):
+class EndpointSerializer(fields.StoredSerializer):
     tls = serializers.SerializerMethodField()
     has_client_key = serializers.BooleanField()
 
@@ -183,7 +182,6 @@ class EndpointSerializer(serializers.ModelSerializer):
             *("id", "scheme", "host", "port", "address", "verify_tls", "tls", "has_client_key"),
             *("origin", "archived_at"),
         )
-        read_only_fields = fields
 
     @extend_schema_field(TlsSerializer)
     def get_tls(self, endpoint):
@@ -198,7 +196,7 @@ class FactField(serializers.ListField):
         super().__init__(child=child, min_length=2, max_length=2, **options)
 
 
-class TargetSerializer(serializers.ModelSerializer):
+class TargetSerializer(fields.StoredSerializer):
     environment = serializers.ListField(child=FactField())
     endpoints = EndpointSerializer(many=True)
 
@@ -208,7 +206,6 @@ class TargetSerializer(serializers.ModelSerializer):
             *("id", "project", "name", "environment", "endpoints", "created_at"),
             *DELETABLE_FIELDS,
         )
-        read_only_fields = fields
 
 
 class EndpointInput(fields.StrictSerializer):
@@ -280,14 +277,13 @@ class TargetViewSet(DeletableViewSet):
         return self.answer(target.pk)
 
 
-class PermitSerializer(serializers.ModelSerializer):
+class PermitSerializer(fields.StoredSerializer):
     class Meta:
         model = HostPermit
         fields = (
             *("id", "kind", "places", "given_at", "given_by", "reason", "withdrawn_at"),
             *("withdrawn_by", "withdrawal"),
         )
-        read_only_fields = fields
 
 
 class HostSerializer(serializers.Serializer):
@@ -379,7 +375,7 @@ class ProbeAnswerSerializer(serializers.Serializer):
     certificates = serializers.JSONField(help_text="The server's first, each with its facts.")
 
 
-class ProbeSerializer(serializers.ModelSerializer):
+class ProbeSerializer(fields.StoredSerializer):
     requested_by = fields.user_field("requested_by")
     answer = serializers.SerializerMethodField(help_text="null until it has finished.")
 
@@ -389,7 +385,6 @@ class ProbeSerializer(serializers.ModelSerializer):
             *("id", "endpoint", "plan_version", "campaign", "request", "requested_by"),
             *("requested_at", "finished_at", "answer"),
         )
-        read_only_fields = fields
 
     @extend_schema_field(ProbeAnswerSerializer(allow_null=True))
     def get_answer(self, probe: Probe) -> dict[str, Any] | None:

@@ -1,49 +1,60 @@
 """The REST API's URLs below /api/v1/, one line per URL with its methods."""
 
+from typing import Any
+
 from django.urls import path, re_path
 
-from campaigns.api.baselines import BaselineViewSet, TriageOfProject, TriageOfProjectCsv, TriageOne
+from campaigns.api.baselines import (
+    BaselineViewSet,
+    TriageOne,
+    triage_of_project,
+    triage_of_project_csv,
+)
 from campaigns.api.campaigns import CampaignEstimate, CampaignViewSet, LadderList
-from campaigns.api.comparisons import ComparisonCsv, ComparisonView
-from campaigns.api.docs_page import DocsView
+from campaigns.api.comparisons import ComparisonView, comparison_csv
 from campaigns.api.history import (
-    HistoryOfProject,
-    HistoryOfProjectCsv,
     HistoryOfTest,
-    HistoryOfTestCsv,
     MarkViewSet,
+    history_of_project,
+    history_of_project_csv,
+    history_of_test_csv,
 )
 from campaigns.api.machine_seconds import (
     AgentSeconds,
     ExporterViewSet,
-    MachineSecondsCsv,
-    MachineSecondsNdjson,
     MachineSecondViewSet,
     MinuteViewSet,
+    machine_seconds_csv,
+    machine_seconds_ndjson,
 )
 from campaigns.api.projects import (
-    InjectorHostList,
     PlanVersionViewSet,
     PlanViewSet,
-    PresetList,
     ProjectViewSet,
     RequestsOfText,
-    UseOfProject,
+    injector_host_list,
+    preset_list,
+    use_of_project,
 )
 from campaigns.api.runs import (
-    MetricList,
-    RunFailures,
-    RunReportText,
-    RunRequests,
-    RunRequestsCsv,
     RunsCsv,
     RunViewSet,
     SecondViewSet,
     ToolOutputViewSet,
+    metric_list,
+    run_failures,
+    run_report_text,
+    run_requests,
+    run_requests_csv,
 )
-from campaigns.api.schema import NothingHere, SchemaView
-from campaigns.api.searches import SearchEstimate, SearchList, SearchOfCampaign, SearchOfCampaignCsv
-from campaigns.api.tables import CampaignTables, CampaignTablesCsv, RunTables, RunTablesCsv
+from campaigns.api.schema import DocsView, NothingHere, SchemaView
+from campaigns.api.searches import (
+    SearchEstimate,
+    SearchList,
+    search_of_campaign,
+    search_of_campaign_csv,
+)
+from campaigns.api.tables import campaign_tables, campaign_tables_csv, run_tables, run_tables_csv
 from campaigns.api.targets import OwnershipOfTarget, ProbeViewSet, TargetViewSet, TlsProfileViewSet
 
 LIST = {"get": "list"}
@@ -60,18 +71,20 @@ ITEM_AND_EDIT = {**ITEM, "put": "update"}
 CAMPAIGN_ACTIONS = ("start", "try_again", "stop", "looked", "blocks", "repeat", "restore")
 
 
-def _url(route: str, name: str, view: type, actions: dict[str, str] | None = None):
+def _url(route: str, name: str, view: Any, actions: dict[str, str] | None = None):
     """`name` without its beginning, "api-". `actions` of a view set, by method."""
-    return path(route, view.as_view(actions) if actions else view.as_view(), name=f"api-{name}")
+    if isinstance(view, type):
+        view = view.as_view(actions) if actions else view.as_view()
+    return path(route, view, name=f"api-{name}")
 
 
 urlpatterns = [
     _url("projects/", "project-list", ProjectViewSet, LIST),
     _url("projects/<int:pk>/", "project", ProjectViewSet, ITEM),
-    _url("projects/<int:pk>/use/", "project-use", UseOfProject),
+    _url("projects/<int:pk>/use/", "project-use", use_of_project),
     _url("projects/<int:pk>/read-requests/", "project-read-requests", RequestsOfText),
-    _url("projects/<int:pk>/history/", "project-history", HistoryOfProject),
-    _url("projects/<int:pk>/history.csv", "project-history-csv", HistoryOfProjectCsv),
+    _url("projects/<int:pk>/history/", "project-history", history_of_project),
+    _url("projects/<int:pk>/history.csv", "project-history-csv", history_of_project_csv),
     _url(
         "projects/<int:project>/baselines/", "project-baselines", BaselineViewSet, LIST_AND_CREATE
     ),
@@ -79,9 +92,9 @@ urlpatterns = [
     _url("projects/<int:project>/marks/", "project-marks", MarkViewSet, LIST_AND_CREATE),
     _url("marks/<int:pk>/", "mark", MarkViewSet, READ_AND_DELETE),
     _url("tests/<int:pk>/history/", "test-history", HistoryOfTest),
-    _url("tests/<int:pk>/history.csv", "test-history-csv", HistoryOfTestCsv),
-    _url("projects/<int:pk>/triage/", "project-triage", TriageOfProject),
-    _url("projects/<int:pk>/triage.csv", "project-triage-csv", TriageOfProjectCsv),
+    _url("tests/<int:pk>/history.csv", "test-history-csv", history_of_test_csv),
+    _url("projects/<int:pk>/triage/", "project-triage", triage_of_project),
+    _url("projects/<int:pk>/triage.csv", "project-triage-csv", triage_of_project_csv),
     _url("triage/<int:pk>/", "triage", TriageOne),
     _url("targets/", "target-list", TargetViewSet, LIST_AND_CREATE),
     _url("targets/<int:pk>/", "target", TargetViewSet, ITEM_AND_EDIT),
@@ -111,13 +124,13 @@ urlpatterns = [
         for action in CAMPAIGN_ACTIONS
         for name in [action.replace("_", "-")]
     ),
-    _url("campaigns/<int:pk>/tables/", "campaign-tables", CampaignTables),
-    _url("campaigns/<int:pk>/tables.csv", "campaign-csv", CampaignTablesCsv),
+    _url("campaigns/<int:pk>/tables/", "campaign-tables", campaign_tables),
+    _url("campaigns/<int:pk>/tables.csv", "campaign-csv", campaign_tables_csv),
     _url("ladders/", "ladder-list", LadderList),
     _url("searches/", "search-list", SearchList),
     _url("searches/estimate/", "search-estimate", SearchEstimate),
-    _url("campaigns/<int:pk>/search/", "campaign-search", SearchOfCampaign),
-    _url("campaigns/<int:pk>/search.csv", "campaign-search-csv", SearchOfCampaignCsv),
+    _url("campaigns/<int:pk>/search/", "campaign-search", search_of_campaign),
+    _url("campaigns/<int:pk>/search.csv", "campaign-search-csv", search_of_campaign_csv),
     _url("runs/", "run-list", RunViewSet, LIST),
     _url("runs.csv", "run-list-csv", RunsCsv, {"get": "file"}),
     _url("runs/<int:pk>/", "run", RunViewSet, READ),
@@ -125,26 +138,26 @@ urlpatterns = [
     _url("runs/<int:pk>/seconds/", "run-seconds", SecondViewSet, LIST),
     _url("runs/<int:pk>/minutes/", "run-minutes", MinuteViewSet, LIST),
     _url("runs/<int:pk>/machine-seconds/", "run-machine-seconds", MachineSecondViewSet, LIST),
-    _url("runs/<int:pk>/machine-seconds.csv", "run-machine-seconds-csv", MachineSecondsCsv),
+    _url("runs/<int:pk>/machine-seconds.csv", "run-machine-seconds-csv", machine_seconds_csv),
     _url(
-        "runs/<int:pk>/machine-seconds.ndjson", "run-machine-seconds-ndjson", MachineSecondsNdjson
+        "runs/<int:pk>/machine-seconds.ndjson", "run-machine-seconds-ndjson", machine_seconds_ndjson
     ),
-    _url("runs/<int:pk>/failures/", "run-failures", RunFailures),
-    _url("runs/<int:pk>/requests/", "run-requests", RunRequests),
-    _url("runs/<int:pk>/requests.csv", "run-requests-csv", RunRequestsCsv),
-    _url("runs/<int:pk>/tables/", "run-tables", RunTables),
-    _url("runs/<int:pk>/tables.csv", "run-csv", RunTablesCsv),
-    _url("runs/<int:pk>/report.txt", "run-report-text", RunReportText),
+    _url("runs/<int:pk>/failures/", "run-failures", run_failures),
+    _url("runs/<int:pk>/requests/", "run-requests", run_requests),
+    _url("runs/<int:pk>/requests.csv", "run-requests-csv", run_requests_csv),
+    _url("runs/<int:pk>/tables/", "run-tables", run_tables),
+    _url("runs/<int:pk>/tables.csv", "run-csv", run_tables_csv),
+    _url("runs/<int:pk>/report.txt", "run-report-text", run_report_text),
     _url("runs/<int:pk>/outputs/", "run-outputs", ToolOutputViewSet, LIST_AND_CREATE),
     _url("outputs/<int:pk>/", "output", ToolOutputViewSet, READ_AND_DELETE),
     _url("compare/", "comparison", ComparisonView),
-    _url("compare/tables.csv", "comparison-csv", ComparisonCsv),
+    _url("compare/tables.csv", "comparison-csv", comparison_csv),
     _url("probes/", "probe-list", ProbeViewSet, LIST_AND_CREATE),
     _url("probes/<int:pk>/", "probe", ProbeViewSet, READ),
     _url("agents/seconds/", "agent-seconds", AgentSeconds),
-    _url("injectors/", "injector-list", InjectorHostList),
-    _url("presets/", "preset-list", PresetList),
-    _url("metrics/", "metric-list", MetricList),
+    _url("injectors/", "injector-list", injector_host_list),
+    _url("presets/", "preset-list", preset_list),
+    _url("metrics/", "metric-list", metric_list),
     _url("schema/", "schema", SchemaView),
     _url("docs/", "docs", DocsView),
     re_path(r"", NothingHere.as_view(), name="api-nothing-here"),

@@ -9,6 +9,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 from math import log
+from typing import Annotated
 
 from campaigns.domain.special import CONFIDENCE, binomial_quantile
 from campaigns.domain.units import said_of
@@ -66,9 +67,9 @@ def why_not_shown(n: int, per_100k: int, nouns: str = "requests") -> str:
 
 @dataclass(frozen=True, slots=True)
 class HighestPercentile:
-    """`label` such as p99.9; "" if n is too small even for the median."""
+    """How many values are beyond it."""
 
-    label: str
+    label: Annotated[str, "Such as p99; empty: too few."]
     n: int
     beyond: int
 

@@ -4,12 +4,15 @@ and of its target machines, one row each, as CSV and NDJSON."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
 from itertools import repeat
-from typing import Any
+from typing import Annotated, Any
 
 from django.http import HttpResponse
 
 from campaigns.domain.analysis.busy import Busy
+from campaigns.domain.analysis.capacity import TrialResult
 from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES
 from campaigns.domain.metrics.machine_use import MachinePoint
 from campaigns.domain.metrics.series import Columns
@@ -21,8 +24,7 @@ from campaigns.exports.tables import csv_of_lines, csv_of_rows, safe, text_file
 from campaigns.models import Campaign, Run
 from campaigns.queries.measurements import MeasuredRun, measurement_of, whole_runs
 from campaigns.queries.reports import kept_requests
-from campaigns.queries.search_busy import BusyByRun
-from campaigns.queries.searches import MadeTrial, SearchReport
+from campaigns.queries.searches import BusyByRun, MadeTrial, SearchReport
 
 _WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
 _PART = {"mean", *map(name, (P50, P95)), "max"}
@@ -183,40 +185,77 @@ def requests_file(run: Run) -> HttpResponse:
     return text_file(f"run-{run.label}-requests.csv", csv_of_lines(csv_rows(kept)))
 
 
-_COLUMNS = (
-    *("trial", "search", "run", "rate_per_s", "result", "reason", "ended_at", "requests", "errors"),
-    *("mean_us", "p50_us", "p95_us", "p99_us", "mean_low_us", "p50_low_us", "p95_low_us"),
-    *("p99_low_us", "weak", "target_cpu", "injector_cpu", "network"),
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRow:
+    """A trial in the CSV and the JSON of its search."""
+
+    trial: int
+    search: Annotated[int | None, "0 on the way to the first answer; null of an earlier rule."]
+    run: int
+    rate_per_s: float
+    result: TrialResult
+    reason: str
+    ended_at: datetime
+    requests: int | None
+    errors: int | None
+    mean_us: float | None
+    p50_us: float | None
+    p95_us: float | None
+    p99_us: float | None
+    mean_low_us: Annotated[
+        float | None, "The lower end, without the injector's part; null if no rule is about it."
+    ]
+    p50_low_us: float | None
+    p95_low_us: float | None
+    p99_low_us: float | None
+    weak: Annotated[
+        list[str], "Of these percentiles, those with fewer than ten requests beyond them."
+    ]
+    target_cpu: Annotated[
+        float | None, "Of all cores of the target's machine, 0 to 1; null if untold."
+    ]
+    injector_cpu: Annotated[
+        float | None, "Of a core, of the busiest injector process, as a share of 1."
+    ]
+    network: Annotated[
+        float | None,
+        "Of the fullest link at either end, as a share of its speed; null if the speed is not "
+        "known.",
+    ]
+
+
+def trial_rows(report: SearchReport, busy: BusyByRun) -> list[dict[str, Any]]:
+    return [asdict(_trial_row(each, busy[each.run.pk])) for each in report.made]
 
 
 def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
-    rows = [trial_row(each, busy[each.run.pk]) for each in report.made]
-    return csv_of_rows(_COLUMNS, [row | {"weak": " ".join(row["weak"])} for row in rows])
+    rows = (row | {"weak": " ".join(row["weak"])} for row in trial_rows(report, busy))
+    return csv_of_rows([each.name for each in fields(TrialRow)], rows)
 
 
-def trial_row(made: MadeTrial, busy: Busy) -> dict[str, Any]:
-    """Also the trial of the JSON. What a rule is about has its lower end, too."""
+def _trial_row(made: MadeTrial, busy: Busy) -> TrialRow:
     run = made.run
     lows = {each.metric: each.at_least_us for each in run.verdicts if each.is_of_all}
-    return {
-        "trial": run.repeat,
-        "search": made.search,
-        "run": run.pk,
-        "rate_per_s": made.trial.rate_per_s,
-        "result": str(made.trial.result),
-        "reason": made.trial.reason,
-        "ended_at": run.ended_at and run.ended_at.isoformat(),
-        "requests": run.n,
-        **{
-            name: getattr(run, name) for name in ("errors", "mean_us", "p50_us", "p95_us", "p99_us")
-        },
-        **{f"{name}_low_us": lows.get(name) for name in ("mean", "p50", "p95", "p99")},
-        "weak": [f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
-        **{name: getattr(busy, name) for name in ("target_cpu", "injector_cpu", "network")},
-    }
+    return TrialRow(
+        trial=run.repeat,
+        search=made.search,
+        run=run.pk,
+        rate_per_s=made.trial.rate_per_s,
+        result=made.trial.result,
+        reason=made.trial.reason,
+        ended_at=run.ended_at and run.ended_at.isoformat(),
+        requests=run.n,
+        errors=run.errors,
+        **{f"{each}_us": getattr(run, f"{each}_us") for each in _OF_TRIALS},
+        **{f"{each}_low_us": lows.get(each) for each in _OF_TRIALS},
+        weak=[f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
+        target_cpu=busy.target_cpu,
+        injector_cpu=busy.injector_cpu,
+        network=busy.network,
+    )
 
 
+_OF_TRIALS = ("mean", "p50", "p95", "p99")
 BySource = Mapping[str, Sequence[MachinePoint]]
 
 

@@ -24,7 +24,7 @@ from campaigns.domain.plan.sweep import (
 )
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
-from campaigns.domain.presentation.next_steps import QUESTION_TITLES
+from campaigns.domain.presentation.what_to_do import QUESTION_TITLES
 from campaigns.domain.typed_text import seconds_in
 from campaigns.domain.units import and_joined, counted
 from campaigns.forms.filters import name_field

@@ -18,31 +18,24 @@ from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.first_request import SAFE_METHODS
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.reply_rules import Extract, ReplyCheck, parse_check, parse_extract
-from campaigns.domain.plan.step import (
-    MAX_STEPS,
-    METHODS,
-    Step,
-    default_label,
-)
+from campaigns.domain.plan.step import MAX_STEPS, METHODS, Step, default_label
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
 from campaigns.domain.plan.variables import Variables
 from campaigns.domain.units import counted
-from campaigns.forms.bodies import (
+from campaigns.forms.plan_fields import FormPart, form_choice
+from campaigns.forms.requests import (
     FILE,
+    MOST_CHARACTERS,
     TEXT,
+    RequestFields,
     TypedBody,
+    area,
     body_fields,
     body_words,
     initial_body,
-    read_body,
-)
-from campaigns.forms.plan_fields import FormPart, form_choice
-from campaigns.forms.requests import (
-    MOST_CHARACTERS,
-    RequestFields,
-    area,
     number,
     other_method,
+    read_body,
     read_headers,
     text_widget,
     write_headers,

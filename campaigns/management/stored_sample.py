@@ -29,7 +29,7 @@ from campaigns.models import (
     Target,
 )
 from campaigns.permissions import Actor
-from campaigns.queries.projects import SAMPLE_PROJECT, STORED_SAMPLE, stored_sample
+from campaigns.queries.items import SAMPLE_PROJECT, STORED_SAMPLE, stored_sample
 from campaigns.services.projects import create_project
 from campaigns.services.summaries import summarise_run
 

@@ -5,7 +5,7 @@ same project as the first."""
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target
 from campaigns.permissions import Actor
-from campaigns.queries.projects import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
+from campaigns.queries.items import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
 from campaigns.services.campaigns import CampaignCell, create_campaign
 from campaigns.services.plans import create_plan, edit_plan
 from campaigns.services.projects import create_project

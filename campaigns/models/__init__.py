@@ -32,9 +32,5 @@ from campaigns.models.runs import (
     ShardSecond,
 )
 from campaigns.models.schedules import Firing, Schedule
-from campaigns.models.summaries import (
-    KeptMinute,
-    RunSummary,
-    RunUse,
-)
+from campaigns.models.summaries import KeptMinute, RunSummary, RunUse
 from campaigns.models.targets import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Target

@@ -5,6 +5,7 @@ machine whose figures nobody would tell. Checks no permissions."""
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Annotated
 
 from django.conf import settings
 
@@ -32,9 +33,9 @@ from campaigns.queries.probes import is_watched
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """`shape` is the glyph: good, warn, bad or info."""
+    """`shape` is the glyph."""
 
-    shape: str
+    shape: Annotated[str, "good, info, warn or bad: a start would fail."]
     text: str
 
 

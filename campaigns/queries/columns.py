@@ -24,14 +24,7 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.presentation.history_words import when_words
-from campaigns.models import (
-    Campaign,
-    Project,
-    Run,
-    RunProfile,
-    ShareLink,
-    Test,
-)
+from campaigns.models import Campaign, Project, Run, RunProfile, ShareLink, Test
 from campaigns.models.projects import ProjectQuerySet
 from campaigns.permissions import Action, Actor, may
 from campaigns.queries.arm_pairs import MeasuredTest, hide_hosts, measured_tests

@@ -25,7 +25,7 @@ from campaigns.domain.presentation.compared_words import (
     reference_sentence,
 )
 from campaigns.domain.presentation.intervals import least_change
-from campaigns.domain.presentation.profile_tables import compared_profiles_table
+from campaigns.domain.presentation.perf_table import compared_profiles_table
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import percent, typed_percent, with_unit

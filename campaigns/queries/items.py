@@ -1,8 +1,11 @@
 """What lists of campaigns, plans, targets and projects have in common: views, tags, counts. What
-is lost with an item that is deleted, and why it can not be."""
+is lost with an item that is deleted, and why it can not be. Reads of plans and the changes between
+their versions; of projects and members; the installation in a few lines."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
+from django.conf import settings
 from django.db.models import (
     Count,
     Exists,
@@ -18,6 +21,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from campaigns.domain.lifecycle import RunState
+from campaigns.domain.presentation.plan_words import changes_between
 from campaigns.domain.units import counted
 from campaigns.models import (
     Baseline,
@@ -35,6 +39,8 @@ from campaigns.models import (
 )
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.projects import Item
+from campaigns.permissions import Actor, Role
+from campaigns.queries.injector_hosts import hosts
 
 # The views that every list has: what is in use, and the rest.
 ARCHIVED = "archived"
@@ -152,3 +158,117 @@ _LOST: dict[type[Item], Callable[[Sequence[int]], dict[str, QuerySet]]] = {
         "memberships": Membership.objects.filter(project__in=pks),
     },
 }
+
+
+def list_plans(actor: Actor) -> QuerySet[SavedPlan]:
+    return with_latest(SavedPlan.objects.visible_to(actor))
+
+
+def with_latest(plans: QuerySet[SavedPlan]) -> QuerySet[SavedPlan]:
+    """Each with its latest version's id and when that was made."""
+    latest = PlanVersion.objects.filter(plan=OuterRef("pk")).order_by("-number")
+    return plans.annotate(
+        newest_id=Subquery(latest.values("pk")[:1]),
+        changed_at=Subquery(latest.values("created_at")[:1]),
+    )
+
+
+def with_newest(plans: Iterable[SavedPlan]) -> list[SavedPlan]:
+    """The plans of `list_plans`, each with its latest version as `newest`; those that were deleted
+    meanwhile are left out."""
+    plans = list(plans)
+    versions = PlanVersion.objects.in_bulk([plan.newest_id for plan in plans])
+    plans = [plan for plan in plans if plan.newest_id in versions]
+    for plan in plans:
+        plan.newest = versions[plan.newest_id]
+    return plans
+
+
+def versions_of(plan: SavedPlan) -> list[PlanVersion]:
+    """Newest first, each with its `changes`: [(field, before, after), …]. Raises DoesNotExist for a
+    plan that was deleted meanwhile."""
+    versions = list(plan.versions.select_related("created_by").order_by("number"))
+    if not versions:
+        raise PlanVersion.DoesNotExist
+    for before, after in zip([None, *versions], versions, strict=False):
+        after.changes = _changes(before, after) if before else []
+    return versions[::-1]
+
+
+def _changes(before: PlanVersion, after: PlanVersion) -> list[tuple[str, str, str]]:
+    """Compared in their full form, so that an omitted default is no change."""
+    return changes_between(before.value().to_json(), after.value().to_json())
+
+
+# What each role may do, in one line; tests compare it with permissions.py.
+ROLES: dict[str, str] = {
+    Role.OWNER: "everything, including members",
+    Role.EDITOR: "creates targets, plans and campaigns, starts and stops them, shares results",
+    Role.OPERATOR: "starts and stops existing campaigns",
+    Role.VIEWER: "read-only access",
+}
+
+
+def list_projects(actor: Actor) -> QuerySet[Project]:
+    return with_counts(Project.objects.visible_to(actor), actor)
+
+
+def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
+    """Each with counts, the actor's role in it and the date of its latest campaign."""
+    mine = OuterRef("pk")
+    role = Membership.objects.filter(project=mine, user=actor.user.pk).values("role")[:1]
+    latest = (
+        Campaign.objects.outside_trash().filter(project=mine).order_by("-pk").values("created_at")
+    )
+    return projects.annotate(
+        n_targets=count_of(Target.objects.filter(project=mine, archived_at=None, is_kept=True)),
+        n_campaigns=count_of(Campaign.objects.filter(project=mine, archived_at=None)),
+        n_members=count_of(Membership.objects.filter(project=mine)),
+        role=Subquery(role),
+        latest_campaign_at=Subquery(latest[:1]),
+    )
+
+
+def members_of(project: Project):
+    return project.memberships.select_related("user")
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """In words: who sends, how much at once, and where to."""
+
+    injectors: str
+    slots: str
+    networks: str
+
+
+def installation() -> Installation:
+    alive = [host for host in hosts() if host.is_alive]
+    slots = sum(host.slots for host in alive)
+    return Installation(
+        injectors=", ".join(host.name for host in alive) or "none is online",
+        slots=f"{counted(slots, 'injector processes')} at a time" if slots else "",
+        networks=", ".join(settings.ALLOWED_NETWORKS) or "no network yet",
+    )
+
+
+# One sample is stored, and one measured here: `make run` does so at its first start.
+SAMPLE_PROJECT, SAMPLE_CAMPAIGN = "Sample", "HTTP against HTTPS"
+STORED_SAMPLE = "Stored sample: what does HTTPS cost?"
+
+
+def samples(actor: Actor) -> QuerySet[Campaign]:
+    """Those measured here, the newest first."""
+    mine = Campaign.objects.visible_to(actor).order_by("-pk")
+    return mine.filter(project__name=SAMPLE_PROJECT, name=SAMPLE_CAMPAIGN)
+
+
+def stored_sample(actor: Actor) -> Campaign | None:
+    mine = Campaign.objects.visible_to(actor).filter(archived_at=None, name=STORED_SAMPLE)
+    return mine.filter(project__name=SAMPLE_PROJECT).order_by("pk").first()
+
+
+def is_first_visit(project: Project) -> bool:
+    """Whether nobody has made a campaign in it but the samples."""
+    made = project.campaigns.exclude(name__in=(SAMPLE_CAMPAIGN, STORED_SAMPLE))
+    return not made.exists()

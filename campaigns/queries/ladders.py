@@ -36,8 +36,8 @@ from campaigns.domain.presentation.ladder import (
 )
 from campaigns.domain.presentation.ladder_words import rung_title
 from campaigns.domain.presentation.latency_table import figures_by_key
+from campaigns.domain.presentation.report_tables import certificates_of
 from campaigns.domain.presentation.tables import Figure
-from campaigns.domain.presentation.tls_facts import certificates_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest

@@ -33,24 +33,24 @@ from campaigns.domain.metrics.machine_use import (
 from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.presentation.limit_table import limit_table
 from campaigns.domain.presentation.machine_table import (
+    RunResources,
     machine_columns,
     machine_means_table,
     machine_runs_table,
     machine_table,
     namer_of_runs,
+    resource_tables,
 )
-from campaigns.domain.presentation.perf_table import no_perf_table, perf_table
-from campaigns.domain.presentation.profile_tables import no_profile_table, profile_table
-from campaigns.domain.presentation.resource_tables import RunResources, resource_tables
+from campaigns.domain.presentation.perf_table import (
+    no_perf_table,
+    no_profile_table,
+    perf_table,
+    profile_table,
+)
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.tables import Table
 from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
-from campaigns.queries.measurements import (
-    OK_LATE,
-    machines_of_run,
-    of_summary,
-    whole_seconds,
-)
+from campaigns.queries.measurements import OK_LATE, machines_of_run, of_summary, whole_seconds
 from campaigns.queries.retention import kept_of
 from campaigns.queries.target_costs import perf_counters, sizes_of, target_costs
 

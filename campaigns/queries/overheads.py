@@ -28,12 +28,7 @@ from campaigns.domain.units import counted, figure, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.measurements import MeasuredRun, why_each
-from campaigns.queries.side_by_side import (
-    TYPICAL,
-    TurnsComparison,
-    compared_in_turns,
-    stretches_of,
-)
+from campaigns.queries.side_by_side import TYPICAL, TurnsComparison, compared_in_turns, stretches_of
 
 # What failed could have taken any time: from here on it widens the interval of the medians.
 _WIDENING_ERROR_SHARE = 0.005

@@ -9,12 +9,7 @@ from typing import Any
 
 from campaigns.domain.analysis.observations import steadiness_of
 from campaigns.domain.metrics.figures import curve
-from campaigns.domain.metrics.injector_end import (
-    InjectorEnd,
-    peers_of,
-    servers_of,
-    totals_by_peer,
-)
+from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of, totals_by_peer
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.phases import Part, Span, find_phases, phases_of_requests
@@ -35,6 +30,7 @@ from campaigns.domain.presentation.report_tables import (
     phases_table,
     redirects_table,
     session_tables,
+    tls_facts,
 )
 from campaigns.domain.presentation.report_words import (
     RunStatus,
@@ -44,16 +40,11 @@ from campaigns.domain.presentation.report_words import (
     run_tiles,
     three_answers,
 )
-from campaigns.domain.presentation.request_tables import (
-    drawn_columns,
-    outlier_words,
-    slowest_table,
-)
+from campaigns.domain.presentation.request_tables import drawn_columns, outlier_words, slowest_table
 from campaigns.domain.presentation.results import RunReport
 from campaigns.domain.presentation.run_points import progress_of
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import run_thresholds_table
-from campaigns.domain.presentation.tls_facts import tls_facts
 from campaigns.domain.presentation.what_to_do import what_to_do
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run

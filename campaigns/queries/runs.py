@@ -29,11 +29,7 @@ from campaigns.models import FailureExample, Run, RunEvent, RunSummary
 from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.permissions import Actor
 from campaigns.queries.kept_figures import BriefTotals, in_brief
-from campaigns.queries.measurements import (
-    MeasuredRun,
-    pooled_total,
-    whole_seconds,
-)
+from campaigns.queries.measurements import MeasuredRun, pooled_total, whole_seconds
 from campaigns.queries.pages import sorted_by
 
 _BAD = {"shard_lost", EXPORTER_PROBLEM}

@@ -28,7 +28,7 @@ from campaigns.views.access import (
     signed_in_form,
     signed_in_post,
 )
-from campaigns.views.campaign_list import with_words
+from campaigns.views.campaigns import with_words
 
 N_NEXT = 5
 N_FIRINGS = 20

@@ -23,10 +23,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
 from campaigns.models import Project, Run, RunUse, Test
-from campaigns.permissions import (
-    Actor,
-    require_administrator,
-)
+from campaigns.permissions import Actor, require_administrator
 from campaigns.queries.caps import most_requests_per_s, use_of
 from campaigns.queries.checks import ROW_BYTES
 from campaigns.services import audit

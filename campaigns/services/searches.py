@@ -27,9 +27,9 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.checks import unreported_rule
-from campaigns.queries.search_busy import limiter_of_search
 from campaigns.queries.searches import (
     action_of,
+    limiter_of_search,
     replayed_report,
     to_store,
     unreported_rules,

@@ -12,12 +12,7 @@ from django.utils import timezone
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.plan.questions import QUESTIONS, Question
 from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.typed_request import (
-    NotUnderstood,
-    TypedRequest,
-    read_address,
-    twin_of,
-)
+from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address, twin_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require

@@ -18,7 +18,7 @@ from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
-from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS, nothing_to_tick
+from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.permissions import Actor
@@ -35,10 +35,7 @@ from campaigns.queries.references import (
 )
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import CampaignCell, estimate_cells, why_in_blocks
-from campaigns.services.campaigns import (
-    create_file_set_study,
-    create_machine_study,
-)
+from campaigns.services.campaigns import create_file_set_study, create_machine_study
 from campaigns.services.probes import try_cells
 from campaigns.views.access import (
     Edit,

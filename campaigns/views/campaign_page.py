@@ -7,10 +7,10 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
-from campaigns.domain.presentation.next_steps import next_step
-from campaigns.domain.presentation.resource_tables import resource_tables
+from campaigns.domain.presentation.machine_table import resource_tables
 from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
+from campaigns.domain.presentation.what_to_do import next_step
 from campaigns.domain.units import count
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
@@ -31,7 +31,7 @@ from campaigns.queries.searches import SearchReport
 from campaigns.queries.side_by_side import pass_under_way
 from campaigns.queries.target_costs import perf_counters, target_costs
 from campaigns.services.blocks import MAX_REPEATS
-from campaigns.views.campaign_progress import CampaignProgress, planned_s, progress_of
+from campaigns.views.campaign_drawings import drawn_cpu, drawn_ladder, drawn_matrix
 from campaigns.views.campaign_runs import (
     are_crowded,
     drawn_plots,
@@ -41,9 +41,17 @@ from campaigns.views.campaign_runs import (
     run_rows,
     runs_page,
 )
-from campaigns.views.campaign_tiles import cards_of, drawn_funnel, ratios_of, tiles_of
+from campaigns.views.campaign_tiles import (
+    CampaignProgress,
+    cards_of,
+    drawn_funnel,
+    planned_s,
+    progress_of,
+    ratios_of,
+    tiles_of,
+)
 from campaigns.views.drawings import forest_groups, split_bars
-from campaigns.views.ladder_drawing import drawn_cpu, drawn_ladder
+from campaigns.views.open_questions import sweep_questions
 from campaigns.views.plots import over_time_charts
 from campaigns.views.run_page import (
     errors_section,
@@ -53,8 +61,6 @@ from campaigns.views.run_page import (
     worst_test,
 )
 from campaigns.views.sweep_curve import drawn_sweeps
-from campaigns.views.sweep_table import sweep_questions
-from campaigns.views.targets import drawn_matrix
 
 
 def campaign_context(

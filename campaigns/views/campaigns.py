@@ -1,6 +1,8 @@
-"""Campaigns: the list, and the page of one, live and finished."""
+"""Campaigns: the list with the strip above it of those under way, and the page of one, live and
+finished."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,17 +14,23 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
+from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.presentation.badges import Badge
 from campaigns.domain.units import counted
 from campaigns.exports.runs import csv_of_campaign
 from campaigns.exports.tables import campaign_tables_file, text_stream, unless_known, wants_blocks
-from campaigns.live.memory import answer_of, final_key
+from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Project, Search
+from campaigns.permissions import Actor
 from campaigns.queries.arm_pairs import chosen_tests
-from campaigns.queries.campaign_keys import campaign_key, rows_of_campaign
+from campaigns.queries.campaign_keys import campaign_key, campaign_keys, rows_of_campaign
+from campaigns.queries.campaign_list import going_on, trends_of
+from campaigns.queries.campaigns import current_runs_of
+from campaigns.queries.first_requests import first_requests_of
+from campaigns.queries.items import is_first_visit
 from campaigns.queries.ladders import ladder_metric
-from campaigns.queries.projects import is_first_visit
 from campaigns.queries.target_matrix import relative_column
 from campaigns.services import campaigns as services
 from campaigns.services.blocks import add_blocks
@@ -35,9 +43,11 @@ from campaigns.views.access import (
     signed_in_get,
     signed_in_post,
 )
-from campaigns.views.campaign_list import active_strip, with_words
 from campaigns.views.campaign_new import whole
-from campaigns.views.campaign_page import disturbance
+from campaigns.views.campaign_page import badge_of, disturbance
+from campaigns.views.campaign_tiles import progress_by_campaign
+from campaigns.views.drawings import trend_of
+from campaigns.views.history_rows import against_cell
 from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.kept_pages import TEMPLATE, detail_context, ended_campaign, kept_page
 from campaigns.views.live_pages import is_asked_again, live_page
@@ -186,3 +196,74 @@ def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
     asked = request.GET
     answer = answer_of(found, _chosen(request, found), relative_column(asked), ladder_metric(asked))
     return campaign_tables_file(found, answer)
+
+
+# Of those under way: lines of the strip, and of all that it opens.
+STRIP, MOST_ACTIVE = 2, 20
+_FAILED = {"broken", "failing", "overloaded"}
+_UNREMARKABLE = {"complete", "kept", "draft"}
+
+
+@dataclass(frozen=True, slots=True)
+class Pill:
+    """A verdict that needs the eye; `look` is a class of its style."""
+
+    word: str
+    arrow: str
+    look: str = ""
+
+
+_PILLS = {
+    Word.SLOWER: Pill("Slower", "→", "is-bad"),
+    Word.FASTER: Pill("Faster", "←", "is-strong"),
+    Word.NOT_SLOWER: Pill("Not slower", "≤"),
+    Word.NOT_FASTER: Pill("Not faster", "≤"),
+    Word.OPEN: Pill("Too close to call", "?", "is-open"),
+}
+
+
+def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
+    """Each gets what its row says, and the names of the `columns` in which it says something."""
+    keys, trends = campaign_keys(campaigns), trends_of(campaigns)
+    gists = gists_of([campaign for campaign in campaigns if campaign.n_done], keys)
+    for campaign in campaigns:
+        gist, trend = gists.get(campaign.pk), trends.get(campaign.pk)
+        campaign.named = keys[campaign.pk].names
+        campaign.sentence = gist.sentence if gist else []
+        badge = badge_of(campaign, gist)
+        against = trend.against if trend else None
+        campaign.against = against_cell(against)
+        campaign.pill = _pill_of(badge, against)
+        campaign.is_same = bool(against) and against.word == Word.SAME
+        campaign.badge = None if badge.state in _UNREMARKABLE or campaign.pill else badge
+        campaign.trend = trend_of(trend.p95s_ms) if trend and campaign.started_at else None
+        says = {
+            "verdict": campaign.pill or campaign.badge or campaign.is_same,
+            "change": campaign.against["against"],
+            "trend": campaign.trend,
+            "result": campaign.sentence,
+            "started": campaign.started_at,
+        }
+        campaign.columns = [name for name, what in says.items() if what]
+    return campaigns
+
+
+def _pill_of(badge: Badge, against: Against | None) -> Pill | None:
+    if badge.state in _FAILED:
+        return Pill("Failed", "×", "is-bad")
+    return _PILLS.get(against.word) if against else None
+
+
+def active_strip(actor: Actor, project: Project, *, shows_all: bool) -> list[Campaign]:
+    """The first ones, each with its run, how far it is and what it waits for."""
+    campaigns = list(going_on(actor, project)[: MOST_ACTIVE if shows_all else STRIP])
+    current = current_runs_of(campaigns)
+    progress = progress_by_campaign(campaigns, current)
+    for campaign in campaigns:
+        campaign.current = current.get(campaign.pk)
+        campaign.progress = progress[campaign.pk]
+        campaign.badge = badge_of(campaign, None)
+        if campaign.is_held:
+            wrong = first_requests_of(campaign, actor).wrong
+            campaign.problem = wrong[0].problem if wrong else "a preflight request failed"
+    return campaigns

@@ -52,10 +52,10 @@ from campaigns.views.access import (
     signed_in_post,
 )
 from campaigns.views.history_chart import folded, history_charts
-from campaigns.views.history_dots import dots_of
-from campaigns.views.history_groups import (
+from campaigns.views.history_overview import (
     Fold,
     Grouping,
+    dots_of,
     groupings,
     groups_of,
     key_of_line,

@@ -32,6 +32,8 @@ from campaigns.queries.filters import (
 from campaigns.queries.items import (
     ARCHIVED,
     ITEM_VIEWS,
+    list_plans,
+    list_projects,
     losses_of,
     refusal_to_archive,
     refusal_to_delete,
@@ -39,9 +41,7 @@ from campaigns.queries.items import (
     view_counts,
 )
 from campaigns.queries.pages import sorted_by
-from campaigns.queries.plans import list_plans
 from campaigns.queries.probes import list_targets
-from campaigns.queries.projects import list_projects
 from campaigns.services import items as services
 from campaigns.services.campaigns import look_at_campaigns
 from campaigns.views.access import (

@@ -1,5 +1,8 @@
-"""From a typed address to a started campaign: the field, what came back, three questions."""
+"""From a typed address to a started campaign: the field, what came back, three questions. Pasted
+requests become a plan: the choice among several, the plan's form."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -9,16 +12,17 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.errors import Refused
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.metrics.snapshot import PARTS
-from campaigns.domain.paste.reader import read_paste
+from campaigns.domain.paste.reader import Paste, read_paste
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_side_by_side
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
-from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.plan.step import MAX_STEPS
+from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
 from campaigns.domain.presentation.cost_words import duration_words
-from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS
+from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS
 from campaigns.domain.units import counted
 from campaigns.forms.targets import DEMO
 from campaigns.live.memory import answer_of
@@ -26,26 +30,23 @@ from campaigns.models import Probe, Project, Target
 from campaigns.permissions import Action, require
 from campaigns.queries.checks import machine_checks
 from campaigns.queries.first_requests import Tried, tried_of
-from campaigns.queries.projects import installation, samples, stored_sample
+from campaigns.queries.items import installation, samples, stored_sample
 from campaigns.services import typed_targets
 from campaigns.services.probes import try_again
+from campaigns.services.typed_targets import plan_from_requests
 from campaigns.views.access import (
     actor_of,
     answers_refusals,
     find,
+    project_to_edit,
     rights_in,
     signed_in_form,
     signed_in_post,
 )
 from campaigns.views.campaign_tiles import cards_of
 from campaigns.views.drawings import draw_stacked
-from campaigns.views.paste import choice_page
-from campaigns.views.search_new import (
-    address_of_ladder,
-    address_of_search,
-    search_words,
-    usual_cost,
-)
+from campaigns.views.open_questions import address_of_ladder, address_of_search
+from campaigns.views.search_new import search_words, usual_cost
 from campaigns.views.transfer import takes_bytes
 
 _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
@@ -248,3 +249,76 @@ def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
         if found.campaign:
             return redirect("campaign-detail", campaign=found.campaign_id)
         return redirect(_address_of(found))
+
+
+@dataclass(frozen=True, slots=True)
+class OriginChoice:
+    """The requests of one origin, each with its number; `is_first`: of the first one's."""
+
+    place: str
+    requests: list[tuple[int, TypedRequest]]
+    is_first: bool
+
+
+@takes_bytes(settings.MOST_PASTE_BYTES)
+@signed_in_form
+def plan_paste(request: HttpRequest, project: int) -> HttpResponse:
+    found = project_to_edit(actor_of(request), project)
+    if request.method != "POST":
+        return _paste_page(request, found)
+    upload = request.FILES.get("file")
+    text = upload.read().decode("utf-8", "replace") if upload else request.POST.get("what", "")
+    try:
+        paste = read_paste(text)
+    except NotUnderstood as fault:
+        return _paste_page(request, found, text=text, fault=str(fault), status=422)
+    chosen = {int(each) for each in request.POST.getlist("chosen") if each.isdecimal()}
+    if len(paste.requests) > 1 and "choose" not in request.POST:
+        return choice_page(request, found, text, paste)
+    numbered = enumerate(paste.requests)
+    requests = [each for number, each in numbered if number in chosen or len(paste.requests) == 1]
+    try:
+        version = plan_from_requests(by=actor_of(request), project=found, requests=requests)
+    except (InvalidFields, Refused) as fault:
+        told = " ".join(dict.fromkeys(getattr(fault, "errors", {"": str(fault)}).values()))
+        return choice_page(request, found, text, paste, fault=told, chosen=chosen, status=422)
+    messages.success(request, f"{version.plan.name} created. {paste.note}".strip())
+    return redirect("plan-edit", plan=version.plan_id)
+
+
+def choice_page(
+    request: HttpRequest, project: Project, text: str, paste: Paste, **more
+) -> HttpResponse:
+    """Which of several requests become steps; those of third parties are not ticked."""
+    origins = _origins(paste.requests)
+    first = [number for each in origins if each.is_first for number, _ in each.requests]
+    chosen = more.pop("chosen", None)
+    ticked = set(first[:MAX_STEPS]) if chosen is None else chosen
+    return _paste_page(
+        request, project, text=text, note=paste.note, origins=origins, ticked=ticked, **more
+    )
+
+
+def _origins(requests: Sequence[TypedRequest]) -> list[OriginChoice]:
+    by_origin: dict[tuple, list[tuple[int, TypedRequest]]] = {}
+    for number, each in enumerate(requests):
+        by_origin.setdefault(each.origin, []).append((number, each))
+    return [
+        OriginChoice(_place(numbered[0][1]), numbered, numbered[0][0] == 0)
+        for numbered in by_origin.values()
+    ]
+
+
+def _place(request: TypedRequest) -> str:
+    return request.address.removesuffix(request.path)
+
+
+def _paste_page(
+    request: HttpRequest, project: Project, *, text: str = "", status: int = 200, **more
+) -> HttpResponse:
+    context = {"project": project, "text": text, "most_steps": MAX_STEPS, **more}
+    response = render(request, "plans/paste.html", context, status=status)
+    if text:
+        # It may contain a password.
+        response["Cache-Control"] = "no-store"
+    return response

@@ -39,7 +39,7 @@ from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
 from campaigns.permissions import Action, require
-from campaigns.queries import plans as queries
+from campaigns.queries import items as queries
 from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.queries.injector_hosts import hosts

@@ -15,7 +15,7 @@ from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
 from campaigns.forms.targets import TlsProfileForm
 from campaigns.models import HostClaim, Membership, OwnTlsProfile, Project, Target
 from campaigns.permissions import Action, Actor, Role, require
-from campaigns.queries import projects as queries
+from campaigns.queries import items as queries
 from campaigns.queries.caps import (
     GROWTH_DAYS,
     growth,

@@ -28,8 +28,7 @@ from campaigns.domain.presentation.charts import (
     line_style,
 )
 from campaigns.domain.units import ms, percent, rate
-from campaigns.queries.search_busy import BusyByRun
-from campaigns.queries.searches import MadeTrial, SearchReport
+from campaigns.queries.searches import BusyByRun, MadeTrial, SearchReport
 
 _BUSY = {"target_cpu": "target CPU", "injector_cpu": "injector CPU", "network": "network"}
 _IN_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}

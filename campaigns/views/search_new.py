@@ -1,18 +1,12 @@
 """The form of a search for a capacity: filled in, with what it will cost, and started. The form of
-a protocol ladder: which rungs of which target, and its start. What a search leaves open, with what
-answers it; and while it goes on, what comes next."""
+a protocol ladder: which rungs of which target, and its start."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.utils.http import urlencode
 
-from campaigns.domain.analysis.capacity import FEWEST_SEARCHES, MOST_SEARCHES, NARROW, Ending
-from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.rungs import estimate_ladder
 from campaigns.domain.plan.search_start import (
     USUAL_TRIALS,
@@ -22,28 +16,24 @@ from campaigns.domain.plan.search_start import (
     rules_of_text,
     start_for,
 )
-from campaigns.domain.plan.target import TLS_SCHEMES, TLS_TWINS
-from campaigns.domain.presentation.capacity_words import Limiter
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
-from campaigns.domain.presentation.next_steps import ASKED_QUESTIONS, nothing_to_tick
-from campaigns.domain.units import counted, duration, number, percent
+from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
+from campaigns.domain.units import counted, duration, number
 from campaigns.forms.searches import LadderForm, SearchForm
-from campaigns.models import Endpoint, Project, Search, Test
+from campaigns.models import Project, Search
 from campaigns.queries.campaign_grid import Grid, grid_of, proposal
 from campaigns.queries.campaigns import Again, again_of
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.checks import checks_before_start, room_checks, room_of
 from campaigns.queries.injector_hosts import busy_host, hosts
 from campaigns.queries.searches import (
-    SearchReport,
     checks_of_search,
     cost_of_search,
     first_response_us,
     objective_of,
 )
-from campaigns.services.blocks import CampaignCell
 from campaigns.services.ladders import start_ladder
-from campaigns.services.searches import SILENT_AFTER_S, start_search
+from campaigns.services.searches import start_search
 from campaigns.views.access import (
     actor_of,
     find,
@@ -85,14 +75,6 @@ def search_estimate(request: HttpRequest, project: int) -> HttpResponse:
     form = SearchForm(request.POST, grid=grid_of(found))
     form.is_valid()
     return render(request, "campaigns/_search_estimate.html", _form_context(form, found))
-
-
-def address_of_search(cell: CampaignCell) -> str:
-    """The form, filled in for this plan on this arm."""
-    plan = cell.plan_version.plan
-    arm = f"{cell.endpoint.pk}.{cell.connection_mode}"
-    query = urlencode({"plan": plan.pk, "arm": arm})
-    return f"{reverse('search-new', args=[plan.project_id])}?{query}"
 
 
 def usual_cost(plan: Plan) -> SearchCost:
@@ -262,83 +244,3 @@ def _ladder_values(request: HttpRequest, form: LadderForm) -> dict[str, Any]:
         "endpoint": str(chosen.pk) if chosen else "",
         **({"rungs": rungs} if rungs else {}),
     }
-
-
-def address_of_ladder(cell: CampaignCell) -> str:
-    """The form, filled in for this plan on this endpoint."""
-    plan = cell.plan_version.plan
-    query = urlencode({"plan": plan.pk, "endpoint": cell.endpoint.pk})
-    return f"{reverse('ladder-new', args=[plan.project_id])}?{query}"
-
-
-@dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """`address`: where `label` leads."""
-
-    question: str
-    because: str
-    label: str
-    address: str
-
-
-def open_questions(
-    report: SearchReport, test: Test, limiter: Limiter, *, knows_machine: bool
-) -> Iterator[OpenQuestion]:
-    """Of a search that has ended, for those who may start another. `knows_machine`: the target's
-    CPU is known."""
-    again = f"{reverse('search-new', args=[test.campaign.project_id])}?again={test.campaign_id}"
-    if report.ending == Ending.INJECTOR:
-        because = "two trials cannot be trusted: see “What limited it”"
-        yield OpenQuestion("How much more can it take?", because, "Search again", again)
-    if report.ending == Ending.LIMIT:
-        because = "no higher rate was allowed: raise “Never above”"
-        yield OpenQuestion("How much more can it take?", because, "Search again", again)
-    if report.ending == Ending.BELOW:
-        because = "already the first rate was too high: start lower"
-        yield OpenQuestion("Which rate does it keep?", because, "Search again", again)
-    if report.ending in (Ending.DEADLINE, Ending.STOPPED):
-        yield OpenQuestion("Where is the limit?", "the search was cut short", "Search again", again)
-    if test.endpoint.target.archived_at:
-        return
-    if not knows_machine and report.ending != Ending.LIMIT:  # where nothing but it was the limit
-        machine = f"{reverse('target-detail', args=[test.endpoint.target_id])}#agents"
-        because = "no agent reported its machine's CPU"
-        yield OpenQuestion("Is it the target's CPU?", because, "Start its agent", machine)
-    if twin := _twin_of(test):
-        scheme = twin.scheme.upper()
-        because = "TLS costs CPU" if limiter.names_machine else f"the same search over {scheme}"
-        question = "How much of it is TLS?"
-        yield OpenQuestion(question, because, f"Search over {scheme}", _search_of(test, twin))
-
-
-def _twin_of(test: Test) -> Endpoint | None:
-    """The target's endpoint of the same protocol without TLS, or with it."""
-    twins = TLS_TWINS | {plain: tls for tls, plain in TLS_TWINS.items()}
-    scheme = twins.get(test.endpoint.scheme)
-    found = test.endpoint.target.endpoints.filter(archived_at=None, scheme=scheme)
-    return found.first()
-
-
-def _search_of(test: Test, endpoint: Endpoint) -> str:
-    """The form, filled in for the same plan over that endpoint."""
-    mode = test.connection_mode
-    if mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
-        mode = ConnectionMode.NEW
-    asked = {"plan": test.plan_version.plan_id, "arm": f"{endpoint.pk}.{mode}"}
-    return f"{reverse('search-new', args=[test.campaign.project_id])}?{urlencode(asked)}"
-
-
-def steps_to_come(report: SearchReport) -> list[tuple[str, str]]:
-    """[(step, when)] of a search that goes on."""
-    asked, n = percent(NARROW, decimals=0), len(report.answer.searches)
-    is_on_the_way = not any(each.search for each in report.made)
-    steps = []
-    if is_on_the_way:
-        steps.append(("The rate is doubled, then halved to the limit", "now"))
-    if n < FEWEST_SEARCHES:
-        left = counted(FEWEST_SEARCHES - n, "searches")
-        steps.append((f"{left} around it", "about 4 trials each"))
-    more = f"only if the interval is wider than {asked}"
-    steps.append((f"More searches, up to {MOST_SEARCHES}", more))
-    silent = f"if the server doesn't recover within {SILENT_AFTER_S} s"
-    return [*steps, ("Stops", silent)]

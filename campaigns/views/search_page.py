@@ -30,11 +30,18 @@ from campaigns.queries.baselines import newest_baseline, own_baselines, search_a
 from campaigns.queries.campaigns import current_run_of
 from campaigns.queries.engine import waiting_reason
 from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.search_busy import BusyByRun, busy_by_run, busy_near, limiter_beside
-from campaigns.queries.searches import MadeTrial, SearchReport, report_of_search
+from campaigns.queries.searches import (
+    BusyByRun,
+    MadeTrial,
+    SearchReport,
+    busy_by_run,
+    busy_near,
+    limiter_beside,
+    report_of_search,
+)
 from campaigns.views.campaign_page import badge_of
+from campaigns.views.open_questions import open_questions, steps_to_come
 from campaigns.views.search_drawing import broken_by, search_charts
-from campaigns.views.search_new import open_questions, steps_to_come
 
 _GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 _NEAR = 1.05  # the answer, as a factor

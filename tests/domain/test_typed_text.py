@@ -3,13 +3,7 @@
 import pytest
 
 from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.typed_text import (
-    clean_name,
-    clean_tags,
-    per_second_in,
-    seconds_in,
-    storable,
-)
+from campaigns.domain.typed_text import clean_name, clean_tags, per_second_in, seconds_in, storable
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from campaigns.domain.presentation.sentences import plain_text
 from campaigns.live.memory import answer_of
 from campaigns.management.stored_sample import FILE, load_sample
 from campaigns.models import Campaign, Project
-from campaigns.queries.projects import SAMPLE_CAMPAIGN, is_first_visit, stored_sample
+from campaigns.queries.items import SAMPLE_CAMPAIGN, is_first_visit, stored_sample
 from campaigns.services.blocks import add_blocks
 from campaigns.services.projects import create_project
 from tests.factories import make_campaign

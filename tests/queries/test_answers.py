@@ -17,14 +17,7 @@ from tests.factories import (
     make_test,
 )
 from tests.kept_rows import forget
-from tests.queries.measured import (
-    end,
-    https_campaign,
-    measure,
-    responses_us,
-    run_in_blocks,
-    spoil,
-)
+from tests.queries.measured import end, https_campaign, measure, responses_us, run_in_blocks, spoil
 from tests.values import plan_spec
 
 HTTP, HTTPS = [18_900, 19_000, 18_800], [29_100, 29_000, 29_300]

@@ -7,13 +7,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.arm_pairs import chosen_tests
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_plan,
-    make_target,
-    make_test,
-)
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import plan_spec
 

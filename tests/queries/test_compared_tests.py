@@ -15,13 +15,7 @@ from campaigns.queries.compared_tests import comparison_of
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
-from tests.queries.measured import (
-    https_campaign,
-    measure,
-    run_in_blocks,
-    same_again,
-    spoil,
-)
+from tests.queries.measured import https_campaign, measure, run_in_blocks, same_again, spoil
 from tests.values import plan_spec
 
 FAST = [10_000, 10_100, 9_900]

@@ -8,14 +8,7 @@ from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machine_runs import machine_tables
 from campaigns.queries.target_costs import perf_checks, perf_counters, perf_wanted, profile_wanted
 from campaigns.services.agents import create_agent
-from tests.factories import (
-    begin_run,
-    make_endpoint,
-    make_plan,
-    make_run,
-    make_target,
-    make_test,
-)
+from tests.factories import begin_run, make_endpoint, make_plan, make_run, make_target, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 from tests.values import plan_spec
 

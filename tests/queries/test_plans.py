@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.presentation.plan_words import changes_between
-from campaigns.queries.plans import list_plans, versions_of, with_newest
+from campaigns.queries.items import list_plans, versions_of, with_newest
 from campaigns.services.plans import edit_plan
 from tests.factories import make_plan
 from tests.values import plan_spec

@@ -7,8 +7,14 @@ from campaigns.domain.metrics.machine_use import machine_use
 from campaigns.models import MachineSecond, Run, RunUse, Search
 from campaigns.models.dbtime import db_now
 from campaigns.queries.machine_runs import measured_machines
-from campaigns.queries.search_busy import busy_by_run, busy_near, limiter_beside, near_the_answer
-from campaigns.queries.searches import SearchReport, report_of_search
+from campaigns.queries.searches import (
+    SearchReport,
+    busy_by_run,
+    busy_near,
+    limiter_beside,
+    near_the_answer,
+    report_of_search,
+)
 from tests.kept_cast import project as project
 from tests.queries.test_machines import tell
 from tests.searches import end_trial, limit_of, search_through, searching

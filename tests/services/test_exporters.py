@@ -9,12 +9,7 @@ from campaigns import queue
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.models import Agent, AuditEntry, Exporter
-from campaigns.services.agents import (
-    add_exporter,
-    ask_check,
-    change_exporter,
-    remove_exporter,
-)
+from campaigns.services.agents import add_exporter, ask_check, change_exporter, remove_exporter
 from campaigns.services.vault import decrypt, rotate_secrets
 from tests.factories import make_target
 

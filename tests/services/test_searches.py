@@ -16,8 +16,7 @@ from campaigns.domain.metrics.machine import AgentReport
 from campaigns.exports.runs import csv_of_search
 from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now
-from campaigns.queries.search_busy import busy_by_run, limiter_of_search
-from campaigns.queries.searches import report_of_search
+from campaigns.queries.searches import busy_by_run, limiter_of_search, report_of_search
 from campaigns.services import dispatch, searches
 from campaigns.services.agents import create_agent, take_report
 from campaigns.services.blocks import add_blocks

@@ -7,13 +7,7 @@ import pytest
 from campaigns.domain.lifecycle import Outcome, Precision, Trust
 from campaigns.domain.metrics.injector_end import TlsHandshakes
 from campaigns.domain.metrics.snapshot import Total
-from campaigns.models import (
-    FailureExample,
-    InjectorHost,
-    Run,
-    RunSummary,
-    TestFigures,
-)
+from campaigns.models import FailureExample, InjectorHost, Run, RunSummary, TestFigures
 from campaigns.permissions import Actor
 from campaigns.queries.runs import examples_of
 from campaigns.services import endings, results

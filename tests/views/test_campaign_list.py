@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import Campaign, RunSummary
-from campaigns.views.campaign_list import MOST_ACTIVE, STRIP
+from campaigns.views.campaigns import MOST_ACTIVE, STRIP
 from tests.factories import make_campaign, make_run, make_test
 from tests.queries.measured import measure
 from tests.queues import make_queue

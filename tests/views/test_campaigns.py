@@ -9,13 +9,7 @@ from django.utils import timezone
 from campaigns.models import Campaign
 from campaigns.services.tokens import create_share
 from campaigns.views import campaign_runs
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_plan,
-    make_target,
-    make_test,
-)
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.queries.measured import https_campaign, run_in_blocks
 from tests.values import plan_spec
 from tests.views.campaign_form import cells, fields, new_url

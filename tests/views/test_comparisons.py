@@ -6,12 +6,7 @@ from django.utils import timezone
 
 from campaigns.domain.metrics.machine import AgentReport
 from campaigns.models import Campaign, RunProfile
-from tests.factories import (
-    make_campaign,
-    make_project,
-    make_run,
-    make_test,
-)
+from tests.factories import make_campaign, make_project, make_run, make_test
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
 from tests.queries.measured import https_campaign, measure, run_in_blocks, same_again

@@ -10,13 +10,7 @@ from django.utils import timezone
 from campaigns.models import Campaign, Project
 from campaigns.services.items import archive_items
 from campaigns.views import lists
-from tests.factories import (
-    make_campaign,
-    make_endpoint,
-    make_plan,
-    make_project,
-    make_target,
-)
+from tests.factories import make_campaign, make_endpoint, make_plan, make_project, make_target
 from tests.items import KINDS, MODELS, make_item
 from tests.services.engine import started
 from tests.views.pages import text_of

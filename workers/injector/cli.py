@@ -22,11 +22,7 @@ from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
 from campaigns.domain.presentation.request_tables import csv_rows
 from workers.injector.arms_run import run_arms
-from workers.injector.cli_against import (
-    add_against_options,
-    arms_order,
-    refuse_against_options,
-)
+from workers.injector.cli_against import add_against_options, arms_order, refuse_against_options
 from workers.injector.cli_plan import (
     add_load_options,
     add_plan_options,

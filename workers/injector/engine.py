@@ -11,11 +11,7 @@ import gevent
 from gevent.event import Event
 
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.metrics.injector_end import (
-    COMPLETE,
-    STOPPED,
-    InjectorEnd,
-)
+from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED, InjectorEnd
 from campaigns.domain.metrics.snapshot import Second, is_tail
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.load import planned_duration_s

@@ -14,13 +14,7 @@ from cryptography.hazmat.bindings.openssl.binding import Binding
 from OpenSSL import SSL
 
 from campaigns.domain.plan.tls_options import group_name
-from workers.injector.tls_errors import (
-    CertificateRefused,
-    RaggedEnd,
-    TlsError,
-    WantRead,
-    WantWrite,
-)
+from workers.injector.tls_errors import CertificateRefused, RaggedEnd, TlsError, WantRead, WantWrite
 
 _lib, _ffi = Binding.lib, Binding.ffi
 _read, _write = _lib.SSL_read, _lib.SSL_write

@@ -13,11 +13,7 @@ from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.queue import EXPORTER, OWNERSHIP
 from campaigns.services.own_services import policy
 from campaigns.services.ownership import finish_check, what_to_check
-from campaigns.services.scrapes import (
-    ScrapeOrder,
-    finish_exporter_check,
-    what_to_scrape_once,
-)
+from campaigns.services.scrapes import ScrapeOrder, finish_exporter_check, what_to_scrape_once
 from workers.dialling import addresses_of
 from workers.exporter_client import ExporterClient, ScrapeFailed
 from workers.proofs import check_host

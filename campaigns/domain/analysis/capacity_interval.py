@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, fsum, inf, log, sqrt
+from typing import Annotated
 
 from campaigns.domain.special import t_quantile, t_reach
 
@@ -37,10 +38,10 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class CapacityInterval:
-    """Requests/s with the 95 % interval; `low` and `high` are None with fewer than 3 searches."""
+    """Requests/s with the 95 % interval."""
 
     rate_per_s: float
-    low: float | None
+    low: Annotated[float | None, "Null with fewer than 3 searches."]
     high: float | None
     n_searches: int
 

@@ -12,7 +12,7 @@ nouns, the next step instead of the absence, and a figure with its limit.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.units import (
@@ -579,16 +579,15 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class JudgementReason:
-    """Why an answer is what it is. `state`: the answer if this were the only reason; "" of a note
-    that decides nothing. `params`: what its text has beside code and numbers; None where only the
-    text is known."""
+    """Why an answer is what it is. `state`: "" of a note that decides nothing. `params`: what its
+    text has beside code and numbers; None where only the text is known."""
 
-    code: str
-    state: str
+    code: Annotated[str, "See docs/measuring.md."]
+    state: Annotated[str, "The answer if this were the only reason."]
     text: str
     value: float | None = None
     limit: float | None = None
-    second: int | None = None
+    second: Annotated[int | None, "The worst one."] = None
     params: Mapping[str, Any] | None = field(default=None, compare=False)
 
     def to_json(self) -> dict[str, Any]:

@@ -3,12 +3,7 @@
 import ipaddress
 from math import sqrt
 
-from campaigns.domain.analysis.busy import (
-    injector_number,
-    observed_vitals,
-    others_cpu,
-    worst_shard,
-)
+from campaigns.domain.analysis.busy import injector_number, observed_vitals, others_cpu, worst_shard
 from campaigns.domain.analysis.criteria import (
     CROWDED,
     CROWDED_BESIDE,

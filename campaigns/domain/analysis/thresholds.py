@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import accumulate
 from math import ceil
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from campaigns.domain.lifecycle import ThresholdState, Trust
 from campaigns.domain.metrics.figures import lower_end_us, percentiles_us
@@ -121,23 +121,22 @@ def _lower_end(rule: Threshold, total: Total, measured: float | None) -> float |
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One rule's result. `measured` in the rule's unit; `since`: the second from which it was
-    broken until the end, None if it is kept, or was not measured. `at_least`: the lower end of a
-    response time, None of what has none. `is_open`: the measurement cannot tell whether it is
-    kept, see `weigh`."""
+    """One rule's result. `since`, `at_least`: None where there is none; `is_open`: see `weigh`."""
 
-    rule: str
+    rule: Annotated[str, "For example p95 < 300 ms."]
     metric: str
     limit: float
     unit: str
-    measured: float | None
+    measured: Annotated[float | None, "In the unit of the rule."]
     passed: bool
-    since: int | None
-    at_least: float | None = None
-    is_open: bool = False
-    kind: str = ""
-    step: int = 0
-    flow: str = ""
+    since: Annotated[int | None, "The second from which the rule was broken until the end."]
+    at_least: Annotated[float | None, "The lower end of a response time."] = None
+    is_open: Annotated[
+        bool, "A busy machine may have broken the rule, so it is neither kept nor broken."
+    ] = False
+    kind: Annotated[str, "Of a group of errors alone; empty of all."] = ""
+    step: Annotated[int, "Of this step alone, from 1; 0 of all."] = 0
+    flow: Annotated[str, "Of this flow alone; empty of all."] = ""
 
     @property
     def is_of_all(self) -> bool:

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import PARTS
@@ -31,16 +31,17 @@ def most_kept(plan: Plan, n_injectors: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class KeptRequest:
-    """`number`: the how many-th its injector began, from 1; None in the warm-up. `start_us` counts
-    from the start of the measurement. A part that did not happen is None, and so are all of a
-    failed request. `status` 0: no whole reply; `kind` "": ok."""
+    """A part that did not happen is None, and so are all of a failed request."""
 
-    number: int | None
-    step: int
-    start_us: int
+    number: Annotated[
+        int | None,
+        "The how many-th its injector process began, from 1; null in the warm-up.",
+    ]
+    step: Annotated[int, "From 0."]
+    start_us: Annotated[int, "From the start of the measurement."]
     response_us: int
-    status: int
-    kind: str
+    status: Annotated[int, "0 without a whole reply."]
+    kind: Annotated[str, "Of a failed one; else empty."]
     lateness_us: int | None = None
     redirects_us: int | None = None
     dns_us: int | None = None
@@ -52,11 +53,11 @@ class KeptRequest:
     handshake_us: int | None = None
     exchange_us: int | None = None
     close_us: int | None = None
-    injector: int = 0
+    injector: Annotated[int, "From 0."] = 0
 
     @property
     def parts_us(self) -> dict[str, int]:
-        """Those that happened, by the names of their timings."""
+        """Of the response time, by name; those that it did not have are absent."""
         values = ((name.removesuffix("_us"), getattr(self, name)) for name in PART_COLUMNS)
         return {name: value for name, value in values if value is not None}
 

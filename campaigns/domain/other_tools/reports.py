@@ -35,9 +35,8 @@ from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.plan_words import replay_words
 from campaigns.domain.presentation.remedies import no_answer_words
-from campaigns.domain.presentation.report_tables import hop_words, redirects_words
+from campaigns.domain.presentation.report_tables import handshake_lines, hop_words, redirects_words
 from campaigns.domain.presentation.threshold_tables import broken_words
-from campaigns.domain.presentation.tls_facts import handshake_lines
 from campaigns.domain.units import counted, rate, said_of
 
 _NAME_WIDTH, _LABEL_WIDTH = 15, 24

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any
+from typing import Annotated, Any
 
 from campaigns.domain.percentiles import HighestPercentile, highest_percentile
 from campaigns.domain.plan.exchange import longest_attempt_s
@@ -75,25 +75,30 @@ class Estimate:
 
     n_tests: int
     repeats: int
-    duration_s: float
+    duration_s: Annotated[float, "Side by side: at most."]
     runs_of_unknown_duration: int
     requests: int
-    nouns: str  # what `requests` counts
+    nouns: Annotated[str, "What `requests` counts: requests or connections."]
     runs_of_unknown_requests: int
     fewest_in_a_run: int | None
     most_in_a_run: int | None
     highest_of_a_run: HighestPercentile | None
     highest_pooled: HighestPercentile | None
-    ports: int | None
+    ports: Annotated[int | None, "Most per injector process."]
     descriptors: int | None
-    rows: int
+    rows: Annotated[int, "Seconds that will be stored."]
     has_reference: bool = False  # it counts in sums, not in what a run has
-    settled_s: float | None = None  # side by side: what `duration_s` may be where nothing disturbs
+    settled_s: Annotated[float | None, "Side by side: where nothing disturbs; null in blocks."] = (
+        None
+    )
     n_alone: int = 0  # runs of single arms after the turns, for what their machine does
-    sessions: Mapping[str, int] = field(default_factory=dict)  # about, of each flow
+    sessions: Annotated[Mapping[str, int], "Of each flow by its name, about."] = field(
+        default_factory=dict
+    )
 
     @property
     def n_runs(self) -> int:
+        """With those of the reference."""
         return (self.n_tests + self.has_reference) * self.repeats + self.n_alone
 
 

@@ -4,7 +4,7 @@ study.
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
 from campaigns.domain.plan.load import Model
@@ -39,13 +39,12 @@ STUDIES, GENERAL = "Published studies", "Everyday questions"
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """`question` is what the user wants to know; `name` is the plan's initial name; `short` is its
-    load in a few words."""
+    """`short` is its load in a few words."""
 
     key: str
-    question: str
+    question: Annotated[str, "What it answers."]
     summary: str
-    name: str
+    name: Annotated[str, "The name that the page proposes for the plan."]
     spec: dict[str, Any]
     group: str = STUDIES
     short: str = ""

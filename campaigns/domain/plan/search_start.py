@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from typing import Any
+from typing import Annotated, Any
 
 from campaigns.domain.plan.estimates import SET_UP_S
 from campaigns.domain.plan.load import Model
@@ -70,13 +70,14 @@ def rules_of_text(text: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class SearchCost:
-    """About `trials` in `lasts_s`, `load_s` of it load. `missing_s`: how much more time than it has
-    a search usually takes."""
-
-    trials: int
-    lasts_s: float
-    load_s: float
-    missing_s: float
+    trials: Annotated[int, "About how many."]
+    lasts_s: Annotated[float, "With warm-ups and pauses."]
+    load_s: Annotated[float, "How much of it is load."]
+    missing_s: Annotated[
+        float,
+        "How much more time than it has a search usually takes. Above 0 the answer may have no "
+        "interval.",
+    ]
 
     @property
     def each_s(self) -> float:

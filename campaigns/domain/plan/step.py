@@ -19,13 +19,7 @@ from campaigns.domain.plan.body import (
     read_form,
     read_multipart,
 )
-from campaigns.domain.plan.reply_rules import (
-    TOKEN,
-    Extract,
-    ReplyCheck,
-    read_checks,
-    read_extracts,
-)
+from campaigns.domain.plan.reply_rules import TOKEN, Extract, ReplyCheck, read_checks, read_extracts
 from campaigns.domain.typed_text import clean_name
 
 # The usual ones; any other token of RFC 9110 is sent as well.

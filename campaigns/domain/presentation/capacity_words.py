@@ -9,7 +9,7 @@ the target's own machine told is set beside that (`beside_machine`), and may nam
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import (
@@ -224,7 +224,7 @@ class LimitRow:
 class Limiter:
     """`word` is for a tile, `why` the sentence beside it."""
 
-    word: str
+    word: Annotated[str, "Such as target CPU, injectors or cap."]
     why: str
     rows: tuple[LimitRow, ...]
 

@@ -5,7 +5,7 @@ a capacity against each other, in a sentence and in figures.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from campaigns.domain.analysis.capacity import CapacityRatio, CapacityWord
 from campaigns.domain.analysis.capacity_interval import CapacityInterval
@@ -23,14 +23,13 @@ _CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
 
 @dataclass(frozen=True, slots=True)
 class ComparedCapacity:
-    """A column's capacity against the baseline's. None: that side has no steady one. `word` is ""
-    where none can be given; `why` says why."""
+    """A column's capacity against the baseline's. None: that side has no steady one."""
 
-    column: str
+    column: Annotated[str, "The candidate's column."]
     baseline: CapacityInterval | None
     candidate: CapacityInterval | None
     ratio: CapacityRatio | None
-    word: str
+    word: Annotated[CapacityWord | Literal[""], "Empty: `why` says why."]
     why: str
 
     @property
@@ -269,17 +268,14 @@ class ComparedDetail:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A setting or measured fact that is not the same on both sides of some tests.
+    """A setting or measured fact that is not the same on both sides of some tests."""
 
-    `tests` are the labels of those, [] for all of them; `forbids`: with it there is no word.
-    """
-
-    name: str
-    column: str
+    name: Annotated[str, "What differs in plan, target or environment."]
+    column: Annotated[str, "The candidate's column."]
     baseline: str
     candidate: str
-    tests: tuple[str, ...] = ()
-    forbids: bool = False
+    tests: Annotated[tuple[str, ...], "The tests that it concerns; empty: all."] = ()
+    forbids: Annotated[bool, "Whether these tests get no verdict because of it."] = False
 
 
 @dataclass(frozen=True, slots=True)

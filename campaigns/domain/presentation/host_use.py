@@ -3,7 +3,7 @@ those who may start a campaign."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from campaigns.domain.units import figure, percent
 
@@ -15,10 +15,8 @@ _MOST = 0.8
 
 
 class BusyProgram(NamedTuple):
-    """`share`: of the machine's CPU."""
-
     name: str
-    share: float
+    share: Annotated[float, "Of the machine's CPU."]
 
     def __str__(self) -> str:
         return f"{self.name} {_whole(self.share)}"
@@ -29,11 +27,14 @@ class HostUse:
     """`whose`: this machine's, or lab-2's. `programs`: the busiest first."""
 
     whose: str
-    others_share: float = 0.0
-    steal_share: float = 0.0
-    throttled_share: float = 0.0
-    load_1min: float | None = None
-    programs: tuple[BusyProgram, ...] = ()
+    others_share: Annotated[float, "CPU of all but benchsite's injectors."] = 0.0
+    steal_share: Annotated[float, "CPU that the hypervisor gave to others."] = 0.0
+    throttled_share: Annotated[float, "Time in which the CPU quota was used up."] = 0.0
+    load_1min: Annotated[float | None, "Load average."] = None
+    programs: Annotated[
+        tuple[BusyProgram, ...],
+        "At most three. Empty for those who may start no campaign.",
+    ] = ()
 
     @classmethod
     def of(cls, whose: str, use: dict[str, Any]) -> "HostUse":
@@ -45,6 +46,7 @@ class HostUse:
 
     @property
     def is_busy(self) -> bool:
+        """Whether that disturbs measurements."""
         return (
             self.others_share > OTHERS_SHARE
             or self.steal_share > STEAL_SHARE

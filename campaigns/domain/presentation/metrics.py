@@ -3,19 +3,22 @@ other tools call it. Pages, the REST interface, exports and help read it.
 """
 
 from dataclasses import dataclass, field
+from typing import Annotated
 
 from campaigns.domain.presentation.tables import BOTH_ENDS, Column
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`unit` is the one shown; `others` maps a tool to its own name for (nearly) the same."""
+    """`unit` is the one shown."""
 
     key: str
     title: str
     unit: str
     formula: str
-    others: dict[str, str] = field(default_factory=dict)
+    others: Annotated[dict[str, str], "A tool's name → its own name for this."] = field(
+        default_factory=dict
+    )
 
     def column(self, title: str = "", unit: str | None = None) -> Column:
         return Column(

@@ -1,5 +1,6 @@
-"""The tables of what an agent's perf stat counted and what follows from it: in a run, over the runs
-of a campaign, and of two tests beside each other."""
+"""The tables of what an agent's `perf stat` counted and what follows from it, in a run, over the
+runs of a campaign, and of two tests beside each other; and of what `perf record` found: the
+functions of a run, and what changed between two campaigns."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.machine_use import MachineUse
 from campaigns.domain.metrics.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
+from campaigns.domain.metrics.profiles import Profile, faults_of, share_changes, together
 from campaigns.domain.presentation.tables import (
     Cell,
     Column,
@@ -15,12 +17,14 @@ from campaigns.domain.presentation.tables import (
     Row,
     Table,
     column_cells,
+    count_cell,
     empty,
     figure_cell,
     mean_cells,
     ratio_cells,
+    text_cell,
 )
-from campaigns.domain.units import counted, percent, said_of
+from campaigns.domain.units import counted, duration, percent, said_of
 
 PER_1000 = "per 1,000 requests"
 # Events come in thousands a second, or in billions: (unit, what a count is multiplied by).
@@ -234,3 +238,88 @@ def _compared_cells(compared: ComparedCounter) -> tuple[Cell, ...]:
     found = compared.interval
     ratios = (found.ratio, found.low, found.high) if found else (None, None, None)
     return (*means, *ratio_cells([Figure(each, _NO_RATIO) for each in ratios]))
+
+
+_OBJECT = Column("object", "object", "", "The program, library or kernel.", is_text=True)
+_PROFILE = (
+    Column("share", "share", "% of CPU time", "Samples in this function / all samples."),
+    Column("command", "process", is_text=True),
+    _OBJECT,
+    Column("samples", "samples"),
+)
+_UNASKED = (
+    "No agent reported a profile. Start one of this release on the target's machine, or renew its "
+    "agent.pyz."
+)
+
+
+def profile_table(source: str, profile: Profile, measured_s: float | None) -> Table:
+    """A row for each function; without any, the note says why."""
+    shares = column_cells(
+        [Figure(100 * profile.share(each)) for each in profile.functions], decimals=1
+    )
+    rows = tuple(
+        Row(
+            each.symbol,
+            (share, text_cell(each.command), text_cell(each.object), count_cell(each.samples)),
+            "function",
+        )
+        for each, share in zip(profile.functions, shares, strict=True)
+    )
+    title, note = f"Profile of {source}", _profile_note(profile, measured_s)
+    return Table(f"profile-{source}", title, _PROFILE, rows, "function", note)
+
+
+def no_profile_table(of: PerfOf) -> Table:
+    """Of a run whose campaign asked for a profile, and nobody told one."""
+    return Table("profile", f"Profile of {of.words}", _PROFILE, (), "function", _UNASKED)
+
+
+def _profile_note(profile: Profile, measured_s: float | None) -> str:
+    if profile.fault:
+        return profile.fault
+    whole, lasted = counted(profile.samples, "samples"), duration(profile.lasted_s)
+    of = f"; the measurement took {duration(measured_s)}" if measured_s else ""
+    return f"perf record of {profile.of.words}: {whole} in {lasted}{of}."
+
+
+def compared_profiles_table(
+    before: Sequence[Profile], after: Sequence[Profile], names: tuple[str, str], column: str
+) -> Table | None:
+    """`column`: of the candidate. None where neither side was asked for a profile."""
+    if not before and not after:
+        return None
+    sides = together(before), together(after)
+    lacking = [name for name, side in zip(names, sides, strict=True) if side is None]
+    rows: tuple[Row, ...] = ()
+    if not lacking:
+        changes = share_changes(*sides)
+        cells = [
+            column_cells([Figure(100 * value) for value in values], decimals=1, signed=signed)
+            for values, signed in (
+                ([each.before for each in changes], False),
+                ([each.after for each in changes], False),
+                ([each.growth for each in changes], True),
+            )
+        ]
+        rows = tuple(
+            Row(each.symbol, (text_cell(each.object), *of_row), "function")
+            for each, *of_row in zip(changes, *cells, strict=True)
+        )
+    columns = (
+        _OBJECT,
+        Column("baseline", names[0], "% of CPU time"),
+        Column("candidate", names[1], "% of CPU time"),
+        Column("difference", "difference", "points"),
+    )
+    title = "Functions whose share of the CPU time changed most"
+    return Table(
+        f"profile-{column}", title, columns, rows, "function", _why_none(lacking, before, after)
+    )
+
+
+def _why_none(lacking: Sequence[str], before: Sequence[Profile], after: Sequence[Profile]) -> str:
+    if not lacking:
+        return "Those that grew most, then those that fell most. 0: not among the 30 of a run."
+    faults = faults_of([*before, *after])
+    return " ".join([f"Nothing was recorded of {' and '.join(lacking)}.", *faults])

@@ -1,15 +1,18 @@
 """The tables of one run: steps, response time parts, the injectors' vitals, its phases, and, where
-whole sessions came, how long they took and how far they got.
-"""
+whole sessions came, how long they took and how far they got. And what its TLS was: chosen, agreed
+on, and carried."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes, tls_libraries_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.phases import Phase
 from campaigns.domain.metrics.sessions import SessionFigures, length_name, session_figures
 from campaigns.domain.metrics.snapshot import HOPS, PARTS, SESSIONS, Total, hop
 from campaigns.domain.percentiles import P50, P90, P95, P99, name
+from campaigns.domain.plan.target import Origin
 from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import (
@@ -22,7 +25,7 @@ from campaigns.domain.presentation.tables import (
     count_cell,
     text_cell,
 )
-from campaigns.domain.units import counted, decimals_for_parts, in_ms, percent
+from campaigns.domain.units import count, counted, decimals_for_parts, figure, in_ms, percent
 
 _SHOWN_PARTS = ("lateness", *PARTS, "response", "service", "undelayed")
 _VITALS = (
@@ -117,8 +120,8 @@ def phases_table(phases: Sequence[Phase], *, is_exact: bool = False) -> Table:
     lasted_s, n = sum(each.duration_s for each in phases), sum(each.n for each in phases)
     whole = Phase((), 0.0, lasted_s, n, whole=parts)
     for phase in phases:
-        for injector, count in phase.by_injector.items():
-            whole.by_injector[injector] = whole.by_injector.get(injector, 0) + count
+        for injector, n_here in phase.by_injector.items():
+            whole.by_injector[injector] = whole.by_injector.get(injector, 0) + n_here
     shown = [*phases, whole] if len(phases) > 1 else []
     rows = [_figures_of_phase(each) for each in shown]
     begins = column_cells([Figure(each.start_s) for each in shown], decimals=2)
@@ -293,3 +296,60 @@ def _sessions_text(seen: SessionFigures) -> str:
     if seen.calls_skipped:
         said.append(f"{counted(seen.calls_skipped, 'requests')} not sent after a failure or a drop")
     return "; ".join(said) + "."
+
+
+_KINDS = (("full", False), ("resumed", True))
+
+
+def tls_facts(endpoint: Origin, ends: Sequence[InjectorEnd]) -> list[list[str]]:
+    """[[name, value], …]; [] for an endpoint without TLS."""
+    if not endpoint.is_tls:
+        return []
+    handshakes = [each for end in ends for each in end.tls]
+    return [
+        ["Certificate verified", "yes" if endpoint.verify_tls else "no"],
+        *(["Chosen", words] for words in endpoint.tls.words()),
+        *([name, count(number)] for name, number in sorted(_agreed(handshakes).items())),
+        *(["Certificate", words] for words in certificates_of(ends)),
+        *_bytes(handshakes),
+        ["Early data", "never sent"],
+        *(["Library", name] for name in tls_libraries_of(ends)),
+    ]
+
+
+def certificates_of(ends: Iterable[InjectorEnd]) -> list[str]:
+    """The servers' keys with the size of their chains, each once: ECDSA secp256r1, 1,204 B sent."""
+    return sorted(
+        {
+            f"{each.certificate or 'unknown key'}, {count(each.chain_bytes)} B sent"
+            for end in ends
+            for each in end.tls
+            if each.chain_bytes
+        }
+    )
+
+
+def handshake_lines(ends: Iterable[InjectorEnd]) -> list[str]:
+    """For a terminal: what was agreed on how often, then the bytes of a handshake."""
+    handshakes = [each for end in ends for each in end.tls]
+    agreed = [f"TLS: {name}: {count(n)}" for name, n in sorted(_agreed(handshakes).items())]
+    return [*agreed, *(f"{name}: {words}" for name, words in _bytes(handshakes))]
+
+
+def _agreed(handshakes: Iterable[TlsHandshakes]) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for each in handshakes:
+        kind = "resumed" if each.resumed else "full"
+        counts[f"{each.agreed}, {each.bits} bits, {kind}"] += each.count
+    return counts
+
+
+def _bytes(handshakes: Sequence[TlsHandshakes]) -> Iterator[list[str]]:
+    for kind, is_resumed in _KINDS:
+        found = [each for each in handshakes if each.resumed == is_resumed]
+        if not found or any(each.bytes_received is None for each in found):
+            continue
+        n = sum(each.count for each in found)
+        sent = figure(sum(each.bytes_sent for each in found) / n)
+        received = figure(sum(each.bytes_received for each in found) / n)
+        yield [f"Bytes of a {kind} handshake, mean", f"{sent} B sent, {received} B received"]

@@ -4,7 +4,7 @@ have one rounding for the whole column, and a reason in every empty cell.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.units import (
@@ -22,9 +22,9 @@ from campaigns.domain.units import (
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`key` is the metric's name (shown.metrics); `title` and `unit` are the two header lines."""
+    """`title` and `unit` are the two header lines."""
 
-    key: str
+    key: Annotated[str, "The metric's name: see /metrics/."]
     title: str
     unit: str = ""
     help: str = ""

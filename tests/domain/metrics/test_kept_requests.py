@@ -11,11 +11,7 @@ from campaigns.domain.metrics.kept_requests import (
 )
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.presentation.request_tables import (
-    drawn_columns,
-    outlier_words,
-    slowest_table,
-)
+from campaigns.domain.presentation.request_tables import drawn_columns, outlier_words, slowest_table
 from tests.values import plan_spec
 
 PLAN = Plan.from_json(

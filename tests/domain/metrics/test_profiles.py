@@ -6,7 +6,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.machine import AgentReport
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.metrics.profiles import Profile, ProfiledFunction, share_changes, together
-from campaigns.domain.presentation.profile_tables import compared_profiles_table, profile_table
+from campaigns.domain.presentation.perf_table import compared_profiles_table, profile_table
 
 TOLD = {
     "of": "processes",

@@ -2,12 +2,7 @@
 
 import pytest
 
-from campaigns.domain.metrics.redaction import (
-    printable,
-    redacted,
-    redacted_head,
-    without_addresses,
-)
+from campaigns.domain.metrics.redaction import printable, redacted, redacted_head, without_addresses
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,7 @@ from collections import Counter
 
 import pytest
 
-from campaigns.domain.metrics.sessions import (
-    length_counter,
-    lengths_of,
-    session_figures,
-)
+from campaigns.domain.metrics.sessions import length_counter, lengths_of, session_figures
 from campaigns.domain.metrics.snapshot import Total
 
 

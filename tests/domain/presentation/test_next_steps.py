@@ -1,8 +1,8 @@
 from dataclasses import replace
 
-from campaigns.domain.presentation.next_steps import next_step
 from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.presentation.what_to_do import next_step
 
 OVERHEAD = OverheadAnswer(
     plan_label="plan",

@@ -9,10 +9,9 @@ from campaigns.domain.metrics.sessions import length_counter
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
-from campaigns.domain.presentation.report_tables import parts_table, session_tables
+from campaigns.domain.presentation.report_tables import parts_table, session_tables, tls_facts
 from campaigns.domain.presentation.report_words import RunStatus, run_sentence, run_tiles
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.presentation.tls_facts import tls_facts
 from tests.values import make_second, plan_spec
 
 THOUSAND = {"response": Timing.of([20_400] * 1000), "service": Timing.of([20_300] * 1000)}

@@ -11,12 +11,7 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.badges import Answers
-from campaigns.domain.presentation.remedies import (
-    FALLBACK,
-    no_answer_words,
-    remedy,
-    words_of,
-)
+from campaigns.domain.presentation.remedies import FALLBACK, no_answer_words, remedy, words_of
 from campaigns.domain.presentation.report_words import RunStatus, three_answers
 from campaigns.domain.presentation.what_to_do import what_to_do
 from tests.values import plan_spec

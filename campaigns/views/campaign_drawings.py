@@ -1,5 +1,6 @@
-"""The protocol ladder as the campaign page draws it: texts, and marks in percent of the width. What
-the rungs of a ladder cost the server in CPU time, as the campaign page draws it."""
+"""What the campaign page draws of arms beside one another: texts, and marks in percent of the
+width. The protocol ladder of a target, what its rungs cost the server in CPU time, and the matrix
+of several targets, on one axis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
+from campaigns.domain.presentation.charts import LineStyle, line_style
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.ladder import (
     MEAN,
@@ -21,9 +23,27 @@ from campaigns.domain.presentation.ladder import (
 )
 from campaigns.domain.presentation.tables import figure_cell
 from campaigns.domain.presentation.target_cost_tables import ComparedCost
+from campaigns.domain.presentation.target_matrix import (
+    MatrixCell,
+    MatrixRow,
+    TargetMatrix,
+    difference_interval,
+    difference_texts,
+    difference_words,
+    interval_words,
+    mean_words,
+    network_decimals,
+)
 from campaigns.domain.units import column_decimals, figure, number, percent, with_unit
 from campaigns.queries.target_costs import Costs
-from campaigns.views.drawings import TICK_STEPS, Tick, round_up, split_rows_bars
+from campaigns.views.drawings import (
+    TICK_STEPS,
+    RatioAxis,
+    RatioMark,
+    Tick,
+    round_up,
+    split_rows_bars,
+)
 
 _NOTES = {
     Section.NEW: "every request opens one",
@@ -344,3 +364,103 @@ def _against(compared: ComparedCost | None) -> dict[str, str]:
     )
     change = percent(found.interval.ratio - 1, signed=True)
     return {**said, "change": change, "interval": f"{low} to {high}"}
+
+
+_GAP = 22.0  # percent between two labels: a plot is as wide as a column
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixColumn:
+    """A target. `number` counts from 1 and is what the address calls it."""
+
+    number: int
+    name: str
+    style: LineStyle
+    is_reference: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnCell:
+    """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
+
+    test_id: int | None
+    mean: str
+    interval: str
+    difference: str
+    difference_interval: str
+    mark: RatioMark | None
+    is_best: bool
+    is_short: bool
+    why: str
+    doubt: str
+
+
+def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
+    """{"axis", "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows":
+    [(row, [(column, cell)])], "overall": the rows of all plans, "has_places": bool, "network":
+    [(label, [texts])], "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of
+    that target."""
+    if matrix is None:
+        return None
+    ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
+    axis = RatioAxis([ends], threshold, _GAP, _percent_tick)
+    columns = [
+        MatrixColumn(n, name, line_style(n - 1), n == matrix.relative)
+        for n, name in enumerate(matrix.columns, 1)
+    ]
+    decimals = network_decimals(matrix.network)
+    return {
+        "axis": axis,
+        "columns": columns,
+        "n_cells": 2 * len(columns),
+        "reference": matrix.columns[matrix.relative - 1],
+        "in_turns": matrix.in_turns,
+        "has_short": any(cell.is_short for cell in matrix.cells),
+        "has_doubt": any(cell.doubt for cell in matrix.cells),
+        "rows": [
+            (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
+            for row in matrix.all_rows
+        ],
+        "overall": matrix.overall,
+        "has_places": len({row.place for row in matrix.rows}) > 1,
+        "network": [
+            (row.label, [each and difference_texts(each, decimals) for each in row.columns])
+            for row in matrix.network
+        ],
+        "like": matrix.like,
+        "n_unlike": sum(not line.is_alike for line in matrix.like),
+    }
+
+
+def _percent_tick(ratio: float) -> str:
+    return number(100 * (ratio - 1), signed=True)
+
+
+def _drawn_cells(row: MatrixRow, decimals: int, axis: RatioAxis) -> list[DrawnCell | None]:
+    return [cell and _drawn(cell, row.best, decimals, axis) for cell in row.cells]
+
+
+def _has_interval(cell: MatrixCell) -> bool:
+    return cell.against is not None and bool(difference_interval(cell.against))
+
+
+def _ends(cell: MatrixCell) -> dict[str, Any]:
+    found = cell.against.interval
+    return {"low": found.low, "high": found.high, "ratio": found.ratio, "primary": False}
+
+
+def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> DrawnCell:
+    is_best = bool(best) and best == cell.target
+    mark = axis.mark(_ends(cell) | {"primary": is_best}) if _has_interval(cell) else None
+    return DrawnCell(
+        test_id=cell.test_id,
+        mean=mean_words(cell, decimals) if cell.mean else "",
+        interval=interval_words(cell, decimals) if cell.mean else "",
+        difference=difference_words(cell.against) if cell.against else "",
+        difference_interval=difference_interval(cell.against) if cell.against else "",
+        mark=mark,
+        is_best=is_best,
+        is_short=cell.is_short,
+        why=cell.why,
+        doubt=cell.doubt,
+    )
