@@ -50,12 +50,12 @@ class Dispatcher:
         self._tidied_at = -TIDY_EVERY_S
         self._expired_at = -EXPIRE_EVERY_S
         self._clock = ClockWatch()
-        self._messages = MessagesThread(ended, is_active=lambda: self._is_leader)
-        self._names = NamesThread(ended, is_active=lambda: self._is_leader)
-        self._endings = EndingsThread(ended, is_active=lambda: self._is_leader)
-        self._requests = SingleRequestsThread(ended, is_active=lambda: self._is_leader)
-        self._schedules = SchedulesThread(ended, is_active=lambda: self._is_leader)
-        self._notifications = NotificationsThread(ended, is_active=lambda: self._is_leader)
+        how = {"ended": ended, "is_active": lambda: self._is_leader}
+        self._messages = MessagesThread(**how)
+        self._endings = EndingsThread(**how)
+        self._requests = SingleRequestsThread(**how)
+        others = (NamesThread(**how), SchedulesThread(**how), NotificationsThread(**how))
+        self._threads = (self._endings, self._messages, self._requests, *others)
 
     @property
     def is_active(self) -> bool:
@@ -64,29 +64,14 @@ class Dispatcher:
 
     def run(self) -> None:
         use_own_connection()
-        self._messages.start()
-        self._names.start()
-        self._endings.start()
-        self._requests.start()
-        self._schedules.start()
+        for thread in self._threads:
+            thread.start()
         while not self._ended.is_set():
             self._ended.wait(self._tick_safely())
             touch_pulse()
-        threads = (
-            self._endings,
-            self._messages,
-            self._names,
-            self._requests,
-            self._schedules,
-        )
-        self._notifications.start()
-        while not self._ended.is_set():
-            self._ended.wait(self._tick_safely())
-            touch_pulse()
-        threads = (self._endings, self._messages, self._names, self._requests, self._notifications)
-        for thread in threads:
+        for thread in self._threads:
             thread.ask()
-        for thread in threads:
+        for thread in self._threads:
             thread.join(MESSAGES_EVERY_S)
         drop_connection()
         logger.info("The dispatcher has ended")

@@ -1,5 +1,6 @@
 """Schedules start copies of a campaign once each time that they are due, or say why not."""
 
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -25,6 +26,8 @@ from campaigns.services.items import archive_items, delete_items
 from campaigns.services.load_control import stop_all_load_from_console
 from tests.factories import make_project
 from tests.services.engine import at_once, draft, owner_of
+from tests.waiting import eventually
+from workers.dispatching import Dispatcher
 
 pytestmark = pytest.mark.django_db
 EVENING = datetime(2026, 11, 1, 20, tzinfo=UTC)
@@ -238,3 +241,17 @@ def test_viewers_change_nothing(schedule, as_vera):
     for act in acts:
         with pytest.raises(Forbidden):
             act()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_dispatcher_starts_what_is_due(schedule):
+    Schedule.objects.filter(pk=schedule.pk).update(next_at=timezone.now())
+    ended = threading.Event()
+    dispatcher = threading.Thread(target=Dispatcher(ended).run)
+    dispatcher.start()
+    try:
+        eventually(schedule.firings.exists, 30, "the firing")
+    finally:
+        ended.set()
+        dispatcher.join(15)
+    assert schedule.firings.get().campaign is not None
