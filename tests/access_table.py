@@ -291,6 +291,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-preset-list": {"GET": ACCOUNT},
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},
     "api-campaign": {"GET": VIEW, "PATCH": TAG, "DELETE": DELETE_DRAFT},
+    "api-campaign-wait": {"GET": VIEW},
     "api-campaign-start": {"POST": START},
     "api-campaign-try-again": {"POST": TRY_AGAIN},
     "api-campaign-stop": {"POST": STOP_CAMPAIGN},

@@ -111,6 +111,7 @@ urlpatterns = [
         for action in CAMPAIGN_ACTIONS
         for name in [action.replace("_", "-")]
     ),
+    _url("campaigns/<int:pk>/wait/", "campaign-wait", CampaignViewSet, {"get": "wait"}),
     _url("campaigns/<int:pk>/tables/", "campaign-tables", CampaignTables),
     _url("campaigns/<int:pk>/tables.csv", "campaign-csv", CampaignTablesCsv),
     _url("ladders/", "ladder-list", LadderList),
