@@ -13,6 +13,7 @@ from campaigns.domain.presentation.verdicts import (
     worst_first,
 )
 from campaigns.models import Baseline, Campaign, Search, Test
+from campaigns.queries.answers import overheads_of_arms
 from campaigns.queries.baselines import against_of, compared_with_baselines, search_against
 from campaigns.queries.first_requests import first_requests_of
 from campaigns.queries.overheads import overhead_answer
@@ -43,15 +44,15 @@ def campaign_verdict(
         is_measured,
         "" if is_measured else campaign.stop_reason or plain_text(answer.sentence),
         plain_text(sentence if is_measured else answer.sentence).strip(),
-        worst_first(against or list(_of_arms(answer, labels))),
+        worst_first(against or list(_of_arms(campaign, answer, labels))),
         broken_rules(answer.thresholds),
         sum(row.count for row in answer.errors.rows),
         answer.errors.n_attempts,
     )
 
 
-def _of_arms(answer: Answer, labels: dict[int, str]) -> Iterator[ComparedArms]:
-    for each in answer.overheads:
+def _of_arms(campaign: Campaign, answer: Answer, labels: dict[int, str]) -> Iterator[ComparedArms]:
+    for each in overheads_of_arms(campaign) if answer.matrix else answer.overheads:
         yield ComparedArms.of(each, labels[each.candidate_test_id])
 
 

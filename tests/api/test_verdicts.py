@@ -11,7 +11,14 @@ from campaigns.permissions import Actor
 from campaigns.services.baselines import make_baseline
 from campaigns.services.probes import finish_probe, settle_campaign
 from tests.api.conftest import client_of
-from tests.factories import make_campaign, make_plan, make_run, make_test
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+)
 from tests.queries.measured import https_campaign, measure, run_in_blocks
 from tests.values import plan_spec
 
@@ -48,6 +55,17 @@ def test_the_worst_comparison_gives_the_word_with_its_interval(api, project):
     assert found["bound"] == each["bound"] != ""
     assert found["errors"] == {"failed": 0, "requests": 12_000, "share": 0.0}
     assert found == api.get(f"{CAMPAIGNS}{campaign.pk}/").json()["verdict"]
+
+
+def test_targets_are_compared_with_the_first_of_them(api, project):
+    version, campaign = make_plan(project), make_campaign(project)
+    tests = [
+        make_test(campaign, version, endpoint=make_endpoint(make_target(project))) for _ in range(3)
+    ]
+    run_in_blocks(tests, [HTTP, HTTPS, HTTP])
+    slower, same = verdict(api, ended(campaign))["comparisons"]
+    assert (slower["word"], slower["candidate_test"]) == ("slower", tests[1].pk)
+    assert (same["word"], same["baseline_test"]) == ("no practical difference", tests[0].pk)
 
 
 def measured_test(project, level_us: int, like=None):
