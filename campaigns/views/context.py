@@ -26,7 +26,10 @@ from campaigns.queries.load_control import why_nothing_begins
 PLACES = {
     "campaign": "campaigns",
     "run": "campaigns",
-    "share": "campaigns",
+    "share": "settings",
+    "schedule": "settings",
+    "tls": "settings",
+    "audit": "settings",
     "target": "targets",
     "probe": "targets",
     "plan": "plans",
@@ -37,7 +40,7 @@ PLACES = {
     "injector": "injectors",
     "token": "account",
     "password": "account",
-    "project": "projects",
+    "project": "settings",
 }
 
 

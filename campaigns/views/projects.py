@@ -150,6 +150,7 @@ def project_use(request: HttpRequest, project: int) -> HttpResponse:
         "stored": stored_of(found),
         "growth": growth(found),
         "growth_days": GROWTH_DAYS,
+        "may": rights_in(found, actor),
     }
     return render(request, "caps/project.html", context)
 
