@@ -265,11 +265,11 @@ def _ends(metric: Json) -> str:
     low, high = metric["low"], metric["high"]
     if low >= 2:
         return "%.2g to %.2g × slower" % (low, high)
-    if low > 1:
-        return "%s to %s slower" % (_percent(low - 1), _percent(high - 1))
-    if high < 1:
-        return "%s to %s faster" % (_percent(1 - high), _percent(1 - low))
-    return "%s faster to %s slower" % (_percent(1 - low), _percent(high - 1))
+    ends = [_percent(abs(each - 1)) for each in (low, high)]
+    if low < 1 < high:
+        return "%s faster to %s slower" % (ends[0], ends[1])
+    ends = ends if low >= 1 else ends[::-1]
+    return "%s %s" % (" to ".join(dict.fromkeys(ends)), "slower" if low >= 1 else "faster")
 
 
 class Report(NamedTuple):
@@ -732,9 +732,14 @@ def _draft(site: Site, asked: argparse.Namespace, source: Json) -> Json:
         again = site.campaign(asked.campaign)["id"]
         return site.api.send("POST", "campaigns/%d/repeat/" % again, source)
     # Not the name of the campaign: the next job would run this one again.
-    against = asked.against or asked.campaign
-    name = asked.name or "%s against %s" % (asked.url, against)
+    name = asked.name or "%s against %s" % (asked.url, asked.against or asked.campaign)
     body = dict(source, project=site.project["id"], name=name[:150], cells=cells_of(site, asked))
+    if asked.seconds:
+        body.update(limit_s=asked.seconds, order="side_by_side")
+    # A limit takes longer to decide than which of the two is slower.
+    body["until_settled"] = not any(
+        each.limit and not each.is_of_errors for each in rules_of(asked)
+    )
     return site.api.send("POST", "campaigns/", body)
 
 
@@ -781,10 +786,8 @@ def finish(site: Site, campaign: Json, asked: argparse.Namespace, github: GitHub
         body = {"name": asked.save_baseline, "campaign": campaign["id"]}
         site.api.send("POST", "projects/%d/baselines/" % campaign["project"], body)
         print("Later campaigns are compared with this one, “%s”." % asked.save_baseline)
-    print(found.headline)
-    for each in found.results:
-        print("  %-6s  %s" % (each.state, each.text))
-    print(found.url)
+    lines = ["  %-6s  %s" % (each.state, each.text) for each in found.results]
+    print("\n".join([found.headline, *lines, found.url]))
     return found.code
 
 
@@ -853,6 +856,7 @@ def _add_run(to: argparse.ArgumentParser) -> None:
     to.add_argument("--against", default="", help="what to compare it with, side by side")
     to.add_argument("--plan", default="", metavar="FILE", help="a plan's JSON; else GET of --url")
     to.add_argument("--rate", type=float, default=50, help="requests/s without a plan (50)")
+    to.add_argument("--seconds", type=float, help="measure so long at most, side by side (60)")
     to.add_argument("--name", default="", help="of the new campaign")
     to.add_argument("--when-quiet", action="store_true", help="start when the machine is quiet")
     for name in ("commit", "branch", "link"):
