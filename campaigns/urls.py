@@ -115,6 +115,8 @@ urlpatterns = [
     page("compare/share/", shares.comparison_share),
     page("s/<str:token>/", shares.share_view),
     page("s/<str:token>/stream/", live_pages.share_stream),
+    page("s/<str:token>/badge.svg", shares.share_badge),
+    page("tests/<int:test>/badge/", shares.test_badge),
     page("measure/", measure.measure),
     page("projects/<int:project>/measure/", measure.project_measure),
     page("targets/<int:target>/measure/", measure.target_measure),

@@ -246,6 +246,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "share-revoke": {"POST": SHARE},
     "share-view": {"GET": OPEN_TO_ALL},
     "share-stream": {"GET": OPEN_TO_ALL},
+    "share-badge": {"GET": OPEN_TO_ALL},
+    "test-badge": {"POST": SHARE},
 }
 
 # What only shows something, to whoever sees the project.
