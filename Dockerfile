@@ -19,6 +19,7 @@ COPY benchsite ./benchsite
 COPY campaigns ./campaigns
 COPY workers ./workers
 COPY templates ./templates
+COPY clients ./clients
 COPY static ./static
 COPY --from=browser-packages /build/static/built ./static/built
 # Hashed names are made once, here; the settings want their variables, nothing connects with them.

@@ -215,6 +215,9 @@ PAGES: dict[str, dict[str, Rule]] = {
     "agent-new": {"POST": EDIT},
     "agent-revoke": {"POST": EDIT},
     "agent-file": {"GET": OPEN_TO_ALL},
+    "ci-client": {"GET": OPEN_TO_ALL},
+    "ci-gitlab": {"GET": OPEN_TO_ALL},
+    "project-ci": {"GET": VIEW, "POST": EDIT},
     "exporter-new": {"GET": EDIT, "POST": Rule("edit", _exporter)},
     "exporter-edit": {"GET": EDIT, "POST": Rule("edit", _exporter)},
     "exporter-check": {"POST": EDIT},
@@ -265,6 +268,8 @@ PAGES: dict[str, dict[str, Rule]] = {
     "share-revoke": {"POST": SHARE},
     "share-view": {"GET": OPEN_TO_ALL},
     "share-stream": {"GET": OPEN_TO_ALL},
+    "share-badge": {"GET": OPEN_TO_ALL},
+    "test-badge": {"POST": SHARE},
 }
 
 # What only shows something, to whoever sees the project.
@@ -318,6 +323,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-preset-list": {"GET": ACCOUNT},
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},
     "api-campaign": {"GET": VIEW, "PATCH": TAG, "DELETE": DELETE_DRAFT},
+    "api-campaign-wait": {"GET": VIEW},
     "api-campaign-start": {"POST": START},
     "api-campaign-try-again": {"POST": TRY_AGAIN},
     "api-campaign-stop": {"POST": STOP_CAMPAIGN},

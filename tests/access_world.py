@@ -359,5 +359,5 @@ def _share(world: World, people: dict[str, User]) -> None:
     ):
         dead, world.share_tokens[name] = link("bob", campaign=campaign)
         ShareLink.objects.filter(pk=dead.pk).update(**changed)
-    for noun in ("campaign", "run"):
+    for noun in ("test", "campaign", "run"):
         world.rows["share"], world.share_tokens[noun] = link("bob", **{noun: world.rows[noun]})

@@ -2,17 +2,28 @@
 they measured is in the campaign's tables. What a campaign would cost, before it exists: the figures
 beside the form of a new campaign."""
 
+from contextlib import suppress
 from dataclasses import asdict
+from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.api import fields
-from campaigns.api.access import DELETABLE_FIELDS, DeletableViewSet, Tagged, actor_of, find
+from campaigns.api.access import (
+    DELETABLE_FIELDS,
+    DeletableViewSet,
+    Tagged,
+    actor_of,
+    find,
+    refuse_unknown,
+)
 from campaigns.api.cells import CellInput, SweepInput, cells_of
+from campaigns.api.verdicts import CampaignVerdictSerializer
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.plan.blocks import USUAL_BLOCKS
@@ -20,8 +31,11 @@ from campaigns.domain.plan.estimates import Estimate
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.cost_words import cost_notes
+from campaigns.live.feed import FEED
+from campaigns.live.memory import verdict_of
+from campaigns.live.waiting import release_connection
 from campaigns.models import Campaign, Project, Test
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.queries.campaigns import checks_of_campaign
 from campaigns.queries.checks import Check
@@ -38,6 +52,7 @@ from campaigns.services.campaigns import (
     MAX_INJECTORS,
     MAX_PAUSE_S,
     create_campaign,
+    describe_source,
     look_at_campaigns,
     repeat_campaign,
     start_campaign,
@@ -85,7 +100,7 @@ class CampaignSerializer(fields.StoredSerializer):
         model = Campaign
         fields = (
             *("id", "project", "name", "state", "order", "repeats", "pause_s", "injectors"),
-            *("limit_s", "until_settled"),
+            *("limit_s", "until_settled", "commit", "branch", "link", "note"),
             *("seed", "practical_threshold", "keeps_going", "perf", "profile", "stop_reason"),
             "created_by",
             *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
@@ -95,7 +110,48 @@ class CampaignSerializer(fields.StoredSerializer):
         )
 
 
-class NewCampaign(Tagged):
+class FullCampaignSerializer(CampaignSerializer):
+    """One campaign, with what came of it."""
+
+    verdict = serializers.SerializerMethodField(help_text="Null until it has ended or is on hold.")
+
+    class Meta(CampaignSerializer.Meta):
+        fields = (*CampaignSerializer.Meta.fields, "verdict")
+        read_only_fields = fields
+
+    @extend_schema_field(CampaignVerdictSerializer(allow_null=True))
+    def get_verdict(self, campaign: Campaign) -> dict[str, Any] | None:
+        verdict = verdict_of(campaign)
+        return CampaignVerdictSerializer(verdict).data if verdict else None
+
+
+def source_field(name: str, help_text: str) -> serializers.CharField:
+    return serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=Campaign._meta.get_field(name).max_length,
+        help_text=help_text,
+    )
+
+
+class Described(Tagged):
+    """What whoever creates a campaign says of it."""
+
+    commit = source_field("commit", "Of what is measured, such as its digest.")
+    branch = source_field("branch", "Of what is measured.")
+    link = source_field("link", "To the job, or to what changed: http or https.")
+    note = source_field("note", "Why it is measured, as plain text.")
+
+
+def describe(actor: Actor, campaign: Campaign, data: dict[str, Any]) -> None:
+    tags = data.pop("tags", None)
+    if data:
+        describe_source(by=actor, campaign=campaign, **data)
+    if tags:
+        describe_item(by=actor, item=campaign, tags=tags)
+
+
+class NewCampaign(Described):
     project = fields.IdField()
     name = serializers.CharField(max_length=150)
     cells = CellInput(many=True, allow_empty=False, max_length=200)
@@ -180,25 +236,33 @@ class Start(fields.StrictSerializer):
     )
 
 
+LONGEST_WAIT_S = 100
+
+
+class WaitQuery(fields.QuerySerializer):
+    timeout = serializers.FloatField(default=60, min_value=0, max_value=LONGEST_WAIT_S)
+
+
 class CampaignViewSet(DeletableViewSet):
     model = Campaign
-    serializer_class = CampaignSerializer
     filterset_class = CampaignFilterSet
+
+    def get_serializer_class(self):
+        return CampaignSerializer if self.action == "list" else FullCampaignSerializer
 
     def get_queryset(self):
         return with_tests(with_counts(super().get_queryset()))
 
-    @extend_schema(request=NewCampaign, responses={201: CampaignSerializer})
+    @extend_schema(request=NewCampaign, responses={201: FullCampaignSerializer})
     @transaction.atomic
     def create(self, request):
         """Creates a draft. Nothing is sent until it is started."""
         data = fields.validated(NewCampaign, request.data)
         project = find(Project, request, pk=data.pop("project"))
         cells = cells_of(self.actor, project, data.pop("cells"))
-        tags = data.pop("tags", None)
+        said = {name: data.pop(name) for name in Described().fields if name in data}
         campaign = create_campaign(by=self.actor, project=project, cells=cells, **data)
-        if tags:
-            describe_item(by=self.actor, item=campaign, tags=tags)
+        describe(self.actor, campaign, said)
         return self.answer(campaign.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=Start, operation_id="campaigns_start")
@@ -227,6 +291,29 @@ class CampaignViewSet(DeletableViewSet):
         stop_campaign(by=self.actor, campaign=campaign)
         return self.answer(campaign.pk)
 
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(
+                "timeout",
+                {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT_S, "default": 60},
+                description="Seconds.",
+            )
+        ],
+        operation_id="campaigns_wait",
+    )
+    def wait(self, request, pk):
+        """The campaign as soon as it has ended or is on hold, or after the timeout: then its
+        `verdict` is null, so ask again."""
+        refuse_unknown(request, "timeout", "format")
+        asked = request.query_params.dict()
+        asked.pop("format", None)
+        timeout_s = fields.validated(WaitQuery, asked)["timeout"]
+        self.get_object()
+        release_connection()
+        with suppress(ObjectDoesNotExist):  # deleted meanwhile: not found
+            FEED.wait_for_end(pk, timeout_s)
+        return Response(self.get_serializer(self.get_object()).data)
+
     @extend_schema(request=None, operation_id="campaigns_looked")
     def looked(self, request, pk):
         """Notes that you have looked at a finished campaign: it no longer needs a look."""
@@ -243,11 +330,14 @@ class CampaignViewSet(DeletableViewSet):
         return self.answer(campaign.pk)
 
     @extend_schema(
-        request=None, responses={201: CampaignSerializer}, operation_id="campaigns_repeat"
+        request=Described, responses={201: FullCampaignSerializer}, operation_id="campaigns_repeat"
     )
+    @transaction.atomic
     def repeat(self, request, pk):
         """Creates a draft with the same cells."""
+        said = fields.validated(Described, request.data)
         again = repeat_campaign(by=self.actor, campaign=self.get_object())
+        describe(self.actor, again, said)
         return self.answer(again.pk, status.HTTP_201_CREATED)
 
 

@@ -126,6 +126,7 @@ urlpatterns = [
     ),
     _url("campaigns/<int:pk>/tables/", "campaign-tables", campaign_tables),
     _url("campaigns/<int:pk>/tables.csv", "campaign-csv", campaign_tables_csv),
+    _url("campaigns/<int:pk>/wait/", "campaign-wait", CampaignViewSet, {"get": "wait"}),
     _url("ladders/", "ladder-list", LadderList),
     _url("searches/", "search-list", SearchList),
     _url("searches/estimate/", "search-estimate", SearchEstimate),

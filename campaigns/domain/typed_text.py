@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from unicodedata import bidirectional, category, combining, normalize
+from urllib.parse import urlsplit
 
 from campaigns.domain.errors import InvalidFields
 
@@ -57,6 +58,20 @@ def _is_part_of(before: str, mark: str) -> bool:
         return is_emoji
     is_joining = bidirectional(before) == "AL" or combining(before) == _VIRAMA
     return mark in _JOINERS and (is_emoji or before in _STYLES or is_joining)
+
+
+def is_web_address(text: str) -> bool:
+    """Whether it may stand in a link."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.netloc)
+
+
+def is_digest(text: str) -> bool:
+    """Whether it looks like the whole digest of a commit (SHA-1 or SHA-256)."""
+    return len(text) in {40, 64} and not set(text) - set("0123456789abcdef")
 
 
 MOST_TAGS = 20

@@ -37,6 +37,7 @@ _TIMINGS = {
     "failed": {"n", *_WHOLE},
     "failed_reply": {"n", *_WHOLE},
     **{key: {"n", *_PART} for key in (*LATENESS, *PARTS, "message", *SESSIONS)},
+    "wait": {"n", "p90", *_PART},
 }
 _RANKS = {name(q): q for q in (P50, P90, P95, P99)}
 _LOWS = {f"response_{metric}_low_us": metric for metric in ("mean", *_RANKS)}

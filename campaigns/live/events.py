@@ -55,6 +55,7 @@ class Look:
     state: str
     is_over: bool
     runs: tuple[RunLook, ...]  # in order of execution
+    is_held: bool = False
 
 
 class News(dict[str, Any]):

@@ -76,6 +76,10 @@ class Topic:
     def look(self) -> Look:
         return self._now.use(self._read, attrgetter("look"))
 
+    def look_briefly(self) -> Look:
+        """By one of many who wait: without keeping a connection. Raises ObjectDoesNotExist."""
+        return self._now.use(self._read_briefly, attrgetter("look"))
+
     def update_for(self, cursor: Cursor, seen_state: str) -> StreamUpdate:
         """What a stream says to all who have heard everything up to this cursor.
 
@@ -252,6 +256,18 @@ class Feed:
     def campaign(self, campaign_id: int) -> Topic:
         return self._topic(_look_at_campaign, campaign_id)
 
+    def wait_for_end(self, campaign_id: int, timeout_s: float) -> None:
+        """Return when the campaign has ended or is on hold, or after `timeout_s`. Whatever their
+        number, those who wait for a campaign look at it once. Raises ObjectDoesNotExist."""
+        topic, until = self.campaign(campaign_id), time.monotonic() + timeout_s
+        while True:
+            heard = self.signal.count
+            look = topic.look_briefly()
+            left_s = until - time.monotonic()
+            if look.is_over or look.is_held or left_s <= 0:
+                return
+            self.signal.wait(heard, min(1.0, left_s))
+
     def run(self, run_id: int) -> Topic:
         return self._topic(_look_at_run, run_id)
 
@@ -308,6 +324,7 @@ def _look_at_campaign(campaign_id: int) -> Look:
         state=state,
         is_over=campaign.state == "done",
         runs=tuple(RunLook(*run) for run in runs),
+        is_held=campaign.is_held,
     )
 
 

@@ -18,13 +18,16 @@ from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.results import Answer, Gist, RunReport
 from campaigns.domain.presentation.run_points import noted_points, thinned_columns
+from campaigns.domain.presentation.verdicts import CampaignVerdict
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent
 from campaigns.queries.answers import campaign_answer, campaign_answers
+from campaigns.queries.baselines import with_baselines
 from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
 from campaigns.queries.measurements import measurement_of, of_summary
 from campaigns.queries.reports import run_report
+from campaigns.queries.verdicts import campaign_verdict, verdict_on_held
 
 _T = TypeVar("_T")
 
@@ -64,6 +67,7 @@ class _Slot(Generic[_T]):
 
 _ANSWERS: Memory[Answer] = Memory(16)
 _REPORTS: Memory[RunReport] = Memory(32)
+_VERDICTS: Memory[CampaignVerdict] = Memory(64)
 _POINTS: Memory["_OfPoints"] = Memory(32)
 
 
@@ -82,6 +86,18 @@ def answer_of(
     return _ANSWERS.get(
         key, lambda: campaign_answer(campaign, *asked, shows_machines=shows_machines)
     )
+
+
+def verdict_of(campaign: Campaign) -> CampaignVerdict | None:
+    """None while it goes on, unless it is on hold."""
+    if campaign.is_held:
+        return verdict_on_held(campaign)
+    if not campaign.finished_at:
+        return None
+    pairs = with_baselines(campaign)
+    keys = campaign_keys([campaign, *(baseline.test.campaign for baseline, _ in pairs)])
+    key = (*keys.values(), *(baseline.pk for baseline, _ in pairs))
+    return _VERDICTS.get(key, lambda: campaign_verdict(campaign, answer_of(campaign), pairs))
 
 
 GIST_DAYS = 90

@@ -1,12 +1,12 @@
 """API tokens, and who did what, when. The database itself refuses to change or delete an entry. A
-share link gives read access to a campaign, run or comparison without an account."""
+share link gives read access to a campaign, run, comparison or badge without an account."""
 
 from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.domain.audit_events import AuditEvent
-from campaigns.models.campaigns import Campaign
+from campaigns.models.campaigns import Campaign, Test
 from campaigns.models.projects import Project, ProjectQuerySet
 from campaigns.models.runs import Run
 from campaigns.permissions import Actor, Role, Scope
@@ -63,13 +63,18 @@ class AuditEntry(models.Model):
         return f"{self.who or 'shell'}: {self.get_deed_display()} {self.what}".strip()
 
 
+_NO_RESULT = models.Q(campaign__isnull=True, run__isnull=True)
+
+
 class ShareLink(models.Model):
     project_path = "project"
-    beside = ("campaign", "run__campaign")
+    beside = ("campaign", "run__campaign", "test__campaign")
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="share_links")
     campaign = models.ForeignKey(Campaign, models.CASCADE, null=True, blank=True)
     run = models.ForeignKey(Run, models.CASCADE, null=True, blank=True)
+    # Whose badge it shows: the latest result of this plan on this arm.
+    test = models.ForeignKey(Test, models.CASCADE, null=True, blank=True)
     # The columns of a comparison, as in its address: a=campaign-7&b=campaign-12.
     comparison = models.CharField(max_length=300, blank=True, default="")
     # HMAC of the token; the token itself is shown once and never stored.
@@ -90,12 +95,13 @@ class ShareLink(models.Model):
         ordering = ["-pk"]
         constraints = [
             models.CheckConstraint(
-                condition=models.Q(comparison="")
+                condition=models.Q(comparison="", test__isnull=True)
                 & (models.Q(campaign__isnull=True) ^ models.Q(run__isnull=True))
-                | ~models.Q(comparison="") & models.Q(campaign__isnull=True, run__isnull=True),
+                | ~models.Q(comparison="") & models.Q(_NO_RESULT, test__isnull=True)
+                | models.Q(_NO_RESULT, comparison="", test__isnull=False),
                 name="share_link_shows_one_thing",
             )
         ]
 
     def __str__(self) -> str:
-        return f"link to {self.campaign or self.run or self.comparison}"
+        return f"link to {self.campaign or self.run or self.test or self.comparison}"

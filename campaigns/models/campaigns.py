@@ -15,6 +15,7 @@ from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
+from campaigns.domain.typed_text import is_digest
 from campaigns.domain.units import duration
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import (
@@ -73,6 +74,11 @@ class Campaign(Deletable):
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
     stop_reason = models.TextField(blank=True, default="")  # a sentence, if it stopped by itself
+    # What is measured, as who created it says; `link` is to the job, or to what changed.
+    commit = models.CharField(max_length=64, blank=True, default="")
+    branch = models.CharField(max_length=250, blank=True, default="")
+    link = models.CharField(max_length=500, blank=True, default="")
+    note = models.CharField(max_length=2000, blank=True, default="")
     finished_at = models.DateTimeField(null=True, blank=True)
     # Lists begin with what ended, started or was created last.
     active_at = models.GeneratedField(
@@ -157,6 +163,11 @@ class Campaign(Deletable):
     def is_looked_at(self) -> bool:
         """Whether somebody has looked at it since its last run."""
         return bool(self.looked_at and self.finished_at and self.looked_at >= self.finished_at)
+
+    @property
+    def short_commit(self) -> str:
+        """As git shows it."""
+        return self.commit[:7] if is_digest(self.commit) else self.commit
 
     @property
     def state(self) -> str:

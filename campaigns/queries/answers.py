@@ -10,7 +10,14 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
-from campaigns.domain.presentation.results import Answer, Lazy, Sentence, TestAnswer, trimmed
+from campaigns.domain.presentation.results import (
+    Answer,
+    Lazy,
+    OverheadAnswer,
+    Sentence,
+    TestAnswer,
+    trimmed,
+)
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
@@ -155,6 +162,15 @@ def _answer(
         ladder=shapes.ladder,
     )
     return _judged(answer, [*runs, *alone], failures, is_final=is_final)
+
+
+def overheads_of_arms(campaign: Campaign) -> list[OverheadAnswer]:
+    """Of each arm against the first of its plan: of a campaign whose answer has a matrix."""
+    runs = Run.objects.filter(campaign=campaign).prefetch_related("shards").order_by("position")
+    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target", "campaign")
+    counted, _ = without_references(tests.order_by("position"))
+    pairs = pairs_in_turns(measured_tests(counted, measured_runs(runs)))
+    return [overhead_answer(compare(campaign, pair), is_final=True) for pair in pairs]
 
 
 def _sentence(

@@ -36,7 +36,7 @@ from campaigns.permissions import Actor
 from campaigns.queries.answers import measured_tests
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.queries.compared_facts import ComparedPair, blockers_of, changes_of
-from campaigns.queries.history import HistoryKey
+from campaigns.queries.history import HistoryKey, key_of
 from campaigns.queries.measurements import MeasuredRun, measured_runs
 from campaigns.queries.overheads import Overhead, compare
 
@@ -105,10 +105,35 @@ def _labelled(row: TestFigures) -> tuple[str, Against]:
     return label, Against.from_json(row.against)
 
 
+def with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
+    """Its tests that have a baseline of another campaign, with that."""
+    tests = [
+        (key_of(each), each) for each in campaign.tests.select_related("plan_version", "campaign")
+    ]
+    current = Baseline.objects.filter(
+        replaced_at=None,
+        of_search=False,
+        test__isnull=False,
+        plan__in={key.plan for key, _ in tests},
+        endpoint__in={key.endpoint for key, _ in tests},
+    )
+    found = {
+        HistoryKey.read(each): each
+        for each in current.exclude(test__campaign=campaign).select_related("test__campaign")
+    }
+    return [(found[key], test) for key, test in tests if key in found]
+
+
 def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Against]:
-    """The comparison of each test's runs with those of its baseline, without what the reference
-    did, in a fixed number of queries. By p95; by the average where too few requests support a p95,
-    by the typical time where a machine was busy.
+    """As of `compared_with_baselines`, without what the reference did."""
+    for (baseline, _), overhead in zip(pairs, compared_with_baselines(pairs), strict=True):
+        yield against_of(baseline, overhead)
+
+
+def compared_with_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Overhead]:
+    """The comparison of each test's runs with those of its baseline, in a fixed number of queries.
+    By p95; by the average where too few requests support a p95, by the typical time where a machine
+    was busy.
     """
     tests = {pk for baseline, test in pairs for pk in (baseline.test_id, test.pk)}
     related = ("plan_version__plan", "endpoint__target", "campaign")
@@ -117,7 +142,7 @@ def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Agains
     for baseline, test in pairs:
         # Once judged, its measurements can be forgotten.
         new = _side(by_pk[test.pk], news.pop(test.pk, []))
-        yield _against(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk]), new)
+        yield _compared(baseline, _side(by_pk[baseline.test_id], olds[baseline.pk]), new)
 
 
 _Runs = dict[int, list[MeasuredRun]]
@@ -141,13 +166,17 @@ def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
     return olds, news
 
 
-def _against(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Against:
+def _compared(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Overhead:
     called = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
     pair = ArmPair(old, new, is_chosen=True, called=called)
     overhead = _overhead(pair, "" if pair.is_busy else "p95")
     if overhead.judged.interval is None and not pair.is_busy:
         by_mean = _overhead(pair, "mean")
         overhead = by_mean if by_mean.judged.interval else overhead
+    return overhead
+
+
+def against_of(baseline: Baseline, overhead: Overhead) -> Against:
     found, interval = overhead.verdict, overhead.judged.interval
     return Against(
         baseline.name,

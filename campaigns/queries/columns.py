@@ -403,7 +403,9 @@ def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
     return (
         ShareLink.objects.visible_to(actor)
         .filter(project=project, revoked_at=None, expires_at__gt=timezone.now())
-        .select_related("campaign", "run__campaign", "created_by")
+        .select_related(
+            "campaign", "run__campaign", "test__plan_version__plan", "test__endpoint", "created_by"
+        )
     )
 
 

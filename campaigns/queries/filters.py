@@ -203,7 +203,8 @@ class CampaignFilterSet(DeletableFilterSet):
 
 
 def matching(kind: type[Item], text: str) -> Q:
-    """Items whose name, tags or parts contain the text; "#12" is an item's number."""
+    """Items whose name, tags or parts contain the text; "#12" is an item's number. Campaigns also
+    by the beginning of a commit."""
     text = composed(text)
     tags = Func(F("tags"), Value(", "), function="array_to_string", output_field=TextField())
     found = Q(name__icontains=text) | Q(
@@ -217,6 +218,7 @@ def matching(kind: type[Item], text: str) -> Q:
             Q(endpoint__target__name__icontains=text) | Q(plan_version__plan__name__icontains=text)
         )
         found |= Exists(tests.filter(campaign=OuterRef("pk")))
+        found |= Q(commit__istartswith=text) | Q(branch__icontains=text)
     if kind is Target:
         endpoints = Endpoint.objects.filter(host__icontains=text, archived_at=None)
         found |= Exists(endpoints.filter(target=OuterRef("pk")))

@@ -83,6 +83,13 @@ class HistoryKey:
         return cls(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors)
 
 
+def latest_figures(key: HistoryKey) -> TestFigures | None:
+    """Of the newest campaign with figures that count. Checks no permissions: callers pass the key
+    of a row found with visible_to, or shared."""
+    rows = TestFigures.objects.filter(campaign__deleted_at=None, **key.columns)
+    return rows.exclude(typical_us=[]).order_by("-started_at", "-pk").first()
+
+
 @dataclass(frozen=True)
 class HistorySeries:
     """A history with what it is of."""

@@ -11,7 +11,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.db import IntegrityError, transaction
 from django.db.models import BooleanField, ExpressionWrapper, F
@@ -28,7 +27,7 @@ from campaigns.domain.analysis.histories import (
 )
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.typed_text import clean_name, storable
+from campaigns.domain.typed_text import clean_name, is_web_address, storable
 from campaigns.models import (
     Baseline,
     Campaign,
@@ -44,7 +43,7 @@ from campaigns.models import (
 )
 from campaigns.models.runs import IN_TURNS
 from campaigns.permissions import Action, Actor, require
-from campaigns.queries.baselines import against_baselines, counted_of
+from campaigns.queries.baselines import against_baselines, counted_of, with_baselines
 from campaigns.queries.compared_searches import against_search, search_columns
 from campaigns.queries.history import HistoryKey, histories_of, key_of, with_facts_around
 from campaigns.queries.references import references_between
@@ -201,7 +200,7 @@ def judge_by_baselines(campaign: Campaign) -> None:
     """Store what the campaign's tests are against their baselines. May be done any number of
     times."""
     if not hasattr(campaign, "search"):
-        _judge(_with_baselines(campaign))
+        _judge(with_baselines(campaign))
         return
     # Once: a search's answer never changes, nor does what was said of it.
     test = campaign.search.campaign.tests.select_related("plan_version").get()
@@ -210,25 +209,6 @@ def judge_by_baselines(campaign: Campaign) -> None:
     if baseline := current.select_related("test").first():
         against = against_search(baseline, campaign.search).to_json()
         Search.objects.filter(pk=campaign.search.pk, against__isnull=True).update(against=against)
-
-
-def _with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
-    """Its tests that have a baseline of another campaign, with that."""
-    tests = [
-        (key_of(each), each) for each in campaign.tests.select_related("plan_version", "campaign")
-    ]
-    current = Baseline.objects.filter(
-        replaced_at=None,
-        of_search=False,
-        test__isnull=False,
-        plan__in={key.plan for key, _ in tests},
-        endpoint__in={key.endpoint for key, _ in tests},
-    )
-    found = {
-        HistoryKey.read(each): each
-        for each in current.exclude(test__campaign=campaign).select_related("test__campaign")
-    }
-    return [(found[key], test) for key, test in tests if key in found]
 
 
 def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
@@ -410,16 +390,8 @@ def judge_changes(
         raise InvalidFields({"state": "Choose another state, or say more about this one."})
     if len(why) > _LONGEST_WHY:
         raise InvalidFields({"why": f"Use at most {_LONGEST_WHY} characters."})
-    if link and not _is_address(link):
+    if link and not (len(link) <= _LONGEST_LINK and is_web_address(link)):
         raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
     if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
         raise Refused("Someone changed the state since you opened this. Read it and try again.")
     TriageNote.objects.create(entry=entry, state=state, by=by.user, why=why, link=link)
-
-
-def _is_address(link: str) -> bool:
-    try:
-        parts = urlsplit(link)
-    except ValueError:
-        return False
-    return len(link) <= _LONGEST_LINK and parts.scheme in {"http", "https"} and bool(parts.netloc)

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
-from campaigns.domain.errors import Refused
+from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.plan.blocks import USUAL_BLOCKS
@@ -23,7 +23,7 @@ from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFE
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.plan.turns import LIMIT_S, LONGEST_LIMIT_S
-from campaigns.domain.typed_text import REFERENCE_TAG, clean_name
+from campaigns.domain.typed_text import REFERENCE_TAG, clean_name, is_web_address, storable
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.models.campaigns import UNDER_WAY
@@ -135,6 +135,27 @@ def create_campaign(
     values |= {"practical_threshold": practical_threshold, "until_settled": until_settled}
     values |= {"profile": profile}
     return _create(by, project, cells, name, repeats, order, seed, **values)
+
+
+SOURCE = ("commit", "branch", "link", "note")
+
+
+@transaction.atomic
+def describe_source(*, by: Actor, campaign: Campaign, **source: str) -> None:
+    """Store what the campaign measures, by the names of SOURCE. Raises Forbidden, InvalidFields."""
+    require(by, Action.EDIT, campaign.project)
+    values = {name: storable(text) for name, text in source.items()}
+    limits = {name: Campaign._meta.get_field(name).max_length for name in values}
+    errors = {
+        name: f"Use at most {limits[name]} characters."
+        for name, text in values.items()
+        if len(text) > limits[name]
+    }
+    if values.get("link") and not is_web_address(values["link"]):
+        errors["link"] = "A link begins with https:// or http://."
+    if errors:
+        raise InvalidFields(errors)
+    Campaign.objects.filter(pk=campaign.pk).update(**values)
 
 
 @transaction.atomic

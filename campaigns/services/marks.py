@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import clean_name, is_web_address
 from campaigns.models import Project, Target, TimeMark
 from campaigns.permissions import Action, Actor, require
 from campaigns.services import audit
@@ -40,7 +40,7 @@ def set_mark(
     }
     if not values["text"]:
         errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
-    if values["link"] and not values["link"].startswith(("https://", "http://")):
+    if values["link"] and not is_web_address(values["link"]):
         errors["link"] = "A link begins with https:// or http://."
     if target and target.project_id != project.pk:
         errors["target"] = "Choose a target of this project."

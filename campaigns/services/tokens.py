@@ -18,7 +18,7 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
-from campaigns.models import ApiToken, Campaign, Project, Run, ShareLink
+from campaigns.models import ApiToken, Campaign, Project, Run, ShareLink, Test
 from campaigns.permissions import Action, Actor, Scope, may, require
 from campaigns.queries.columns import shared_columns
 from campaigns.services import audit
@@ -117,17 +117,19 @@ def create_share(
     project: Project,
     campaign: Campaign | None = None,
     run: Run | None = None,
+    test: Test | None = None,
     comparison: str = "",
     days: int,
     note: str = "",
     shows_machines: bool = False,
 ) -> tuple[ShareLink, str]:
     """The link's row and its token, which is never shown again. `comparison`: its columns as in
-    the address, a=campaign-7&b=campaign-12, all of which the actor may share."""
+    the address, a=campaign-7&b=campaign-12, all of which the actor may share. `test`: whose badge
+    it shows."""
     require(by, Action.SHARE, project)
-    if [campaign is not None, run is not None, bool(comparison)].count(True) != 1:
-        raise Refused("A link shows either a campaign, a run or a comparison.")
-    shown = campaign or (run and run.campaign)
+    if [bool(each) for each in (campaign, run, test, comparison)].count(True) != 1:
+        raise Refused("A link shows either a campaign, a run, a comparison or a badge.")
+    shown = campaign or (run and run.campaign) or (test and test.campaign)
     if shown and shown.project_id != project.pk:
         raise Refused("This belongs to another project. Share it from there.")
     if not 1 <= days <= MAX_DAYS:
@@ -141,6 +143,7 @@ def create_share(
         project=project,
         campaign=campaign,
         run=run,
+        test=test,
         comparison=comparison,
         token_hash=keyed_hash(token, _SHARE_PURPOSE),
         note=note.strip(),
@@ -165,7 +168,9 @@ def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
     """The live link with this token, or None. A stream that only checks whether the link is still
     valid passes counts_view=False."""
     share = (
-        ShareLink.objects.select_related("project", "campaign", "run__campaign", "created_by")
+        ShareLink.objects.select_related(
+            "project", "campaign", "run__campaign", "test__plan_version__plan", "created_by"
+        )
         .filter(token_hash=keyed_hash(token, _SHARE_PURPOSE), revoked_at=None)
         .filter(expires_at__gt=timezone.now())
         .first()

@@ -243,6 +243,7 @@ def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
             "trend": campaign.trend,
             "result": campaign.sentence,
             "started": campaign.started_at,
+            "source": campaign.branch or campaign.commit,
         }
         campaign.columns = [name for name, what in says.items() if what]
     return campaigns

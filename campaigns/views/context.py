@@ -44,6 +44,8 @@ PLACES = {
     "project": "settings",
     "account": "account",
 }
+# Of whole names.
+_OTHERWISE = {"run-list": "history", "project-measure": "campaigns", "project-rename": "projects"}
 
 
 def site(request) -> dict:
@@ -60,7 +62,7 @@ def site(request) -> dict:
 
 def place_of(request) -> str:
     name = getattr(request.resolver_match, "url_name", None) or ""
-    return "history" if name == "run-list" else PLACES.get(name.partition("-")[0], "")
+    return _OTHERWISE.get(name) or PLACES.get(name.partition("-")[0], "")
 
 
 def _nothing_begins(request) -> str:

@@ -1,7 +1,8 @@
 """Small drawings in the cells of tables: intervals, bars of parts, sparklines. Pure; positions in
 percent of the width, which templates write into SVG attributes. Sparklines: no axes, the last point
 marked, minimum and maximum in the title. A run's tiles show their figure over the last seconds, the
-list of campaigns the p95 of the last with the same test."""
+list of campaigns the p95 of the last with the same test. Badges: a picture of a result, for pages
+elsewhere."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,11 +11,13 @@ from statistics import median
 from typing import Any
 
 from campaigns.domain.analysis.overhead import SPLIT_PARTS
+from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.results import OverheadAnswer
 from campaigns.domain.presentation.run_points import SPARK_S
 from campaigns.domain.presentation.tables import Table
-from campaigns.domain.units import count, figure, number, percent
+from campaigns.domain.units import count, figure, ms, number, percent
+from campaigns.models import TestFigures
 from campaigns.queries.probes import ProbePhase, ProbeReport
 
 # A wider axis would squeeze all intervals into one point; what lies beyond is clipped.
@@ -342,3 +345,50 @@ def _part(part: ProbePhase, scale_us: float) -> StackedPart:
     named = f"{part.name} {part.duration_ms}"
     label = named if width >= _NAME_WIDTH else part.duration_ms if width >= _NUMBER_WIDTH else ""
     return StackedPart(part.name, label, f"{named} ms", round(part.start_us * scale_us, 3), width)
+
+
+# A picture on any page, so the colours are the same in light and dark.
+_FILLS = {Word.SLOWER: "#bf1d3a", Word.FASTER: "#1a7f4b"}
+_MOST_LETTERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ResultBadge:
+    """A name and a value in a picture of 20 px height."""
+
+    name: str
+    value: str
+    fill: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.name}: {self.value}"
+
+    @property
+    def split(self) -> float:
+        return _LETTER_PX * len(self.name) + 12
+
+    @property
+    def value_x(self) -> float:
+        return self.split + 6
+
+    @property
+    def value_width(self) -> float:
+        """Without its round end."""
+        return _LETTER_PX * len(self.value) + 9
+
+    @property
+    def width(self) -> float:
+        return self.split + self.value_width + 3
+
+
+def result_badge(plan: str, figures: TestFigures | None) -> ResultBadge:
+    """The median without the injector's part, which a busy machine leaves as it is, and the verdict
+    against the baseline."""
+    name = plan if len(plan) <= _MOST_LETTERS else f"{plan[: _MOST_LETTERS - 1]}…"
+    if figures is None:
+        return ResultBadge(name, "no result", "#6b7580")
+    against = Against.from_json(figures.against)
+    words = [ms(median(figures.typical_us)), against.word if against else ""]
+    fill = _FILLS.get(against.word if against else "", "#3b5bdb")
+    return ResultBadge(name, ", ".join(filter(None, words)), fill)

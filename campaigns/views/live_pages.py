@@ -111,7 +111,7 @@ def run_stream(request: HttpRequest, run: int) -> StreamingHttpResponse:
 @require_GET
 def share_stream(request: HttpRequest, token: str) -> StreamingHttpResponse:
     share = open_share(token=token, counts_view=False)
-    if share is None or share.comparison:
+    if share is None or share.comparison or share.test_id:
         raise Http404
     topic = FEED.campaign(share.campaign_id) if share.campaign_id else FEED.run(share.run_id)
     response = _stream(request, topic, audience_of(token, _valid_links), token)

@@ -15,17 +15,19 @@ from django.views.decorators.http import require_GET
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.forms.projects import ShareForm
 from campaigns.live.memory import run_key
-from campaigns.models import Campaign, Project, Run, Search, ShareLink
+from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.campaign_keys import campaign_key
 from campaigns.queries.columns import columns_of, live_links, shared_columns
 from campaigns.queries.compared_tests import comparison_of
+from campaigns.queries.history import key_of, latest_figures
 from campaigns.queries.reports import MACHINES
 from campaigns.services import tokens as services
 from campaigns.views.access import actor_of, find, rights_in, signed_in_get, signed_in_post
 from campaigns.views.campaign_page import campaign_context
 from campaigns.views.comparisons import comparison_context
+from campaigns.views.drawings import result_badge
 from campaigns.views.live_pages import live_page
 from campaigns.views.run_page import run_context
 from campaigns.views.runs import find_run
@@ -96,6 +98,45 @@ def _share(request: HttpRequest, project: Project, **shown: Campaign | Run | str
 
 
 @signed_in_post
+def test_badge(request: HttpRequest, test: int) -> HttpResponse:
+    """The page that shows once what to write into a README."""
+    actor = actor_of(request)
+    rows = Test.objects.select_related("campaign__project", "plan_version__plan", "endpoint")
+    found = find(rows, actor, pk=test)
+    project, days = found.campaign.project, services.MAX_DAYS
+    link, token = services.create_share(by=actor, project=project, test=found, days=days)
+    image, page = (
+        request.build_absolute_uri(reverse(name, args=[value]))
+        for name, value in (("share-badge", token), ("history-test", found.pk))
+    )
+    name = found.plan_version.plan.name.replace("[", "").replace("]", "")
+    context = {
+        "project": project,
+        "shown": found,
+        "noun": "badge",
+        "link": link,
+        "address": f"[![{name}]({image})]({page})",
+    }
+    response = render(request, "shares/made.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_GET
+def share_badge(request: HttpRequest, token: str) -> HttpResponse:
+    """A picture of the test's latest result, for those who have the link."""
+    share = services.open_share(token=token)
+    if share is None or not share.test_id:
+        raise Http404
+    badge = result_badge(share.test.plan_version.plan.name, latest_figures(key_of(share.test)))
+    response = render(request, "shares/badge.svg", {"badge": badge}, "image/svg+xml")
+    # What shows it elsewhere keeps it for a while.
+    response["Cache-Control"] = "public, max-age=300"
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    return response
+
+
+@signed_in_post
 def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
     actor = actor_of(request)
     found = find(ShareLink.objects.select_related("project"), actor, pk=share)
@@ -155,7 +196,7 @@ def _without_machines(context: dict[str, Any]) -> dict[str, Any]:
 def share_view(request: HttpRequest, token: str) -> HttpResponse:
     """The link's campaign, run or comparison for a visitor: without navigation, names or links."""
     share = services.open_share(token=token)
-    if share is None:
+    if share is None or share.test_id:
         raise Http404
     stream_url = reverse("share-stream", args=[token])
     link = {"shared": True, "may": {}, "stream_url": stream_url, "link": share}

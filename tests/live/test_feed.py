@@ -371,3 +371,21 @@ def test_a_stream_gives_its_connection_back_and_a_page_goes_on_with_its_own(
     for _ in range(3):
         topic.look() if asks == "look" else topic.update_for(BEGUN, "running")
     assert len(given_back) == n_given_back, "after the look and after the news, once for all"
+
+
+def test_all_who_wait_for_an_end_look_once_after_each_ring(monkeypatch):
+    story, looks = Story(), []
+    monkeypatch.setattr("campaigns.live.feed._look_at_campaign", lambda pk: looks.append(pk) or now)
+    monkeypatch.setattr("campaigns.live.change_signal._OLDEST_S", PLENTY_S)
+    feed, now = Feed(), Look(1, "running", False, ())
+    feed.signal = story.signal
+    waiters = [threading.Thread(target=feed.wait_for_end, args=(7, PLENTY_S)) for _ in range(30)]
+    for each in waiters:
+        each.start()
+    eventually(lambda: story.signal.n_waiting == 30, 10, "all wait")
+    assert looks == [7]
+    now = Look(1, "held, 1", False, (), is_held=True)
+    story.signal.notify()
+    for each in waiters:
+        each.join(10)
+    assert looks == [7, 7]

@@ -33,6 +33,7 @@ class Errors:
     rows: tuple[FailureRow, ...]
     length_s: float
     is_everything: bool
+    n_attempts: int
 
 
 _KEYS = ("status", "step", "count", "share_of_requests", "first", "last", "reply_p50")
@@ -74,7 +75,7 @@ def errors_of(
     columns = tuple(METRICS[key].column() for key in _KEYS)
     note = f"by kind, status and step; {n_failed:,} of {attempts:,}, most frequent first"
     table = Table("errors", "Errors", columns, tuple(cells), "kind", note)
-    return Errors(table, listed, length_s, is_everything=0 < attempts <= n_failed)
+    return Errors(table, listed, length_s, 0 < attempts <= n_failed, attempts)
 
 
 def _row(row: FailureRow, labels: Sequence[str], share: Cell, time: Cell) -> Row:
