@@ -118,7 +118,7 @@ def _field_of(kind: Any, **options: Any) -> serializers.Field:
     return serializer_of(kind)(**options)
 
 
-class StoredSerializer(serializers.ModelSerializer):
+class ReadSerializer(serializers.ModelSerializer):
     # Answers a row; what clients send has a serializer of its own.
 
     def get_extra_kwargs(self) -> dict[str, dict[str, Any]]:
