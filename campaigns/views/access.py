@@ -151,6 +151,32 @@ def answers_refusals(redirect_to: str | Callable[..., str]):
     return decorate
 
 
+def acts_on(rows, page: str, key: str = "pk", part: str = ""):
+    """A POST that does one thing to the row of `rows` that the address names. The view gets the
+    request, who asks and the row. What it returns, or why it was refused, is said on the `page` of
+    that name, whose number is the row's `key`, at its `part`; a response is answered as it is."""
+
+    def decorate(view):
+        @signed_in_post
+        @wraps(view)
+        def answering(request: HttpRequest, **named: int) -> HttpResponse:
+            (pk,) = named.values()
+            row = find(rows, actor_of(request), pk=pk)
+            try:
+                said = view(request, actor_of(request), row)
+            except Refused as refusal:
+                said = messages.error(request, str(refusal))
+            if isinstance(said, HttpResponse):
+                return said
+            if said:
+                messages.success(request, said)
+            return redirect(f"{reverse(page, args=[getattr(row, key)])}{part}")
+
+        return answering
+
+    return decorate
+
+
 class BearerMiddleware:
     """401 where a request with `Authorization: Bearer …` would get the sign-in page. Addresses that
     need no account answer as always."""

@@ -37,11 +37,11 @@ from campaigns.services.blocks import add_blocks
 from campaigns.services.probes import try_again
 from campaigns.views.access import (
     actor_of,
+    acts_on,
     answers_refusals,
     find,
     rights_in,
     signed_in_get,
-    signed_in_post,
 )
 from campaigns.views.campaign_new import whole
 from campaigns.views.campaign_page import badge_of, disturbance
@@ -128,43 +128,29 @@ def _checked(read: Callable[..., Any], *given: Any) -> Any:
         raise Refused(next(iter(fault.errors.values()))) from None
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Campaign, actor, pk=campaign)
+@acts_on(Campaign, "campaign-detail")
+def campaign_start(request: HttpRequest, by: Actor, campaign: Campaign) -> None:
     how = {name: name in request.POST for name in ("anyway", "when_quiet")}
-    services.start_campaign(by=actor, campaign=found, **how)
-    return redirect("campaign-detail", campaign=campaign)
+    services.start_campaign(by=by, campaign=campaign, **how)
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    try_again(by=actor, campaign=find(Campaign, actor, pk=campaign))
-    return redirect("campaign-detail", campaign=campaign)
+@acts_on(Campaign, "campaign-detail")
+def campaign_try_again(request: HttpRequest, by: Actor, campaign: Campaign) -> None:
+    try_again(by=by, campaign=campaign)
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Campaign.objects.select_related("project"), actor, pk=campaign)
-    services.stop_campaign(by=actor, campaign=found)
-    messages.success(request, "Stop requested. Results so far are kept.")
-    return redirect("campaign-detail", campaign=campaign)
+@acts_on(Campaign.objects.select_related("project"), "campaign-detail")
+def campaign_stop(request: HttpRequest, by: Actor, campaign: Campaign) -> str:
+    services.stop_campaign(by=by, campaign=campaign)
+    return "Stop requested. Results so far are kept."
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Campaign, actor, pk=campaign)
+@acts_on(Campaign, "campaign-detail")
+def campaign_repeat(request: HttpRequest, by: Actor, campaign: Campaign) -> HttpResponse:
     with transaction.atomic():
-        repeated = services.repeat_campaign(by=actor, campaign=found)
+        repeated = services.repeat_campaign(by=by, campaign=campaign)
         if "when_quiet" in request.POST:
-            services.start_campaign(by=actor, campaign=repeated, when_quiet=True)
+            services.start_campaign(by=by, campaign=repeated, when_quiet=True)
     if "when_quiet" not in request.POST:
         messages.success(
             request, "Draft created with the same tests. Start it when the target is ready."
@@ -172,16 +158,14 @@ def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=repeated.pk)
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
+@acts_on(Campaign, "campaign-detail")
+def campaign_blocks(request: HttpRequest, by: Actor, campaign: Campaign) -> HttpResponse:
     """Add blocks to those that the page showed, and go back to the comparison that it showed."""
-    found = find(Campaign, actor_of(request), pk=campaign)
     blocks, after = (whole(request.POST.get(name, "")) for name in ("blocks", "after"))
-    add_blocks(by=actor_of(request), campaign=found, blocks=blocks, after=after)
+    add_blocks(by=by, campaign=campaign, blocks=blocks, after=after)
     messages.success(request, f"{counted(blocks, 'blocks')} added. The campaign runs again.")
     query = urlencode({name: request.GET[name] for name in _COMPARED if name in request.GET})
-    return redirect(f"{reverse('campaign-detail', args=[campaign])}?{query}".rstrip("?"))
+    return redirect(f"{reverse('campaign-detail', args=[campaign.pk])}?{query}".rstrip("?"))
 
 
 @signed_in_get

@@ -44,12 +44,11 @@ from campaigns.services import marks as services
 from campaigns.services.baselines import make_baseline, release_baseline
 from campaigns.views.access import (
     actor_of,
-    answers_refusals,
+    acts_on,
     find,
     rights_in,
     signed_in_form,
     signed_in_get,
-    signed_in_post,
 )
 from campaigns.views.history_chart import folded, history_charts
 from campaigns.views.history_overview import (
@@ -295,39 +294,29 @@ def _set(form: MarkForm, actor: Actor, project: Project) -> str:
     return "Marked. Histories show it as a line."
 
 
-@signed_in_post
-def mark_delete(request: HttpRequest, mark: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(TimeMark.objects.select_related("project"), actor, pk=mark)
-    services.delete_mark(by=actor, mark=found)
-    messages.success(request, "The mark is deleted.")
-    return redirect("mark-list", project=found.project_id)
+@acts_on(TimeMark.objects.select_related("project"), "mark-list", "project_id")
+def mark_delete(request: HttpRequest, by: Actor, mark: TimeMark) -> str:
+    services.delete_mark(by=by, mark=mark)
+    return "The mark is deleted."
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_baseline(request: HttpRequest, campaign: int) -> HttpResponse:
-    found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
-    _make(request, found.project, list(found.tests.all()))
-    return redirect("campaign-detail", campaign=campaign)
+@acts_on(Campaign.objects.select_related("project"), "campaign-detail")
+def campaign_baseline(request: HttpRequest, by: Actor, campaign: Campaign) -> str:
+    return _make(request, campaign.project, list(campaign.tests.all()))
 
 
-@signed_in_post
-@answers_refusals("history-test")
-def history_baseline(request: HttpRequest, test: int) -> HttpResponse:
+@acts_on(Test.objects.select_related("campaign__project", "plan_version"), "history-test")
+def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
     """The campaigns of this test that are ticked; `in` are their tests."""
-    actor = actor_of(request)
-    found = find(Test.objects.select_related("campaign__project", "plan_version"), actor, pk=test)
     ticked = [int(pk) for pk in request.POST.getlist("in") if pk.isdecimal() and len(pk) < 19]
-    tests = Test.objects.visible_to(actor).filter(pk__in=ticked).select_related("plan_version")
-    same = [each for each in tests if key_of(each) == key_of(found)]
+    tests = Test.objects.visible_to(by).filter(pk__in=ticked).select_related("plan_version")
+    same = [each for each in tests if key_of(each) == key_of(test)]
     if not same:
         raise Refused("Select campaigns for the baseline.")
-    _make(request, found.campaign.project, same)
-    return redirect("history-test", test=test)
+    return _make(request, test.campaign.project, same)
 
 
-def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> None:
+def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> str:
     seen = request.POST.get("seen", "")
     try:
         made = make_baseline(
@@ -339,16 +328,14 @@ def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> None
         )
     except InvalidFields as invalid:
         raise Refused(next(iter(invalid.errors.values()))) from None
-    messages.success(
-        request, f"“{made[0].name}” is the baseline. New campaigns are compared with it."
-    )
+    return f"“{made[0].name}” is the baseline. New campaigns are compared with it."
 
 
-@signed_in_post
-def baseline_release(request: HttpRequest, baseline: int) -> HttpResponse:
-    found = find(Baseline.objects.select_related("project"), actor_of(request), pk=baseline)
-    release_baseline(by=actor_of(request), baseline=found)
-    messages.success(request, f"Nothing is compared with “{found.name}” any more.")
-    if found.test_id is None:
-        return redirect("history", project=found.project_id)
-    return redirect("history-test", test=found.test_id)
+@acts_on(Baseline.objects.select_related("project"), "history", "project_id")
+def baseline_release(request: HttpRequest, by: Actor, baseline: Baseline) -> HttpResponse | str:
+    release_baseline(by=by, baseline=baseline)
+    said = f"Nothing is compared with “{baseline.name}” any more."
+    if baseline.test_id is None:
+        return said
+    messages.success(request, said)
+    return redirect("history-test", test=baseline.test_id)

@@ -5,7 +5,6 @@ administrators. A project's TLS profiles: those that come with benchsite, and it
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.caps import PROJECT_CAPS, RATE
@@ -33,6 +32,7 @@ from campaigns.services.caps import content_of, set_caps
 from campaigns.views.access import (
     Edit,
     actor_of,
+    acts_on,
     answers_refusals,
     find,
     for_administrators,
@@ -42,7 +42,6 @@ from campaigns.views.access import (
     saved_by,
     signed_in_form,
     signed_in_get,
-    signed_in_post,
     signed_in_safe,
     takes_a_form,
 )
@@ -109,33 +108,19 @@ def _added(form, actor, project) -> bool:
     return True
 
 
-def _to_members(request, membership: int) -> str:
-    found = find(Membership, actor_of(request), pk=membership)
-    return reverse("project-members", args=[found.project_id])
-
-
-@signed_in_post
-@answers_refusals(_to_members)
-def membership_role(request, membership: int):
-    actor = actor_of(request)
-    found = find(Membership, actor, pk=membership)
+@acts_on(Membership, "project-members", "project_id")
+def membership_role(request: HttpRequest, by: Actor, membership: Membership) -> str:
     form = RoleForm(request.POST)
-    if form.is_valid():
-        services.change_role(by=actor, membership=found, role=form.cleaned_data["role"])
-        messages.success(request, f"{found.user} is now {form.cleaned_data['role']}.")
-    else:
-        messages.error(request, "Choose one of the four roles.")
-    return redirect("project-members", project=found.project_id)
+    if not form.is_valid():
+        raise Refused("Choose one of the four roles.")
+    services.change_role(by=by, membership=membership, role=form.cleaned_data["role"])
+    return f"{membership.user} is now {form.cleaned_data['role']}."
 
 
-@signed_in_post
-@answers_refusals(_to_members)
-def membership_remove(request, membership: int):
-    actor = actor_of(request)
-    found = find(Membership, actor, pk=membership)
-    services.remove_member(by=actor, membership=found)
-    messages.success(request, f"{found.user} is no longer a member.")
-    return redirect("project-members", project=found.project_id)
+@acts_on(Membership, "project-members", "project_id")
+def membership_remove(request: HttpRequest, by: Actor, membership: Membership) -> str:
+    services.remove_member(by=by, membership=membership)
+    return f"{membership.user} is no longer a member."
 
 
 @signed_in_get
@@ -188,32 +173,21 @@ def _most_per_s() -> str:
     return "no cap" if most is None else RATE.words(most)
 
 
-def _of_target(request: HttpRequest, target: int) -> str:
-    return reverse("target-detail", args=[target]) + "#ownership"
-
-
-@signed_in_post
-@answers_refusals(_of_target)
-def target_ownership(request: HttpRequest, target: int) -> HttpResponse:
+@acts_on(Target.objects.select_related("project"), "target-detail", part="#ownership")
+def target_ownership(request: HttpRequest, by: Actor, target: Target) -> str:
     """`do` is token, check, ask or withdraw."""
-    actor = actor_of(request)
-    found = find(Target.objects.select_related("project"), actor, pk=target)
-    claim = claims.claim_host(by=actor, target=found, host=request.POST.get("host", ""))
-    reason = request.POST.get("reason", "")
+    claim = claims.claim_host(by=by, target=target, host=request.POST.get("host", ""))
     match request.POST.get("do"):
         case "token":
-            said = f"Put the file on {claim.host}, then check it."
+            return f"Put the file on {claim.host}, then check it."
         case "check":
-            said = _checked(actor, claim)
+            return _checked(by, claim)
         case "ask":
-            claims.ask_approval(by=actor, claim=claim, reason=reason)
-            said = f"{claim.host} is on the administrators' list."
+            claims.ask_approval(by=by, claim=claim, reason=request.POST.get("reason", ""))
+            return f"{claim.host} is on the administrators' list."
         case "withdraw":
-            said = f"{_withdrawn(request, claim)} The next run needs another."
-        case _:
-            raise Http404
-    messages.success(request, said)
-    return redirect(_of_target(request, target))
+            return f"{_withdrawn(request, claim)} The next run needs another."
+    raise Http404
 
 
 @for_administrators
@@ -265,11 +239,6 @@ def _withdrawn(request: HttpRequest, claim: HostClaim) -> str:
 _ROWS = OwnTlsProfile.objects.select_related("project")
 
 
-def _list_of(request: HttpRequest, profile: int) -> str:
-    found = find(_ROWS, actor_of(request), pk=profile)
-    return reverse("tls-profile-list", args=[found.project_id])
-
-
 @signed_in_safe
 def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
     actor = actor_of(request)
@@ -317,13 +286,10 @@ def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
     return _form_page(request, found.project, form, found, edit)
 
 
-@signed_in_post
-@answers_refusals(_list_of)
-def tls_profile_delete(request: HttpRequest, profile: int) -> HttpResponse:
-    found = find(_ROWS, actor_of(request), pk=profile)
-    profiles.delete_profile(by=actor_of(request), profile=found)
-    messages.success(request, f"{found.name} deleted. Results are kept as they are.")
-    return redirect("tls-profile-list", project=found.project_id)
+@acts_on(_ROWS, "tls-profile-list", "project_id")
+def tls_profile_delete(request: HttpRequest, by: Actor, profile: OwnTlsProfile) -> str:
+    profiles.delete_profile(by=by, profile=profile)
+    return f"{profile.name} deleted. Results are kept as they are."
 
 
 def _form_page(

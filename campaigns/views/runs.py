@@ -50,6 +50,7 @@ from campaigns.services.endings import stop_run
 from campaigns.services.tool_outputs import MOST_BYTES, add_output, delete_output
 from campaigns.views.access import (
     actor_of,
+    acts_on,
     answers_refusals,
     find,
     rights_in,
@@ -160,17 +161,17 @@ def _context(run: Run, actor: Actor, output_form: OutputForm, time: str = "") ->
     }
 
 
+_ROWS = Run.objects.select_related("campaign__project", "test__endpoint")
+
+
 def find_run(actor: Actor, pk: int) -> Run:
-    return find(Run.objects.select_related("campaign__project", "test__endpoint"), actor, pk=pk)
+    return find(_ROWS, actor, pk=pk)
 
 
-@signed_in_post
-@answers_refusals("run-detail")
-def run_stop(request: HttpRequest, run: int) -> HttpResponse:
-    actor = actor_of(request)
-    stop_run(by=actor, run=find_run(actor, run))
-    messages.success(request, "Stop requested. Results so far are kept.")
-    return redirect("run-detail", run=run)
+@acts_on(_ROWS, "run-detail")
+def run_stop(request: HttpRequest, by: Actor, run: Run) -> str:
+    stop_run(by=by, run=run)
+    return "Stop requested. Results so far are kept."
 
 
 @signed_in_get
@@ -269,10 +270,7 @@ def output_text(request: HttpRequest, output: int) -> HttpResponse:
     return text_file(f"run-{found.run.label}-output-{found.pk}.txt", found.text)
 
 
-@signed_in_post
-def output_delete(request: HttpRequest, output: int) -> HttpResponse:
-    rows = ToolOutput.objects.select_related("run__campaign__project")
-    found = find(rows, actor_of(request), pk=output)
-    delete_output(by=actor_of(request), output=found)
-    messages.success(request, f"The output of {found.tool} is deleted.")
-    return redirect("run-detail", run=found.run_id)
+@acts_on(ToolOutput.objects.select_related("run__campaign__project"), "run-detail", "run_id")
+def output_delete(request: HttpRequest, by: Actor, output: ToolOutput) -> str:
+    delete_output(by=by, output=output)
+    return f"The output of {output.tool} is deleted."

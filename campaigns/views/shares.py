@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
@@ -23,7 +22,7 @@ from campaigns.queries.columns import columns_of, live_links, shared_columns
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.reports import MACHINES
 from campaigns.services import tokens as services
-from campaigns.views.access import actor_of, find, rights_in, signed_in_get, signed_in_post
+from campaigns.views.access import actor_of, acts_on, find, rights_in, signed_in_get, signed_in_post
 from campaigns.views.campaign_page import campaign_context
 from campaigns.views.comparisons import comparison_context
 from campaigns.views.live_pages import live_page
@@ -95,13 +94,10 @@ def _share(request: HttpRequest, project: Project, **shown: Campaign | Run | str
     return response
 
 
-@signed_in_post
-def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(ShareLink.objects.select_related("project"), actor, pk=share)
-    services.revoke_share(by=actor, share=found)
-    messages.success(request, "The link is revoked. It no longer works.")
-    return redirect("share-list", project=found.project_id)
+@acts_on(ShareLink.objects.select_related("project"), "share-list", "project_id")
+def share_revoke(request: HttpRequest, by: Actor, share: ShareLink) -> str:
+    services.revoke_share(by=by, share=share)
+    return "The link is revoked. It no longer works."
 
 
 # The template, what makes its context, and all that decides what a visitor sees.

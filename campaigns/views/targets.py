@@ -41,6 +41,7 @@ from campaigns.services.typed_targets import try_untried
 from campaigns.views.access import (
     Edit,
     actor_of,
+    acts_on,
     answers_refusals,
     find,
     labels_of,
@@ -255,13 +256,10 @@ def agent_new(request: HttpRequest, target: int) -> HttpResponse:
     )
 
 
-@signed_in_post
-def agent_revoke(request: HttpRequest, agent: int) -> HttpResponse:
-    rows = Agent.objects.select_related("target__project")
-    found = find(rows, actor_of(request), pk=agent)
-    revoke_agent(by=actor_of(request), agent=found)
-    messages.success(request, "The agent's token is revoked. What it reported is kept.")
-    return redirect("target-detail", target=found.target_id)
+@acts_on(Agent.objects.select_related("target__project"), "target-detail", "target_id")
+def agent_revoke(request: HttpRequest, by: Actor, agent: Agent) -> str:
+    revoke_agent(by=by, agent=agent)
+    return "The agent's token is revoked. What it reported is kept."
 
 
 @require_GET
@@ -287,10 +285,6 @@ _ROWS = Exporter.objects.select_related("target__project")
 
 def _of_target(target: int) -> str:
     return reverse("target-detail", args=[target]) + "#agents"
-
-
-def _of_exporter(request: HttpRequest, exporter: int) -> str:
-    return _of_target(find(_ROWS, actor_of(request), pk=exporter).target_id)
 
 
 @signed_in_form
@@ -323,21 +317,16 @@ def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
     return _answer(request, found.target, form, saved, edit)
 
 
-@signed_in_post
-@answers_refusals(_of_exporter)
-def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
-    found = find(_ROWS, actor_of(request), pk=exporter)
-    exporter_services.ask_check(by=actor_of(request), exporter=found)
-    messages.success(request, f"A worker asks {found.name} now. Reload this page in a few seconds.")
-    return redirect(_of_target(found.target_id))
+@acts_on(_ROWS, "target-detail", "target_id", "#agents")
+def exporter_check(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
+    exporter_services.ask_check(by=by, exporter=exporter)
+    return f"A worker asks {exporter.name} now. Reload this page in a few seconds."
 
 
-@signed_in_post
-def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
-    found = find(_ROWS, actor_of(request), pk=exporter)
-    exporter_services.remove_exporter(by=actor_of(request), exporter=found)
-    messages.success(request, f"{found.name} is no longer scraped. What it reported is kept.")
-    return redirect(_of_target(found.target_id))
+@acts_on(_ROWS, "target-detail", "target_id", "#agents")
+def exporter_remove(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
+    exporter_services.remove_exporter(by=by, exporter=exporter)
+    return f"{exporter.name} is no longer scraped. What it reported is kept."
 
 
 def _answer(
