@@ -154,11 +154,6 @@ class Campaign(Deletable):
         return self.is_before_first_run and self.held_at is None and self.quiet_by is not None
 
     @property
-    def is_looked_at(self) -> bool:
-        """Whether somebody has looked at it since its last run."""
-        return bool(self.looked_at and self.finished_at and self.looked_at >= self.finished_at)
-
-    @property
     def state(self) -> str:
         """draft, running, stopping or done; runs have more detailed states."""
         if self.finished_at:
