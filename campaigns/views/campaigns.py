@@ -57,25 +57,23 @@ from campaigns.views.search_page import search_context
 _COMPARED = ("compare", "with")
 
 
-@signed_in_get
-def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_get(Project)
+def campaign_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     if request.GET.get("view") == TRASH:
-        return trash_list(request, "campaign", found)
-    if not request.GET and is_first_visit(found):
-        return field_page(request, found)
-    context = items_context(request, "campaign", found)
+        return trash_list(request, "campaign", project)
+    if not request.GET and is_first_visit(project):
+        return field_page(request, project)
+    context = items_context(request, "campaign", project)
     campaigns = context["page"].rows
     n_running, shows_all = context["counts"]["running"], "active" in request.GET
     context |= {
         "campaigns": with_words(campaigns),
         # A column that says nothing of any of them is left out.
         "columns": {name for each in campaigns for name in each.columns},
-        "active": active_strip(actor, found, shows_all=shows_all) if n_running else [],
+        "active": active_strip(actor, project, shows_all=shows_all) if n_running else [],
         "shows_all": shows_all,
         "n_active": n_running,
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "campaigns/list.html", context)
 
@@ -168,18 +166,19 @@ def campaign_blocks(request: HttpRequest, by: Actor, campaign: Campaign) -> Http
     return redirect(f"{reverse('campaign-detail', args=[campaign.pk])}?{query}".rstrip("?"))
 
 
-@signed_in_get
 @answers_refusals("campaign-detail")
-def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
+@signed_in_get(Campaign)
+def campaign_csv(request: HttpRequest, actor: Actor, campaign: Campaign) -> HttpResponseBase:
     """A row per run; with ?format=blocks the tables of the page, one after another."""
-    found = find(Campaign, actor_of(request), pk=campaign)
     if not _checked(wants_blocks, request.GET):
-        runs = without_connection(csv_of_campaign(found))
-        name = f"campaign-{found.pk}.csv"
-        return unless_known(request, final_key(found), lambda: text_stream(name, runs))
+        runs = without_connection(csv_of_campaign(campaign))
+        name = f"campaign-{campaign.pk}.csv"
+        return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
     asked = request.GET
-    answer = answer_of(found, _chosen(request, found), relative_column(asked), ladder_metric(asked))
-    return campaign_tables_file(found, answer)
+    answer = answer_of(
+        campaign, _chosen(request, campaign), relative_column(asked), ladder_metric(asked)
+    )
+    return campaign_tables_file(campaign, answer)
 
 
 # Of those under way: lines of the strip, and of all that it opens.

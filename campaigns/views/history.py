@@ -208,20 +208,18 @@ def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
     return text_file(f"history-of-test-{test}.csv", csv_of_history(named))
 
 
-@signed_in_get
-def history(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    form = HistoryFilterForm(request.GET, project=found)
+@signed_in_get(Project)
+def history(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    form = HistoryFilterForm(request.GET, project=project)
     chosen = recent(form.chosen())  # the last 90 days where no time is given
-    pairs, metric = _pairs_asked(request, found, chosen), chosen.metric
+    pairs, metric = _pairs_asked(request, project, chosen), chosen.metric
     tests = [pair for pair in pairs if not pair[1].is_of_reference]
     by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
-    lines = lines_of(pairs, by, opened, open_tests(actor, found))
+    lines = lines_of(pairs, by, opened, open_tests(actor, project))
     page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
         **_filter_context(request, form, metric),
-        "project": found,
+        "project": project,
         "since": chosen.since,
         "until": chosen.until and chosen.until - timedelta(microseconds=1),
         "n_tests": len(tests),
@@ -234,39 +232,36 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
         "grouping": "" if by is Grouping.STATE else by,
         "opened": [line.name for line in lines if isinstance(line, Fold) and line.is_open],
         "dots": dots_of(tests, lines, metric, request.GET),
-        "triage": overview_block(actor, found),
+        "triage": overview_block(actor, project),
     }
     return render(request, "history/overview.html", context)
 
 
-@signed_in_get
-def history_csv(request: HttpRequest, project: int) -> HttpResponse:
-    found = find(Project, actor_of(request), pk=project)
-    chosen = recent(HistoryFilterForm(request.GET, project=found).chosen())
-    text = csv_of_histories(named for _, named in _pairs_asked(request, found, chosen))
-    return text_file(f"history-of-project-{found.pk}.csv", text)
+@signed_in_get(Project)
+def history_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    chosen = recent(HistoryFilterForm(request.GET, project=project).chosen())
+    text = csv_of_histories(named for _, named in _pairs_asked(request, project, chosen))
+    return text_file(f"history-of-project-{project.pk}.csv", text)
 
 
-@signed_in_form
-def mark_list(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_form(Project)
+def mark_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The marks, newest first, with a form for a new one."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
     if request.method == "POST":
-        require(actor, Action.EDIT, found)
-    form = MarkForm(request.POST or None, project=found)
-    said = _set(form, actor, found) if request.method == "POST" and form.is_valid() else ""
+        require(actor, Action.EDIT, project)
+    form = MarkForm(request.POST or None, project=project)
+    said = _set(form, actor, project) if request.method == "POST" and form.is_valid() else ""
     if said:
         messages.success(request, said)
-        return redirect("mark-list", project=found.pk)
-    marks = TimeMark.objects.visible_to(actor).filter(project=found).select_related("target")
+        return redirect("mark-list", project=project.pk)
+    marks = TimeMark.objects.visible_to(actor).filter(project=project).select_related("target")
     newest = sorted_by(marks.select_related("created_by"), F("at"), falls=True)
     page = page_of(newest, PAGE_SIZE, request.GET.get("page", ""))
     context = {
-        "project": found,
+        "project": project,
         "form": form,
         "page": page,
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
         "query": "",
     }
     return render(request, "marks/list.html", context, status=422 if form.errors else 200)

@@ -38,7 +38,7 @@ from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Actor, require
 from campaigns.queries import items as queries
 from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.checks import Check, room_checks, room_of
@@ -64,17 +64,15 @@ from campaigns.views.transfer import takes_bytes
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 
 
-@signed_in_safe
-def plan_list(request, project: int):
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_safe(Project)
+def plan_list(request: HttpRequest, actor: Actor, project: Project):
     if request.GET.get("view") == TRASH:
-        return trash_list(request, "plan", found)
-    context = items_context(request, "plan", found)
+        return trash_list(request, "plan", project)
+    context = items_context(request, "plan", project)
     context |= {
         "plans": queries.with_newest(context["page"]),
         "presets": PRESETS.values(),
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "plans/list.html", context)
 
@@ -147,16 +145,14 @@ def plan_edit(request, plan: int):
     return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
 
 
-@signed_in_safe
-def plan_detail(request, plan: int):
-    actor = actor_of(request)
-    found = find(SavedPlan.objects.select_related("project"), actor, pk=plan)
-    versions = queries.versions_of(found)
+@signed_in_safe(SavedPlan.objects.select_related("project"))
+def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
+    versions = queries.versions_of(plan)
     version = _chosen(versions, request.GET.get("version"))
     value = version.value()
     context = {
-        "project": found.project,
-        "plan": found,
+        "project": plan.project,
+        "plan": plan,
         "version": version,
         "is_latest": version.pk == versions[0].pk,
         "versions": versions,
@@ -165,7 +161,7 @@ def plan_detail(request, plan: int):
         "model": dict(MODELS)[value.load.model],
         "load_words": plan_words.plan_load_words(value),
         "order_words": plan_words.order_words(value),
-        "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
+        "session_facts": session_facts(value, has_secret=hasattr(plan, "secret")),
         "exchange_facts": plan_words.exchange_facts(value.exchange),
         "load_facts": plan_words.load_facts(value.load),
         "charts": charts_of(value),
@@ -173,8 +169,8 @@ def plan_detail(request, plan: int):
         "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
-        "campaign_address": campaign_address(found, _preset_of(value.to_json())),
-        "may": rights_in(found.project, actor),
+        "campaign_address": campaign_address(plan, _preset_of(value.to_json())),
+        "may": rights_in(plan.project, actor),
     }
     return render(request, "plans/detail.html", context)
 
@@ -284,18 +280,16 @@ def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
 
 
-@signed_in_post
+@signed_in_post(Project, Action.EDIT)
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
-def plan_try(request: HttpRequest, project: int) -> HttpResponse:
+def plan_try(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The test request of each step of what is typed, as far as they were sent; sends the next."""
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
     form = PlanForm(request.POST, request.FILES)
     context: dict[str, Any] = {"tried": [], "refusal": ""}
     try:
         if not form.is_valid():
             raise Refused("Correct the fields that are marked first.")
-        endpoints = Endpoint.objects.filter(target__project=found, archived_at=None)
+        endpoints = Endpoint.objects.filter(target__project=project, archived_at=None)
         endpoint = find(endpoints, actor, pk=request.POST.get("try_endpoint") or 0)
         key = request.POST.get("try_key", "")[:40]
         plan = Plan.from_json(form.spec() | {"thresholds": []})

@@ -13,7 +13,7 @@ from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
 from campaigns.forms.targets import TlsProfileForm
 from campaigns.models import HostClaim, Membership, OwnTlsProfile, Project, Target
-from campaigns.permissions import Action, Actor, Role, require
+from campaigns.permissions import Action, Actor, Role
 from campaigns.queries import items as queries
 from campaigns.queries.caps import (
     GROWTH_DAYS,
@@ -34,10 +34,8 @@ from campaigns.views.access import (
     actor_of,
     acts_on,
     answers_refusals,
-    find,
     for_administrators,
     labels_of,
-    project_to_edit,
     rights_in,
     saved_by,
     signed_in_form,
@@ -72,28 +70,24 @@ def project_new(request):
     return render(request, "projects/new.html", {"form": form})
 
 
-@signed_in_safe
-def project_detail(request, project: int):
+@signed_in_safe(Project)
+def project_detail(request: HttpRequest, actor: Actor, project: Project):
     """What an address shortened to its project leads to."""
-    found = find(Project, actor_of(request), pk=project)
-    return redirect("campaign-list", project=found.pk)
+    return redirect("campaign-list", project=project.pk)
 
 
-@signed_in_form
-def project_members(request, project: int):
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.VIEW, found)
+@signed_in_form(Project, Action.VIEW)
+def project_members(request: HttpRequest, actor: Actor, project: Project):
     form = MemberForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _added(form, actor, found):
+    if request.method == "POST" and form.is_valid() and _added(form, actor, project):
         messages.success(request, f"{form.cleaned_data['username']} is now a member.")
-        return redirect("project-members", project=found.pk)
+        return redirect("project-members", project=project.pk)
     context = {
-        "project": found,
-        "members": queries.members_of(found),
+        "project": project,
+        "members": queries.members_of(project),
         "form": form,
         "roles": queries.ROLES,
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "projects/members.html", context)
 
@@ -123,17 +117,14 @@ def membership_remove(request: HttpRequest, by: Actor, membership: Membership) -
     return f"{membership.user} is no longer a member."
 
 
-@signed_in_get
-def project_use(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.ADMINISTER, found)
+@signed_in_get(Project, Action.ADMINISTER)
+def project_use(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "project": found,
-        "uses": use_of(found),
+        "project": project,
+        "uses": use_of(project),
         "most_per_s": _most_per_s(),
-        "stored": stored_of(found),
-        "growth": growth(found),
+        "stored": stored_of(project),
+        "growth": growth(project),
         "growth_days": GROWTH_DAYS,
     }
     return render(request, "caps/project.html", context)
@@ -239,51 +230,46 @@ def _withdrawn(request: HttpRequest, claim: HostClaim) -> str:
 _ROWS = OwnTlsProfile.objects.select_related("project")
 
 
-@signed_in_safe
-def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_safe(Project)
+def tls_profile_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "project": found,
-        "own": list_profiles(actor, found),
+        "project": project,
+        "own": list_profiles(actor, project),
         "ready": PROFILES.values(),
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "tls_profiles/list.html", context)
 
 
-@signed_in_form
-def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_form(Project, Action.EDIT)
+def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
     start = PROFILES.get(request.GET.get("from", ""))
     form = TlsProfileForm.starting_from(start) if start else TlsProfileForm()
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
-    saved = saved_by(form, lambda given: profiles.create_profile(by=actor, project=found, **given))
+    saved = saved_by(
+        form, lambda given: profiles.create_profile(by=actor, project=project, **given)
+    )
     if saved:
         messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
-        return redirect("tls-profile-list", project=found.pk)
-    return _form_page(request, found, form)
+        return redirect("tls-profile-list", project=project.pk)
+    return _form_page(request, project, form)
 
 
-@signed_in_form
-def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(_ROWS, actor, pk=profile)
-    require(actor, Action.EDIT, found.project)
-    edit = Edit(request, lambda: profiles.content_of_profile(found), labels_of(TlsProfileForm))
-    form = TlsProfileForm.starting_from(found.value(), found.name)
+@signed_in_form(_ROWS, Action.EDIT)
+def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile) -> HttpResponse:
+    edit = Edit(request, lambda: profiles.content_of_profile(profile), labels_of(TlsProfileForm))
+    form = TlsProfileForm.starting_from(profile.value(), profile.name)
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
     saved = saved_by(
-        form, lambda given: edit.save(profiles.change_profile, by=actor, profile=found, **given)
+        form, lambda given: edit.save(profiles.change_profile, by=actor, profile=profile, **given)
     )
     if saved:
         messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
-        return redirect("tls-profile-list", project=found.project_id)
-    return _form_page(request, found.project, form, found, edit)
+        return redirect("tls-profile-list", project=profile.project_id)
+    return _form_page(request, profile.project, form, profile, edit)
 
 
 @acts_on(_ROWS, "tls-profile-list", "project_id")

@@ -31,22 +31,19 @@ from campaigns.views.runs import find_run
 from campaigns.views.search_page import search_context
 
 
-@signed_in_get
-def share_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_get(Project)
+def share_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "project": found,
-        "links": live_links(actor, found),
-        "may": rights_in(found, actor),
+        "project": project,
+        "links": live_links(actor, project),
+        "may": rights_in(project, actor),
     }
     return render(request, "shares/list.html", context)
 
 
-@signed_in_post
-def campaign_share(request: HttpRequest, campaign: int) -> HttpResponse:
-    found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
-    return _share(request, found.project, campaign=found)
+@signed_in_post(Campaign.objects.select_related("project"))
+def campaign_share(request: HttpRequest, actor: Actor, campaign: Campaign) -> HttpResponse:
+    return _share(request, campaign.project, campaign=campaign)
 
 
 @signed_in_post

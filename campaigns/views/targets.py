@@ -45,7 +45,6 @@ from campaigns.views.access import (
     answers_refusals,
     find,
     labels_of,
-    project_to_edit,
     rights_in,
     saved_by,
     signed_in_form,
@@ -60,45 +59,38 @@ _MOST_RESULTS = 12  # the history has all
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
-@signed_in_safe
-def target_list(request, project: int):
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_safe(Project)
+def target_list(request: HttpRequest, actor: Actor, project: Project):
     if request.GET.get("view") == TRASH:
-        return trash_list(request, "target", found)
-    context = {**items_context(request, "target", found), "may": rights_in(found, actor)}
+        return trash_list(request, "target", project)
+    context = {**items_context(request, "target", project), "may": rights_in(project, actor)}
     return render(request, "targets/list.html", context)
 
 
-@signed_in_form
-def target_new(request, project: int):
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
+@signed_in_form(Project, Action.EDIT)
+def target_new(request: HttpRequest, actor: Actor, project: Project):
     form = TargetForm.demo() if request.GET.get("preset") == "demo" else TargetForm.blank()
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
-        target = _saved(form, services.create_target, by=actor, project=found)
+        target = _saved(form, services.create_target, by=actor, project=project)
         if target:
             messages.success(request, f"{target.name} created. Next, try one request.")
             return redirect("target-detail", target=target.pk)
-    return _form_page(request, found, form)
+    return _form_page(request, project, form)
 
 
-@signed_in_form
-def target_edit(request, target: int):
-    actor = actor_of(request)
-    found = find(Target, actor, pk=target)
-    require(actor, Action.EDIT, found.project)
-    edit = Edit(request, lambda: services.content_of(found), _LABELS)
-    form = TargetForm.of(found)
+@signed_in_form(Target, Action.EDIT)
+def target_edit(request: HttpRequest, actor: Actor, target: Target):
+    edit = Edit(request, lambda: services.content_of(target), _LABELS)
+    form = TargetForm.of(target)
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
-        if _saved(form, partial(edit.save, services.edit_target), by=actor, target=found):
+        if _saved(form, partial(edit.save, services.edit_target), by=actor, target=target):
             with suppress(Refused):
-                try_untried(by=actor, target=found)
-            messages.success(request, f"{found.name} saved.")
-            return redirect("target-detail", target=found.pk)
-    return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)
+                try_untried(by=actor, target=target)
+            messages.success(request, f"{target.name} saved.")
+            return redirect("target-detail", target=target.pk)
+    return _form_page(request, target.project, form, Target.objects.get(pk=target.pk), edit)
 
 
 @signed_in_safe
@@ -182,19 +174,17 @@ def _form_page(
     return render(request, "targets/form.html", context, status=status)
 
 
-@signed_in_post
-def probe_new(request, endpoint: int):
-    actor = actor_of(request)
-    found = find(Endpoint, actor, pk=endpoint)
-    require(actor, Action.RUN, found.target.project)
+@signed_in_post(Endpoint)
+def probe_new(request: HttpRequest, actor: Actor, endpoint: Endpoint):
+    require(actor, Action.RUN, endpoint.target.project)
     form = ProbeForm(request.POST)
     try:
         if form.is_valid():
-            asked = form.opening() if found.scheme in WEBSOCKET_SCHEMES else form.step()
+            asked = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
             follows = request.POST.get("redirects", "")
             probe = request_probe(
                 by=actor,
-                endpoint=found,
+                endpoint=endpoint,
                 request=asked,
                 redirects=follows if follows in set(Redirects) else "",
             )
@@ -203,8 +193,8 @@ def probe_new(request, endpoint: int):
         form.take_errors(invalid.errors)
     except Refused as refusal:
         messages.error(request, str(refusal))
-        return redirect("target-detail", target=found.target_id)
-    return detail_page(request, found.target, form, status=422)
+        return redirect("target-detail", target=endpoint.target_id)
+    return detail_page(request, endpoint.target, form, status=422)
 
 
 @signed_in_safe
@@ -233,21 +223,20 @@ _PROGRAM = settings.BASE_DIR / "workers" / "agent"
 _START = "import sys\nfrom workers.agent.__main__ import main\nsys.exit(main())\n"
 
 
-@signed_in_post
-@never_cache
 @answers_refusals("target-detail")
-def agent_new(request: HttpRequest, target: int) -> HttpResponse:
+@signed_in_post(Target.objects.select_related("project"))
+@never_cache
+def agent_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
     """The token is only in this answer: never stored, never in a URL."""
-    found = find(Target.objects.select_related("project"), actor_of(request), pk=target)
-    _, text = create_agent(by=actor_of(request), target=found)
+    _, text = create_agent(by=actor, target=target)
     # What to type on the machine: it watches whatever listens at the target's ports.
     site = request.build_absolute_uri("/").rstrip("/")
-    ports = sorted(set(found.endpoints.filter(archived_at=None).values_list("port", flat=True)))
+    ports = sorted(set(target.endpoints.filter(archived_at=None).values_list("port", flat=True)))
     watch = f" --watch {','.join(f':{port}' for port in ports)}" if ports else ""
     program = reverse("agent-file")
     return detail_page(
         request,
-        found,
+        target,
         ProbeForm(),
         start_agent=(
             f"curl -fsSO {site}{program} && BENCHSITE_AGENT_TOKEN={text} "
@@ -287,34 +276,29 @@ def _of_target(target: int) -> str:
     return reverse("target-detail", args=[target]) + "#agents"
 
 
-@signed_in_form
-def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Target.objects.select_related("project"), actor, pk=target)
-    require(actor, Action.EDIT, found.project)
+@signed_in_form(Target.objects.select_related("project"), Action.EDIT)
+def exporter_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
     form = ExporterForm(request.POST) if request.method == "POST" else ExporterForm()
     saved = saved_by(
-        form, lambda fields: exporter_services.add_exporter(by=actor, target=found, **fields)
+        form, lambda fields: exporter_services.add_exporter(by=actor, target=target, **fields)
     )
-    return _answer(request, found, form, saved)
+    return _answer(request, target, form, saved)
 
 
-@signed_in_form
-def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(_ROWS, actor, pk=exporter)
-    require(actor, Action.EDIT, found.target.project)
-    edit = Edit(request, lambda: exporter_services.content_of(found), labels_of(ExporterForm))
-    form = ExporterForm.of(found)
+@signed_in_form(_ROWS)
+def exporter_edit(request: HttpRequest, actor: Actor, exporter: Exporter) -> HttpResponse:
+    require(actor, Action.EDIT, exporter.target.project)
+    edit = Edit(request, lambda: exporter_services.content_of(exporter), labels_of(ExporterForm))
+    form = ExporterForm.of(exporter)
     if request.method == "POST":
-        form = ExporterForm(request.POST, has_token=found.has_token)
+        form = ExporterForm(request.POST, has_token=exporter.has_token)
     saved = saved_by(
         form,
         lambda given: edit.save(
-            exporter_services.change_exporter, by=actor, exporter=found, **given
+            exporter_services.change_exporter, by=actor, exporter=exporter, **given
         ),
     )
-    return _answer(request, found.target, form, saved, edit)
+    return _answer(request, exporter.target, form, saved, edit)
 
 
 @acts_on(_ROWS, "target-detail", "target_id", "#agents")
