@@ -123,13 +123,6 @@ def find(rows, actor: Actor, **lookup):
     return get_object_or_404(queryset.visible_to(actor), **lookup)
 
 
-def project_to_edit(actor: Actor, pk: int) -> Project:
-    """As `find`; raises Forbidden if the actor may only look."""
-    project = find(Project, actor, pk=pk)
-    require(actor, Action.EDIT, project)
-    return project
-
-
 def rights_in(project, actor: Actor) -> dict[str, bool]:
     """The rights by which templates show buttons: {"edit": True, "run": …}."""
     allowed = rights(actor, project)

@@ -225,25 +225,22 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     return lasts, counted(estimate.requests, "requests")
 
 
-@signed_in_post
-def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
-    actor = actor_of(request)
-    rows = Probe.objects.select_related("endpoint__target__project", "campaign")
-    found = find(rows, actor, pk=probe)
+@signed_in_post(Probe.objects.select_related("endpoint__target__project", "campaign"))
+def certificate_accept(request: HttpRequest, actor: Actor, probe: Probe) -> HttpResponse:
     try:
         typed_targets.accept_certificate(
-            by=actor, probe=found, fingerprint=request.POST.get("fingerprint", "")
+            by=actor, probe=probe, fingerprint=request.POST.get("fingerprint", "")
         )
-        if found.campaign:
-            try_again(by=actor, campaign=found.campaign)
-            return redirect("campaign-detail", campaign=found.campaign_id)
-        found.endpoint.refresh_from_db()
-        return redirect(_address_of(typed_targets.try_again(by=actor, probe=found)))
+        if probe.campaign:
+            try_again(by=actor, campaign=probe.campaign)
+            return redirect("campaign-detail", campaign=probe.campaign_id)
+        probe.endpoint.refresh_from_db()
+        return redirect(_address_of(typed_targets.try_again(by=actor, probe=probe)))
     except Refused as refusal:
         messages.error(request, str(refusal))
-        if found.campaign:
-            return redirect("campaign-detail", campaign=found.campaign_id)
-        return redirect(_address_of(found))
+        if probe.campaign:
+            return redirect("campaign-detail", campaign=probe.campaign_id)
+        return redirect(_address_of(probe))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -38,7 +37,7 @@ from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
-from campaigns.permissions import Action, Actor, require
+from campaigns.permissions import Action, Actor
 from campaigns.queries import items as queries
 from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.checks import Check, room_checks, room_of
@@ -49,13 +48,11 @@ from campaigns.services.bodies import keep_body
 from campaigns.services.step_tries import try_next_step, went_well
 from campaigns.views.access import (
     Edit,
-    actor_of,
     find,
-    project_to_edit,
     rights_in,
+    signed_in_form,
     signed_in_post,
     signed_in_safe,
-    takes_a_form,
 )
 from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.load_plots import load_charts
@@ -77,16 +74,13 @@ def plan_list(request: HttpRequest, actor: Actor, project: Project):
     return render(request, "plans/list.html", context)
 
 
-@takes_a_form
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
-@login_required
-def plan_new(request, project: int):
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
+@signed_in_form(Project, Action.EDIT)
+def plan_new(request: HttpRequest, actor: Actor, project: Project):
     preset = PRESETS.get(request.GET.get("preset", ""))
     # The plan of the project that a new one begins with.
     number = request.GET.get("copy", "")
-    plans = found.plans.filter(archived_at=None)
+    plans = project.plans.filter(archived_at=None)
     copied = plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
     form = PlanForm()
     if preset:
@@ -98,14 +92,14 @@ def plan_new(request, project: int):
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(
-            form, services.create_plan, preset and preset.spec, by=actor, project=found
+            form, services.create_plan, preset and preset.spec, by=actor, project=project
         )
         if version:
             if request.POST.get("then") == "campaign":
                 return redirect(campaign_address(version.plan, preset))
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
-    return _form_page(request, found, form, preset=preset)
+    return _form_page(request, project, form, preset=preset)
 
 
 def _arranged(request: HttpRequest) -> PlanForm:
@@ -123,26 +117,23 @@ def _preset_of(spec: dict[str, Any]) -> Preset | None:
     return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
 
 
-@takes_a_form
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
-@login_required
-def plan_edit(request, plan: int):
-    actor = actor_of(request)
-    found = find(SavedPlan, actor, pk=plan)
-    require(actor, Action.EDIT, found.project)
-    edit = Edit(request, lambda: services.content_of(found), _LABELS)
-    latest = found.latest
+@signed_in_form(SavedPlan, Action.EDIT)
+def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
+    edit = Edit(request, lambda: services.content_of(plan), _LABELS)
+    latest = plan.latest
     spec = latest.value().to_json()
-    form = PlanForm.of(found.name, spec)
+    form = PlanForm.of(plan.name, spec)
     if "arrange" in request.POST:
         form = _arranged(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=found)
+        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=plan)
         if version:
             messages.success(request, _saved_text(version, is_new=version.pk != latest.pk))
-            return redirect("plan-detail", plan=found.pk)
-    return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
+            return redirect("plan-detail", plan=plan.pk)
+    stored = find(SavedPlan, actor, pk=plan.pk)
+    return _form_page(request, plan.project, form, plan=stored, edit=edit)
 
 
 @signed_in_safe(SavedPlan.objects.select_related("project"))
@@ -272,11 +263,9 @@ class Preview:
     sessions: str = ""  # of each flow
 
 
-@signed_in_post
-def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_post(Project, Action.EDIT)
+def plan_preview(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The plan form's fragments for the current input."""
-    actor = actor_of(request)
-    require(actor, Action.EDIT, find(Project, actor, pk=project))
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
 
 

@@ -43,7 +43,6 @@ from campaigns.views.access import (
     actor_of,
     acts_on,
     answers_refusals,
-    find,
     labels_of,
     rights_in,
     saved_by,
@@ -93,9 +92,9 @@ def target_edit(request: HttpRequest, actor: Actor, target: Target):
     return _form_page(request, target.project, form, Target.objects.get(pk=target.pk), edit)
 
 
-@signed_in_safe
-def target_detail(request, target: int):
-    return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())
+@signed_in_safe(Target)
+def target_detail(request: HttpRequest, actor: Actor, target: Target):
+    return detail_page(request, target, ProbeForm())
 
 
 def detail_page(request, target: Target, form: ProbeForm, status: int = 200, start_agent: str = ""):
@@ -197,23 +196,20 @@ def probe_new(request: HttpRequest, actor: Actor, endpoint: Endpoint):
     return detail_page(request, endpoint.target, form, status=422)
 
 
-@signed_in_safe
-def probe_detail(request, probe: int):
-    actor = actor_of(request)
-    rows = Probe.objects.select_related("endpoint__target__project", "requested_by")
-    found = find(rows, actor, pk=probe)
-    project = found.endpoint.target.project
+@signed_in_safe(Probe.objects.select_related("endpoint__target__project", "requested_by"))
+def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
+    project = probe.endpoint.target.project
     now = timezone.now()
-    report = report_of(found, now) if found.finished_at else None
+    report = report_of(probe, now) if probe.finished_at else None
     context = {
         "project": project,
-        "probe": found,
-        "target": found.endpoint.target,
+        "probe": probe,
+        "target": probe.endpoint.target,
         "report": report,
-        "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
+        "refuses_certificate": (probe.result or {}).get("error") in CERTIFICATE_KINDS,
         "waterfall": report and waterfall_charts(report.parts),
-        "reason_to_wait": reason_to_wait(found, now),
-        "headers_text": write_headers(found.request.get("headers", [])),
+        "reason_to_wait": reason_to_wait(probe, now),
+        "headers_text": write_headers(probe.request.get("headers", [])),
         "may": rights_in(project, actor),
     }
     return render(request, "probes/detail.html", context)
