@@ -30,7 +30,7 @@ from campaigns.queries.filters import IdFilter, ListFilterSet
 from campaigns.services.baselines import judge_changes, make_baseline, release_baseline
 
 
-class BaselineSerializer(fields.StoredSerializer):
+class BaselineSerializer(fields.ReadSerializer):
     created_by = fields.user_field("created_by", "Who made it.")
     replaced_by = fields.user_field("replaced_by", "Who replaced it.")
     runs = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
@@ -130,7 +130,7 @@ class TriageStatesQuery(fields.QuerySerializer):
     state = serializers.MultipleChoiceField(required=False, choices=fields.TRIAGE_STATES)
 
 
-class TriageChangeSerializer(fields.StoredSerializer):
+class TriageChangeSerializer(fields.ReadSerializer):
     """A change of one test's p95."""
 
     plan_name = serializers.CharField(source="plan.name")
@@ -155,7 +155,7 @@ class TriageChangeSerializer(fields.StoredSerializer):
         )
 
 
-class TriageNoteSerializer(fields.StoredSerializer):
+class TriageNoteSerializer(fields.ReadSerializer):
     by = fields.user_field("by")
 
     class Meta:
@@ -163,7 +163,7 @@ class TriageNoteSerializer(fields.StoredSerializer):
         fields = ("state", "by", "at", "why", "link")
 
 
-class TriageEntrySerializer(fields.StoredSerializer):
+class TriageEntrySerializer(fields.ReadSerializer):
     target_name = serializers.CharField(source="target.name")
     sentence = serializers.SerializerMethodField()
     changes = TriageChangeSerializer(many=True, help_text="The largest first.")

@@ -64,7 +64,7 @@ from campaigns.services.probes import try_again
 from campaigns.services.targets import MOST_PROFILES
 
 
-class TestSerializer(fields.StoredSerializer):
+class TestSerializer(fields.ReadSerializer):
     __test__ = False  # pytest: not a test case
 
     plan = serializers.IntegerField(source="plan_version.plan_id")
@@ -83,7 +83,7 @@ class TestSerializer(fields.StoredSerializer):
         )
 
 
-class CampaignSerializer(fields.StoredSerializer):
+class CampaignSerializer(fields.ReadSerializer):
     state = serializers.ChoiceField(choices=fields.CAMPAIGN_STATES)
     created_by = fields.user_field("created_by", "Who created it.")
     looked_by = fields.user_field("looked_by", "Who has looked at it.")

@@ -12,7 +12,7 @@ from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
-from campaigns.domain.analysis.capacity import CapacityWord, Ending, TrialResult
+from campaigns.domain.analysis.capacity import CapacityWord, Ending
 from campaigns.domain.analysis.histories import TriageState
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.lifecycle import (
@@ -56,7 +56,6 @@ ROW_ORDERS = _pairs(RowOrder)
 WORDS = _pairs(Word)
 CAPACITY_WORDS = _pairs(CapacityWord)
 ENDINGS = _pairs(Ending)
-TRIAL_RESULTS = _pairs(TrialResult)
 STANDINGS = _pairs(HistoryStatus)
 TRIAGE_STATES = _pairs(TriageState)
 HTTP_VERSIONS = _pairs(HttpVersion)
@@ -118,7 +117,7 @@ def _field_of(kind: Any, **options: Any) -> serializers.Field:
     return serializer_of(kind)(**options)
 
 
-class StoredSerializer(serializers.ModelSerializer):
+class ReadSerializer(serializers.ModelSerializer):
     # Answers a row; what clients send has a serializer of its own.
 
     def get_extra_kwargs(self) -> dict[str, dict[str, Any]]:

@@ -44,7 +44,7 @@ from campaigns.queries.history import (
 from campaigns.services.marks import delete_mark, set_mark
 
 
-class MarkSerializer(fields.StoredSerializer):
+class MarkSerializer(fields.ReadSerializer):
     created_by = fields.user_field("created_by", "Who sent it.")
 
     class Meta:

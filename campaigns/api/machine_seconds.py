@@ -35,7 +35,7 @@ from campaigns.services.agents import (
 )
 
 
-class MinuteSerializer(fields.StoredSerializer):
+class MinuteSerializer(fields.ReadSerializer):
     """A minute of a run at one step: its seconds and injector processes added up. `minute` 0 has
     the seconds 0 to 59; the warm-up is negative. Absent counters are 0."""
 
@@ -79,7 +79,7 @@ _NDJSON = {
 }
 
 
-class MachineSecondSerializer(fields.StoredSerializer):
+class MachineSecondSerializer(fields.ReadSerializer):
     """What a machine did in one second, as its agent told it."""
 
     did = serializers.DictField(help_text="Figures by name. What was not told is absent.")
@@ -188,7 +188,7 @@ class AgentSeconds(APIView):
         return Response({"now": now, "stored": stored, **wanted})
 
 
-class ExporterSerializer(fields.StoredSerializer):
+class ExporterSerializer(fields.ReadSerializer):
     has_token = serializers.BooleanField()
     offers = serializers.ListField(
         child=serializers.CharField(), help_text="What it told last, in words."

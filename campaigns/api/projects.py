@@ -38,7 +38,7 @@ from campaigns.services.items import archive_items, describe_item, purge_items
 from campaigns.services.plans import create_plan, edit_plan
 
 
-class ProjectSerializer(fields.StoredSerializer):
+class ProjectSerializer(fields.ReadSerializer):
     role = serializers.ChoiceField(choices=fields.ROLES, help_text="Your role in this project.")
 
     class Meta:
@@ -69,7 +69,7 @@ class HostUseSerializer(
     """What else used the host in about the last 5 s; shares of 1."""
 
 
-class InjectorHostSerializer(fields.StoredSerializer):
+class InjectorHostSerializer(fields.ReadSerializer):
     online = serializers.BooleanField(source="is_alive", help_text="Heard of lately.")
     busy = serializers.IntegerField(help_text="Slots with an injector process.")
     use = HostUseSerializer(source="told", allow_null=True, help_text="Null where it is not known.")
@@ -196,7 +196,7 @@ class SpecField(serializers.JSONField):
     """A plan's JSON. The domain's own reader checks it, so that pages and API agree."""
 
 
-class PlanVersionSerializer(fields.StoredSerializer):
+class PlanVersionSerializer(fields.ReadSerializer):
     spec = SpecField()
     created_by = fields.user_field("created_by", "Who created it.")
 
@@ -205,7 +205,7 @@ class PlanVersionSerializer(fields.StoredSerializer):
         fields = ("id", "plan", "number", "spec", "created_by", "created_at")
 
 
-class PlanSerializer(fields.StoredSerializer):
+class PlanSerializer(fields.ReadSerializer):
     latest = serializers.SerializerMethodField()
     versions = serializers.SerializerMethodField(help_text="The numbers of all versions.")
     has_secret = serializers.SerializerMethodField(

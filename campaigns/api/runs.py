@@ -149,7 +149,7 @@ class TimingSerializer(serializers.Serializer):
     histogram = serializers.CharField()
 
 
-class SecondSerializer(fields.StoredSerializer):
+class SecondSerializer(fields.ReadSerializer):
     """What one shard measured in one second at one step. Absent counters are 0."""
 
     counters = serializers.DictField(child=serializers.IntegerField())
@@ -234,7 +234,7 @@ def run_requests_csv(request, run: Run):
     return requests_file(run)
 
 
-class FailureExampleSerializer(fields.StoredSerializer):
+class FailureExampleSerializer(fields.ReadSerializer):
     """A failed request and its reply. What is secret is hidden before it is stored."""
 
     class Meta:
@@ -316,7 +316,7 @@ def run_failures(request, run: Run):
     ]
 
 
-class ToolOutputSerializer(fields.StoredSerializer):
+class ToolOutputSerializer(fields.ReadSerializer):
     added_by = fields.user_field("added_by")
 
     class Meta:

@@ -70,7 +70,7 @@ class JudgementSerializer(serializers.Serializer):
     notes = JudgementReasonSerializer(many=True)
 
 
-class JudgedRunSerializer(fields.StoredSerializer):
+class JudgedRunSerializer(fields.ReadSerializer):
     """The fields of a run's judgement; null until it has ended."""
 
     judgement = JudgementSerializer(source="judged", allow_null=True)

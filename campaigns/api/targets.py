@@ -110,7 +110,7 @@ class TlsProfileInput(TlsOffer):
     )
 
 
-class TlsProfileSerializer(fields.StoredSerializer):
+class TlsProfileSerializer(fields.ReadSerializer):
     offers = serializers.SerializerMethodField()
     words = serializers.CharField(source="value.summary", help_text="What it sets.")
 
@@ -172,7 +172,7 @@ class TlsProfileViewSet(VisibleViewSet):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-class EndpointSerializer(fields.StoredSerializer):
+class EndpointSerializer(fields.ReadSerializer):
     tls = serializers.SerializerMethodField()
     has_client_key = serializers.BooleanField()
 
@@ -196,7 +196,7 @@ class FactField(serializers.ListField):
         super().__init__(child=child, min_length=2, max_length=2, **options)
 
 
-class TargetSerializer(fields.StoredSerializer):
+class TargetSerializer(fields.ReadSerializer):
     environment = serializers.ListField(child=FactField())
     endpoints = EndpointSerializer(many=True)
 
@@ -277,7 +277,7 @@ class TargetViewSet(DeletableViewSet):
         return self.answer(target.pk)
 
 
-class PermitSerializer(fields.StoredSerializer):
+class PermitSerializer(fields.ReadSerializer):
     class Meta:
         model = HostPermit
         fields = (
@@ -375,7 +375,7 @@ class ProbeAnswerSerializer(serializers.Serializer):
     certificates = serializers.JSONField(help_text="The server's first, each with its facts.")
 
 
-class ProbeSerializer(fields.StoredSerializer):
+class ProbeSerializer(fields.ReadSerializer):
     requested_by = fields.user_field("requested_by")
     answer = serializers.SerializerMethodField(help_text="null until it has finished.")
 

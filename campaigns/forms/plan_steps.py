@@ -310,12 +310,6 @@ class StepsFields(ORDER.form(), RequestFields):
                 self.data[f"{prefix}body_kind"] = FILE
 
     @property
-    def order_rows(self) -> list[forms.BoundField]:
-        """All but kind and weights, which are shown with the steps."""
-        elsewhere = {"order_kind", "weights"}
-        return [self[name] for name in ORDER.names_on_form() if name not in elsewhere]
-
-    @property
     def step_count(self) -> int:
         given = self.data.get("n_steps") if self.is_bound else self.initial.get("n_steps")
         try:

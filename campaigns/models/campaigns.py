@@ -160,11 +160,6 @@ class Campaign(Deletable):
         return self.is_before_first_run and self.held_at is None and self.quiet_by is not None
 
     @property
-    def is_looked_at(self) -> bool:
-        """Whether somebody has looked at it since its last run."""
-        return bool(self.looked_at and self.finished_at and self.looked_at >= self.finished_at)
-
-    @property
     def short_commit(self) -> str:
         """As git shows it."""
         return self.commit[:7] if is_digest(self.commit) else self.commit

@@ -5,6 +5,7 @@ changed since it was opened."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
+from types import FunctionType
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, resolve_url
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -73,20 +75,36 @@ def _page_of(request) -> str:
 takes_a_form = require_http_methods(["GET", "HEAD", "POST"])
 
 
-def signed_in_get(view):
-    return login_required(require_GET(view))
+def _signed_in(limit: Callable[..., Any]):
+    """Decorates a view for those who have signed in. Given rows, a model or a queryset of one, it
+    is a view of the row that the address names, which it gets after the request and who asks;
+    `right`: what one must be allowed to do in the row's project."""
+
+    def decorator(rows: Any, right: Action | None = None):
+        if isinstance(rows, FunctionType):
+            return limit(rows)
+
+        def decorate(view):
+            @wraps(view)
+            def answering(request: HttpRequest, **named: int) -> HttpResponseBase:
+                (pk,) = named.values()
+                actor = actor_of(request)
+                row = find(rows, actor, pk=pk)
+                if right is not None:
+                    require(actor, right, row if isinstance(row, Project) else row.project)
+                return view(request, actor, row)
+
+            return limit(answering)
+
+        return decorate
+
+    return decorator
 
 
-def signed_in_post(view):
-    return login_required(require_POST(view))
-
-
-def signed_in_safe(view):
-    return require_safe(login_required(view))
-
-
-def signed_in_form(view):
-    return takes_a_form(login_required(view))
+signed_in_get = _signed_in(lambda view: login_required(require_GET(view)))
+signed_in_post = _signed_in(lambda view: login_required(require_POST(view)))
+signed_in_safe = _signed_in(lambda view: require_safe(login_required(view)))
+signed_in_form = _signed_in(lambda view: takes_a_form(login_required(view)))
 
 
 def actor_of(request) -> Actor:
@@ -103,13 +121,6 @@ def find(rows, actor: Actor, **lookup):
     """The one row that the actor can see, or a 404. `rows` is a model or a queryset of one."""
     queryset = getattr(rows, "objects", rows)
     return get_object_or_404(queryset.visible_to(actor), **lookup)
-
-
-def project_to_edit(actor: Actor, pk: int) -> Project:
-    """As `find`; raises Forbidden if the actor may only look."""
-    project = find(Project, actor, pk=pk)
-    require(actor, Action.EDIT, project)
-    return project
 
 
 def rights_in(project, actor: Actor) -> dict[str, bool]:
@@ -145,6 +156,30 @@ def answers_refusals(redirect_to: str | Callable[..., str]):
                 if callable(redirect_to):
                     return redirect(redirect_to(request, **kwargs))
                 return redirect(redirect_to, **kwargs)
+
+        return answering
+
+    return decorate
+
+
+def acts_on(rows, page: str, key: str = "pk", part: str = ""):
+    """A POST that does one thing to the row of `rows` that the address names. The view gets the
+    request, who asks and the row. What it returns, or why it was refused, is said on the `page` of
+    that name, whose number is the row's `key`, at its `part`; a response is answered as it is."""
+
+    def decorate(view):
+        @signed_in_post(rows)
+        @wraps(view)
+        def answering(request: HttpRequest, actor: Actor, row: Any) -> HttpResponse:
+            try:
+                said = view(request, actor, row)
+            except Refused as refusal:
+                said = messages.error(request, str(refusal))
+            if isinstance(said, HttpResponse):
+                return said
+            if said:
+                messages.success(request, said)
+            return redirect(f"{reverse(page, args=[getattr(row, key)])}{part}")
 
         return answering
 

@@ -21,7 +21,7 @@ from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
 from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
-from campaigns.permissions import Actor
+from campaigns.permissions import Action, Actor
 from campaigns.queries.campaign_grid import Grid, Picks, grid_of, picks_of, proposal
 from campaigns.queries.campaigns import Again, again_of, answer_checks, checks_of_campaign
 from campaigns.queries.first_requests import tried_lately
@@ -42,7 +42,6 @@ from campaigns.views.access import (
     actor_of,
     find,
     labels_of,
-    project_to_edit,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -190,32 +189,30 @@ def whole(text: str) -> int:
 _TRY, _PICK = "try", "pick"
 
 
-@signed_in_form
-def campaign_new(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
+@signed_in_form(Project, Action.EDIT)
+def campaign_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     if "study" in request.POST:
-        return _study(request, found)
-    if found.campaigns.filter(
+        return _study(request, project)
+    if project.campaigns.filter(
         pk=whole(request.GET.get("again", "")), search__isnull=False
     ).exists():
-        return redirect(f"{reverse('search-new', args=[project])}?{request.GET.urlencode()}")
-    confirm = _asked_confirmation(request, actor, found)
-    grid = grid_of(found, confirm.versions if confirm else ())
-    again = _asked_again(request, found, grid)
+        return redirect(f"{reverse('search-new', args=[project.pk])}?{request.GET.urlencode()}")
+    confirm = _asked_confirmation(request, actor, project)
+    grid = grid_of(project, confirm.versions if confirm else ())
+    again = _asked_again(request, project, grid)
     edit = _edit_of(request, again)
     initial = initial_of(request, grid, again, confirm)
     is_kept = not {_TRY, _PICK} & request.POST.keys()
     form = CampaignForm(request.POST or None, grid=grid, initial=initial, is_preview=not is_kept)
     not_tried = _try_chosen(request, form) if _TRY in request.POST else ""
     if is_kept:
-        campaign = saved_by(form, lambda values: _save(request, values, found, edit, again))
+        campaign = saved_by(form, lambda values: _save(request, values, project, edit, again))
         if campaign:
             return redirect(_page_of(campaign, confirm))
     errors = form.errors if is_kept else {}
     status = edit.status(errors) if edit else 422 if errors else 200
     context = {
-        **_form_context(form, found),
+        **_form_context(form, project),
         "several": request.POST.get(_PICK, "")
         or (form["question"].value() == "faster" and "targets"),
         "proposal": asked_proposal(request),
@@ -304,13 +301,12 @@ def _save(
     return campaign
 
 
-@signed_in_post
-def campaign_estimate(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_post(Project, Action.EDIT)
+def campaign_estimate(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The form page's fragments for the current input."""
-    found = project_to_edit(actor_of(request), project)
-    grid = grid_of(found, _versions_in(request))
+    grid = grid_of(project, _versions_in(request))
     form = CampaignForm(request.POST, grid=grid, is_preview=True)
-    return render(request, "campaigns/_estimate.html", _form_context(form, found))
+    return render(request, "campaigns/_estimate.html", _form_context(form, project))
 
 
 def _versions_in(request: HttpRequest) -> set[int]:

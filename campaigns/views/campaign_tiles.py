@@ -379,9 +379,6 @@ def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
     }
 
 
-_SETTINGS = ("pause_s", "limit_s", "until_settled", "perf", "profile")
-
-
 def planned_s(campaign: Campaign, repeats: int) -> float | None:
     """How long so many blocks of its tests take; None where only the target decides that."""
     tests = campaign.tests.select_related("plan_version", "endpoint__target")

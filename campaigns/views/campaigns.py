@@ -37,11 +37,11 @@ from campaigns.services.blocks import add_blocks
 from campaigns.services.probes import try_again
 from campaigns.views.access import (
     actor_of,
+    acts_on,
     answers_refusals,
     find,
     rights_in,
     signed_in_get,
-    signed_in_post,
 )
 from campaigns.views.campaign_new import whole
 from campaigns.views.campaign_page import badge_of, disturbance
@@ -57,25 +57,23 @@ from campaigns.views.search_page import search_context
 _COMPARED = ("compare", "with")
 
 
-@signed_in_get
-def campaign_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_get(Project)
+def campaign_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     if request.GET.get("view") == TRASH:
-        return trash_list(request, "campaign", found)
-    if not request.GET and is_first_visit(found):
-        return field_page(request, found)
-    context = items_context(request, "campaign", found)
+        return trash_list(request, "campaign", project)
+    if not request.GET and is_first_visit(project):
+        return field_page(request, project)
+    context = items_context(request, "campaign", project)
     campaigns = context["page"].rows
     n_running, shows_all = context["counts"]["running"], "active" in request.GET
     context |= {
         "campaigns": with_words(campaigns),
         # A column that says nothing of any of them is left out.
         "columns": {name for each in campaigns for name in each.columns},
-        "active": active_strip(actor, found, shows_all=shows_all) if n_running else [],
+        "active": active_strip(actor, project, shows_all=shows_all) if n_running else [],
         "shows_all": shows_all,
         "n_active": n_running,
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "campaigns/list.html", context)
 
@@ -128,43 +126,29 @@ def _checked(read: Callable[..., Any], *given: Any) -> Any:
         raise Refused(next(iter(fault.errors.values()))) from None
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_start(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Campaign, actor, pk=campaign)
+@acts_on(Campaign, "campaign-detail")
+def campaign_start(request: HttpRequest, by: Actor, campaign: Campaign) -> None:
     how = {name: name in request.POST for name in ("anyway", "when_quiet")}
-    services.start_campaign(by=actor, campaign=found, **how)
-    return redirect("campaign-detail", campaign=campaign)
+    services.start_campaign(by=by, campaign=campaign, **how)
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_try_again(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    try_again(by=actor, campaign=find(Campaign, actor, pk=campaign))
-    return redirect("campaign-detail", campaign=campaign)
+@acts_on(Campaign, "campaign-detail")
+def campaign_try_again(request: HttpRequest, by: Actor, campaign: Campaign) -> None:
+    try_again(by=by, campaign=campaign)
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_stop(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Campaign.objects.select_related("project"), actor, pk=campaign)
-    services.stop_campaign(by=actor, campaign=found)
-    messages.success(request, "Stop requested. Results so far are kept.")
-    return redirect("campaign-detail", campaign=campaign)
+@acts_on(Campaign.objects.select_related("project"), "campaign-detail")
+def campaign_stop(request: HttpRequest, by: Actor, campaign: Campaign) -> str:
+    services.stop_campaign(by=by, campaign=campaign)
+    return "Stop requested. Results so far are kept."
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Campaign, actor, pk=campaign)
+@acts_on(Campaign, "campaign-detail")
+def campaign_repeat(request: HttpRequest, by: Actor, campaign: Campaign) -> HttpResponse:
     with transaction.atomic():
-        repeated = services.repeat_campaign(by=actor, campaign=found)
+        repeated = services.repeat_campaign(by=by, campaign=campaign)
         if "when_quiet" in request.POST:
-            services.start_campaign(by=actor, campaign=repeated, when_quiet=True)
+            services.start_campaign(by=by, campaign=repeated, when_quiet=True)
     if "when_quiet" not in request.POST:
         messages.success(
             request, "Draft created with the same tests. Start it when the target is ready."
@@ -172,30 +156,29 @@ def campaign_repeat(request: HttpRequest, campaign: int) -> HttpResponse:
     return redirect("campaign-detail", campaign=repeated.pk)
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_blocks(request: HttpRequest, campaign: int) -> HttpResponse:
+@acts_on(Campaign, "campaign-detail")
+def campaign_blocks(request: HttpRequest, by: Actor, campaign: Campaign) -> HttpResponse:
     """Add blocks to those that the page showed, and go back to the comparison that it showed."""
-    found = find(Campaign, actor_of(request), pk=campaign)
     blocks, after = (whole(request.POST.get(name, "")) for name in ("blocks", "after"))
-    add_blocks(by=actor_of(request), campaign=found, blocks=blocks, after=after)
+    add_blocks(by=by, campaign=campaign, blocks=blocks, after=after)
     messages.success(request, f"{counted(blocks, 'blocks')} added. The campaign runs again.")
     query = urlencode({name: request.GET[name] for name in _COMPARED if name in request.GET})
-    return redirect(f"{reverse('campaign-detail', args=[campaign])}?{query}".rstrip("?"))
+    return redirect(f"{reverse('campaign-detail', args=[campaign.pk])}?{query}".rstrip("?"))
 
 
-@signed_in_get
 @answers_refusals("campaign-detail")
-def campaign_csv(request: HttpRequest, campaign: int) -> HttpResponseBase:
+@signed_in_get(Campaign)
+def campaign_csv(request: HttpRequest, actor: Actor, campaign: Campaign) -> HttpResponseBase:
     """A row per run; with ?format=blocks the tables of the page, one after another."""
-    found = find(Campaign, actor_of(request), pk=campaign)
     if not _checked(wants_blocks, request.GET):
-        runs = without_connection(csv_of_campaign(found))
-        name = f"campaign-{found.pk}.csv"
-        return unless_known(request, final_key(found), lambda: text_stream(name, runs))
+        runs = without_connection(csv_of_campaign(campaign))
+        name = f"campaign-{campaign.pk}.csv"
+        return unless_known(request, final_key(campaign), lambda: text_stream(name, runs))
     asked = request.GET
-    answer = answer_of(found, _chosen(request, found), relative_column(asked), ladder_metric(asked))
-    return campaign_tables_file(found, answer)
+    answer = answer_of(
+        campaign, _chosen(request, campaign), relative_column(asked), ladder_metric(asked)
+    )
+    return campaign_tables_file(campaign, answer)
 
 
 # Of those under way: lines of the strip, and of all that it opens.

@@ -25,7 +25,7 @@ from campaigns.domain.client_address import is_in
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.units import counted
 from campaigns.models import Project, Run
-from campaigns.permissions import Action, may_anywhere
+from campaigns.permissions import Action, Actor, may_anywhere
 from campaigns.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.installation import gauges
@@ -40,11 +40,10 @@ from campaigns.services.campaigns import stop_all_of_project
 from campaigns.services.endings import stop_any_run
 from campaigns.views.access import (
     actor_of,
+    acts_on,
     answers_refusals,
     client_address_of,
-    find,
     for_administrators,
-    signed_in_post,
     signed_in_safe,
 )
 
@@ -215,10 +214,7 @@ def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
     return redirect("load")
 
 
-@signed_in_post
-def project_stop(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    n_stopped = stop_all_of_project(by=actor, project=found)
-    messages.success(request, f"{counted(n_stopped, 'campaigns')} of {found.name} told to stop.")
-    return redirect("project-use", project=found.pk)
+@acts_on(Project, "project-use")
+def project_stop(request: HttpRequest, by: Actor, project: Project) -> str:
+    n_stopped = stop_all_of_project(by=by, project=project)
+    return f"{counted(n_stopped, 'campaigns')} of {project.name} told to stop."

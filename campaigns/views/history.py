@@ -44,12 +44,11 @@ from campaigns.services import marks as services
 from campaigns.services.baselines import make_baseline, release_baseline
 from campaigns.views.access import (
     actor_of,
-    answers_refusals,
+    acts_on,
     find,
     rights_in,
     signed_in_form,
     signed_in_get,
-    signed_in_post,
 )
 from campaigns.views.history_chart import folded, history_charts
 from campaigns.views.history_overview import (
@@ -209,20 +208,18 @@ def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
     return text_file(f"history-of-test-{test}.csv", csv_of_history(named))
 
 
-@signed_in_get
-def history(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    form = HistoryFilterForm(request.GET, project=found)
+@signed_in_get(Project)
+def history(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    form = HistoryFilterForm(request.GET, project=project)
     chosen = recent(form.chosen())  # the last 90 days where no time is given
-    pairs, metric = _pairs_asked(request, found, chosen), chosen.metric
+    pairs, metric = _pairs_asked(request, project, chosen), chosen.metric
     tests = [pair for pair in pairs if not pair[1].is_of_reference]
     by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
-    lines = lines_of(pairs, by, opened, open_tests(actor, found))
+    lines = lines_of(pairs, by, opened, open_tests(actor, project))
     page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
         **_filter_context(request, form, metric),
-        "project": found,
+        "project": project,
         "since": chosen.since,
         "until": chosen.until and chosen.until - timedelta(microseconds=1),
         "n_tests": len(tests),
@@ -235,39 +232,36 @@ def history(request: HttpRequest, project: int) -> HttpResponse:
         "grouping": "" if by is Grouping.STATE else by,
         "opened": [line.name for line in lines if isinstance(line, Fold) and line.is_open],
         "dots": dots_of(tests, lines, metric, request.GET),
-        "triage": overview_block(actor, found),
+        "triage": overview_block(actor, project),
     }
     return render(request, "history/overview.html", context)
 
 
-@signed_in_get
-def history_csv(request: HttpRequest, project: int) -> HttpResponse:
-    found = find(Project, actor_of(request), pk=project)
-    chosen = recent(HistoryFilterForm(request.GET, project=found).chosen())
-    text = csv_of_histories(named for _, named in _pairs_asked(request, found, chosen))
-    return text_file(f"history-of-project-{found.pk}.csv", text)
+@signed_in_get(Project)
+def history_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    chosen = recent(HistoryFilterForm(request.GET, project=project).chosen())
+    text = csv_of_histories(named for _, named in _pairs_asked(request, project, chosen))
+    return text_file(f"history-of-project-{project.pk}.csv", text)
 
 
-@signed_in_form
-def mark_list(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_form(Project)
+def mark_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The marks, newest first, with a form for a new one."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
     if request.method == "POST":
-        require(actor, Action.EDIT, found)
-    form = MarkForm(request.POST or None, project=found)
-    said = _set(form, actor, found) if request.method == "POST" and form.is_valid() else ""
+        require(actor, Action.EDIT, project)
+    form = MarkForm(request.POST or None, project=project)
+    said = _set(form, actor, project) if request.method == "POST" and form.is_valid() else ""
     if said:
         messages.success(request, said)
-        return redirect("mark-list", project=found.pk)
-    marks = TimeMark.objects.visible_to(actor).filter(project=found).select_related("target")
+        return redirect("mark-list", project=project.pk)
+    marks = TimeMark.objects.visible_to(actor).filter(project=project).select_related("target")
     newest = sorted_by(marks.select_related("created_by"), F("at"), falls=True)
     page = page_of(newest, PAGE_SIZE, request.GET.get("page", ""))
     context = {
-        "project": found,
+        "project": project,
         "form": form,
         "page": page,
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
         "query": "",
     }
     return render(request, "marks/list.html", context, status=422 if form.errors else 200)
@@ -295,39 +289,29 @@ def _set(form: MarkForm, actor: Actor, project: Project) -> str:
     return "Marked. Histories show it as a line."
 
 
-@signed_in_post
-def mark_delete(request: HttpRequest, mark: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(TimeMark.objects.select_related("project"), actor, pk=mark)
-    services.delete_mark(by=actor, mark=found)
-    messages.success(request, "The mark is deleted.")
-    return redirect("mark-list", project=found.project_id)
+@acts_on(TimeMark.objects.select_related("project"), "mark-list", "project_id")
+def mark_delete(request: HttpRequest, by: Actor, mark: TimeMark) -> str:
+    services.delete_mark(by=by, mark=mark)
+    return "The mark is deleted."
 
 
-@signed_in_post
-@answers_refusals("campaign-detail")
-def campaign_baseline(request: HttpRequest, campaign: int) -> HttpResponse:
-    found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
-    _make(request, found.project, list(found.tests.all()))
-    return redirect("campaign-detail", campaign=campaign)
+@acts_on(Campaign.objects.select_related("project"), "campaign-detail")
+def campaign_baseline(request: HttpRequest, by: Actor, campaign: Campaign) -> str:
+    return _make(request, campaign.project, list(campaign.tests.all()))
 
 
-@signed_in_post
-@answers_refusals("history-test")
-def history_baseline(request: HttpRequest, test: int) -> HttpResponse:
+@acts_on(Test.objects.select_related("campaign__project", "plan_version"), "history-test")
+def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
     """The campaigns of this test that are ticked; `in` are their tests."""
-    actor = actor_of(request)
-    found = find(Test.objects.select_related("campaign__project", "plan_version"), actor, pk=test)
     ticked = [int(pk) for pk in request.POST.getlist("in") if pk.isdecimal() and len(pk) < 19]
-    tests = Test.objects.visible_to(actor).filter(pk__in=ticked).select_related("plan_version")
-    same = [each for each in tests if key_of(each) == key_of(found)]
+    tests = Test.objects.visible_to(by).filter(pk__in=ticked).select_related("plan_version")
+    same = [each for each in tests if key_of(each) == key_of(test)]
     if not same:
         raise Refused("Select campaigns for the baseline.")
-    _make(request, found.campaign.project, same)
-    return redirect("history-test", test=test)
+    return _make(request, test.campaign.project, same)
 
 
-def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> None:
+def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> str:
     seen = request.POST.get("seen", "")
     try:
         made = make_baseline(
@@ -339,16 +323,14 @@ def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> None
         )
     except InvalidFields as invalid:
         raise Refused(next(iter(invalid.errors.values()))) from None
-    messages.success(
-        request, f"“{made[0].name}” is the baseline. New campaigns are compared with it."
-    )
+    return f"“{made[0].name}” is the baseline. New campaigns are compared with it."
 
 
-@signed_in_post
-def baseline_release(request: HttpRequest, baseline: int) -> HttpResponse:
-    found = find(Baseline.objects.select_related("project"), actor_of(request), pk=baseline)
-    release_baseline(by=actor_of(request), baseline=found)
-    messages.success(request, f"Nothing is compared with “{found.name}” any more.")
-    if found.test_id is None:
-        return redirect("history", project=found.project_id)
-    return redirect("history-test", test=found.test_id)
+@acts_on(Baseline.objects.select_related("project"), "history", "project_id")
+def baseline_release(request: HttpRequest, by: Actor, baseline: Baseline) -> HttpResponse | str:
+    release_baseline(by=by, baseline=baseline)
+    said = f"Nothing is compared with “{baseline.name}” any more."
+    if baseline.test_id is None:
+        return said
+    messages.success(request, said)
+    return redirect("history-test", test=baseline.test_id)

@@ -25,9 +25,10 @@ from campaigns.live.events import KEEPALIVE, Cursor, Message, News
 from campaigns.live.feed import FEED, Feed, Topic
 from campaigns.live.waiting import Audience, audience_of, release_connection, turn
 from campaigns.models import Campaign, Run
+from campaigns.permissions import Actor
 from campaigns.queries.columns import Viewer, who_still_see
 from campaigns.services.tokens import open_share
-from campaigns.views.access import actor_of, find, signed_in_get
+from campaigns.views.access import signed_in_get
 
 _LAYOUT = "live.html"
 # Where a shared rendering has a form token, until a reader gets their own. Nobody can guess it and
@@ -96,16 +97,16 @@ BEAT_EVERY_S = 2.0
 KEEPALIVE_EVERY_S = 10.0
 
 
-@signed_in_get
-def campaign_stream(request: HttpRequest, campaign: int) -> StreamingHttpResponse:
-    find(Campaign, actor_of(request), pk=campaign)
-    return _stream(request, FEED.campaign(campaign), *_joining(request, Campaign, campaign))
+@signed_in_get(Campaign)
+def campaign_stream(
+    request: HttpRequest, actor: Actor, campaign: Campaign
+) -> StreamingHttpResponse:
+    return _stream(request, FEED.campaign(campaign.pk), *_joining(request, Campaign, campaign.pk))
 
 
-@signed_in_get
-def run_stream(request: HttpRequest, run: int) -> StreamingHttpResponse:
-    find(Run, actor_of(request), pk=run)
-    return _stream(request, FEED.run(run), *_joining(request, Run, run))
+@signed_in_get(Run)
+def run_stream(request: HttpRequest, actor: Actor, run: Run) -> StreamingHttpResponse:
+    return _stream(request, FEED.run(run.pk), *_joining(request, Run, run.pk))
 
 
 @require_GET

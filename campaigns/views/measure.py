@@ -27,7 +27,7 @@ from campaigns.domain.units import counted
 from campaigns.forms.targets import DEMO
 from campaigns.live.memory import answer_of
 from campaigns.models import Probe, Project, Target
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Actor, require
 from campaigns.queries.checks import machine_checks
 from campaigns.queries.first_requests import Tried, tried_of
 from campaigns.queries.items import installation, samples, stored_sample
@@ -38,7 +38,6 @@ from campaigns.views.access import (
     actor_of,
     answers_refusals,
     find,
-    project_to_edit,
     rights_in,
     signed_in_form,
     signed_in_post,
@@ -65,14 +64,12 @@ def measure(request: HttpRequest) -> HttpResponse:
 
 
 @takes_bytes(settings.MOST_PASTE_BYTES)
-@signed_in_form
-def project_measure(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_form(Project)
+def project_measure(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     if request.method == "POST":
-        return _try_typed(request, found)
-    require(actor, Action.EDIT, found)
-    return field_page(request, found)
+        return _try_typed(request, project)
+    require(actor, Action.EDIT, project)
+    return field_page(request, project)
 
 
 def _try_typed(request: HttpRequest, project: Project | None) -> HttpResponse:
@@ -139,17 +136,15 @@ def _page(request: HttpRequest, project: Project | None) -> dict[str, Any]:
     }
 
 
-@signed_in_form
 @answers_refusals("target-measure")
-def target_measure(request: HttpRequest, target: int) -> HttpResponse:
+@signed_in_form(Target.objects.select_related("project"))
+def target_measure(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
     """What came back and the three questions; a POST starts the one that it names, or opens its
     form."""
-    actor = actor_of(request)
-    found = find(Target.objects.select_related("project"), actor, pk=target)
     number = request.POST.get("probe") or request.GET.get("probe", "")
-    tried = tried_of(found, int(number) if number.isdecimal() else 0, timezone.now())
+    tried = tried_of(target, int(number) if number.isdecimal() else 0, timezone.now())
     if request.method == "POST":
-        require(actor, Action.EDIT, found.project)
+        require(actor, Action.EDIT, target.project)
         if tried and "other" in request.POST:
             typed_targets.try_other(by=actor, probe=tried.typed, text=request.POST["other"])
             return redirect(_address_of(tried.typed))
@@ -157,7 +152,7 @@ def target_measure(request: HttpRequest, target: int) -> HttpResponse:
         if question is None or tried is None:
             raise Refused("Choose one of the questions, after one request was tried.")
         asked = {
-            "by": actor_of(request),
+            "by": actor,
             "question": question,
             "step": tried.step,
             "probes": [each.probe for each in tried.right],
@@ -169,10 +164,10 @@ def target_measure(request: HttpRequest, target: int) -> HttpResponse:
         campaign = typed_targets.start_question(**asked)
         return redirect("campaign-detail", campaign=campaign.pk)
     context = {
-        **_page(request, found.project),
-        "target": found,
+        **_page(request, target.project),
+        "target": target,
         "tried": tried,
-        "text": tried.text if tried else _address_to_try(found),
+        "text": tried.text if tried else _address_to_try(target),
         "questions": _offers(tried) if tried and tried.is_finished else [],
         "recommended": recommended(tried.schemes) if tried else "",
         **_drawn(tried),
@@ -230,25 +225,22 @@ def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     return lasts, counted(estimate.requests, "requests")
 
 
-@signed_in_post
-def certificate_accept(request: HttpRequest, probe: int) -> HttpResponse:
-    actor = actor_of(request)
-    rows = Probe.objects.select_related("endpoint__target__project", "campaign")
-    found = find(rows, actor, pk=probe)
+@signed_in_post(Probe.objects.select_related("endpoint__target__project", "campaign"))
+def certificate_accept(request: HttpRequest, actor: Actor, probe: Probe) -> HttpResponse:
     try:
         typed_targets.accept_certificate(
-            by=actor, probe=found, fingerprint=request.POST.get("fingerprint", "")
+            by=actor, probe=probe, fingerprint=request.POST.get("fingerprint", "")
         )
-        if found.campaign:
-            try_again(by=actor, campaign=found.campaign)
-            return redirect("campaign-detail", campaign=found.campaign_id)
-        found.endpoint.refresh_from_db()
-        return redirect(_address_of(typed_targets.try_again(by=actor, probe=found)))
+        if probe.campaign:
+            try_again(by=actor, campaign=probe.campaign)
+            return redirect("campaign-detail", campaign=probe.campaign_id)
+        probe.endpoint.refresh_from_db()
+        return redirect(_address_of(typed_targets.try_again(by=actor, probe=probe)))
     except Refused as refusal:
         messages.error(request, str(refusal))
-        if found.campaign:
-            return redirect("campaign-detail", campaign=found.campaign_id)
-        return redirect(_address_of(found))
+        if probe.campaign:
+            return redirect("campaign-detail", campaign=probe.campaign_id)
+        return redirect(_address_of(probe))
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,27 +253,26 @@ class OriginChoice:
 
 
 @takes_bytes(settings.MOST_PASTE_BYTES)
-@signed_in_form
-def plan_paste(request: HttpRequest, project: int) -> HttpResponse:
-    found = project_to_edit(actor_of(request), project)
+@signed_in_form(Project, Action.EDIT)
+def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     if request.method != "POST":
-        return _paste_page(request, found)
+        return _paste_page(request, project)
     upload = request.FILES.get("file")
     text = upload.read().decode("utf-8", "replace") if upload else request.POST.get("what", "")
     try:
         paste = read_paste(text)
     except NotUnderstood as fault:
-        return _paste_page(request, found, text=text, fault=str(fault), status=422)
+        return _paste_page(request, project, text=text, fault=str(fault), status=422)
     chosen = {int(each) for each in request.POST.getlist("chosen") if each.isdecimal()}
     if len(paste.requests) > 1 and "choose" not in request.POST:
-        return choice_page(request, found, text, paste)
+        return choice_page(request, project, text, paste)
     numbered = enumerate(paste.requests)
     requests = [each for number, each in numbered if number in chosen or len(paste.requests) == 1]
     try:
-        version = plan_from_requests(by=actor_of(request), project=found, requests=requests)
+        version = plan_from_requests(by=actor, project=project, requests=requests)
     except (InvalidFields, Refused) as fault:
         told = " ".join(dict.fromkeys(getattr(fault, "errors", {"": str(fault)}).values()))
-        return choice_page(request, found, text, paste, fault=told, chosen=chosen, status=422)
+        return choice_page(request, project, text, paste, fault=told, chosen=chosen, status=422)
     messages.success(request, f"{version.plan.name} created. {paste.note}".strip())
     return redirect("plan-edit", plan=version.plan_id)
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -38,7 +37,7 @@ from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Actor
 from campaigns.queries import items as queries
 from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.checks import Check, room_checks, room_of
@@ -49,13 +48,11 @@ from campaigns.services.bodies import keep_body
 from campaigns.services.step_tries import try_next_step, went_well
 from campaigns.views.access import (
     Edit,
-    actor_of,
     find,
-    project_to_edit,
     rights_in,
+    signed_in_form,
     signed_in_post,
     signed_in_safe,
-    takes_a_form,
 )
 from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.load_plots import load_charts
@@ -64,31 +61,26 @@ from campaigns.views.transfer import takes_bytes
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 
 
-@signed_in_safe
-def plan_list(request, project: int):
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_safe(Project)
+def plan_list(request: HttpRequest, actor: Actor, project: Project):
     if request.GET.get("view") == TRASH:
-        return trash_list(request, "plan", found)
-    context = items_context(request, "plan", found)
+        return trash_list(request, "plan", project)
+    context = items_context(request, "plan", project)
     context |= {
         "plans": queries.with_newest(context["page"]),
         "presets": PRESETS.values(),
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "plans/list.html", context)
 
 
-@takes_a_form
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
-@login_required
-def plan_new(request, project: int):
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
+@signed_in_form(Project, Action.EDIT)
+def plan_new(request: HttpRequest, actor: Actor, project: Project):
     preset = PRESETS.get(request.GET.get("preset", ""))
     # The plan of the project that a new one begins with.
     number = request.GET.get("copy", "")
-    plans = found.plans.filter(archived_at=None)
+    plans = project.plans.filter(archived_at=None)
     copied = plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
     form = PlanForm()
     if preset:
@@ -100,14 +92,14 @@ def plan_new(request, project: int):
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
         version = _saved(
-            form, services.create_plan, preset and preset.spec, by=actor, project=found
+            form, services.create_plan, preset and preset.spec, by=actor, project=project
         )
         if version:
             if request.POST.get("then") == "campaign":
                 return redirect(campaign_address(version.plan, preset))
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
             return redirect("plan-detail", plan=version.plan_id)
-    return _form_page(request, found, form, preset=preset)
+    return _form_page(request, project, form, preset=preset)
 
 
 def _arranged(request: HttpRequest) -> PlanForm:
@@ -125,38 +117,33 @@ def _preset_of(spec: dict[str, Any]) -> Preset | None:
     return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
 
 
-@takes_a_form
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
-@login_required
-def plan_edit(request, plan: int):
-    actor = actor_of(request)
-    found = find(SavedPlan, actor, pk=plan)
-    require(actor, Action.EDIT, found.project)
-    edit = Edit(request, lambda: services.content_of(found), _LABELS)
-    latest = found.latest
+@signed_in_form(SavedPlan, Action.EDIT)
+def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
+    edit = Edit(request, lambda: services.content_of(plan), _LABELS)
+    latest = plan.latest
     spec = latest.value().to_json()
-    form = PlanForm.of(found.name, spec)
+    form = PlanForm.of(plan.name, spec)
     if "arrange" in request.POST:
         form = _arranged(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=found)
+        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=plan)
         if version:
             messages.success(request, _saved_text(version, is_new=version.pk != latest.pk))
-            return redirect("plan-detail", plan=found.pk)
-    return _form_page(request, found.project, form, plan=find(SavedPlan, actor, pk=plan), edit=edit)
+            return redirect("plan-detail", plan=plan.pk)
+    stored = find(SavedPlan, actor, pk=plan.pk)
+    return _form_page(request, plan.project, form, plan=stored, edit=edit)
 
 
-@signed_in_safe
-def plan_detail(request, plan: int):
-    actor = actor_of(request)
-    found = find(SavedPlan.objects.select_related("project"), actor, pk=plan)
-    versions = queries.versions_of(found)
+@signed_in_safe(SavedPlan.objects.select_related("project"))
+def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
+    versions = queries.versions_of(plan)
     version = _chosen(versions, request.GET.get("version"))
     value = version.value()
     context = {
-        "project": found.project,
-        "plan": found,
+        "project": plan.project,
+        "plan": plan,
         "version": version,
         "is_latest": version.pk == versions[0].pk,
         "versions": versions,
@@ -165,7 +152,7 @@ def plan_detail(request, plan: int):
         "model": dict(MODELS)[value.load.model],
         "load_words": plan_words.plan_load_words(value),
         "order_words": plan_words.order_words(value),
-        "session_facts": session_facts(value, has_secret=hasattr(found, "secret")),
+        "session_facts": session_facts(value, has_secret=hasattr(plan, "secret")),
         "exchange_facts": plan_words.exchange_facts(value.exchange),
         "load_facts": plan_words.load_facts(value.load),
         "charts": charts_of(value),
@@ -173,8 +160,8 @@ def plan_detail(request, plan: int):
         "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
-        "campaign_address": campaign_address(found, _preset_of(value.to_json())),
-        "may": rights_in(found.project, actor),
+        "campaign_address": campaign_address(plan, _preset_of(value.to_json())),
+        "may": rights_in(plan.project, actor),
     }
     return render(request, "plans/detail.html", context)
 
@@ -276,26 +263,22 @@ class Preview:
     sessions: str = ""  # of each flow
 
 
-@signed_in_post
-def plan_preview(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_post(Project, Action.EDIT)
+def plan_preview(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The plan form's fragments for the current input."""
-    actor = actor_of(request)
-    require(actor, Action.EDIT, find(Project, actor, pk=project))
     return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
 
 
-@signed_in_post
+@signed_in_post(Project, Action.EDIT)
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
-def plan_try(request: HttpRequest, project: int) -> HttpResponse:
+def plan_try(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The test request of each step of what is typed, as far as they were sent; sends the next."""
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
     form = PlanForm(request.POST, request.FILES)
     context: dict[str, Any] = {"tried": [], "refusal": ""}
     try:
         if not form.is_valid():
             raise Refused("Correct the fields that are marked first.")
-        endpoints = Endpoint.objects.filter(target__project=found, archived_at=None)
+        endpoints = Endpoint.objects.filter(target__project=project, archived_at=None)
         endpoint = find(endpoints, actor, pk=request.POST.get("try_endpoint") or 0)
         key = request.POST.get("try_key", "")[:40]
         plan = Plan.from_json(form.spec() | {"thresholds": []})

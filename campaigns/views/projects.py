@@ -5,7 +5,6 @@ administrators. A project's TLS profiles: those that come with benchsite, and it
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.caps import PROJECT_CAPS, RATE
@@ -14,7 +13,7 @@ from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
 from campaigns.forms.targets import TlsProfileForm
 from campaigns.models import HostClaim, Membership, OwnTlsProfile, Project, Target
-from campaigns.permissions import Action, Actor, Role, require
+from campaigns.permissions import Action, Actor, Role
 from campaigns.queries import items as queries
 from campaigns.queries.caps import (
     GROWTH_DAYS,
@@ -33,16 +32,14 @@ from campaigns.services.caps import content_of, set_caps
 from campaigns.views.access import (
     Edit,
     actor_of,
+    acts_on,
     answers_refusals,
-    find,
     for_administrators,
     labels_of,
-    project_to_edit,
     rights_in,
     saved_by,
     signed_in_form,
     signed_in_get,
-    signed_in_post,
     signed_in_safe,
     takes_a_form,
 )
@@ -73,28 +70,24 @@ def project_new(request):
     return render(request, "projects/new.html", {"form": form})
 
 
-@signed_in_safe
-def project_detail(request, project: int):
+@signed_in_safe(Project)
+def project_detail(request: HttpRequest, actor: Actor, project: Project):
     """What an address shortened to its project leads to."""
-    found = find(Project, actor_of(request), pk=project)
-    return redirect("campaign-list", project=found.pk)
+    return redirect("campaign-list", project=project.pk)
 
 
-@signed_in_form
-def project_members(request, project: int):
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.VIEW, found)
+@signed_in_form(Project, Action.VIEW)
+def project_members(request: HttpRequest, actor: Actor, project: Project):
     form = MemberForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _added(form, actor, found):
+    if request.method == "POST" and form.is_valid() and _added(form, actor, project):
         messages.success(request, f"{form.cleaned_data['username']} is now a member.")
-        return redirect("project-members", project=found.pk)
+        return redirect("project-members", project=project.pk)
     context = {
-        "project": found,
-        "members": queries.members_of(found),
+        "project": project,
+        "members": queries.members_of(project),
         "form": form,
         "roles": queries.ROLES,
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "projects/members.html", context)
 
@@ -109,48 +102,31 @@ def _added(form, actor, project) -> bool:
     return True
 
 
-def _to_members(request, membership: int) -> str:
-    found = find(Membership, actor_of(request), pk=membership)
-    return reverse("project-members", args=[found.project_id])
-
-
-@signed_in_post
-@answers_refusals(_to_members)
-def membership_role(request, membership: int):
-    actor = actor_of(request)
-    found = find(Membership, actor, pk=membership)
+@acts_on(Membership, "project-members", "project_id")
+def membership_role(request: HttpRequest, by: Actor, membership: Membership) -> str:
     form = RoleForm(request.POST)
-    if form.is_valid():
-        services.change_role(by=actor, membership=found, role=form.cleaned_data["role"])
-        messages.success(request, f"{found.user} is now {form.cleaned_data['role']}.")
-    else:
-        messages.error(request, "Choose one of the four roles.")
-    return redirect("project-members", project=found.project_id)
+    if not form.is_valid():
+        raise Refused("Choose one of the four roles.")
+    services.change_role(by=by, membership=membership, role=form.cleaned_data["role"])
+    return f"{membership.user} is now {form.cleaned_data['role']}."
 
 
-@signed_in_post
-@answers_refusals(_to_members)
-def membership_remove(request, membership: int):
-    actor = actor_of(request)
-    found = find(Membership, actor, pk=membership)
-    services.remove_member(by=actor, membership=found)
-    messages.success(request, f"{found.user} is no longer a member.")
-    return redirect("project-members", project=found.project_id)
+@acts_on(Membership, "project-members", "project_id")
+def membership_remove(request: HttpRequest, by: Actor, membership: Membership) -> str:
+    services.remove_member(by=by, membership=membership)
+    return f"{membership.user} is no longer a member."
 
 
-@signed_in_get
-def project_use(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    require(actor, Action.ADMINISTER, found)
+@signed_in_get(Project, Action.ADMINISTER)
+def project_use(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "project": found,
-        "uses": use_of(found),
+        "project": project,
+        "uses": use_of(project),
         "most_per_s": _most_per_s(),
-        "stored": stored_of(found),
-        "growth": growth(found),
+        "stored": stored_of(project),
+        "growth": growth(project),
         "growth_days": GROWTH_DAYS,
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "caps/project.html", context)
 
@@ -189,32 +165,21 @@ def _most_per_s() -> str:
     return "no cap" if most is None else RATE.words(most)
 
 
-def _of_target(request: HttpRequest, target: int) -> str:
-    return reverse("target-detail", args=[target]) + "#ownership"
-
-
-@signed_in_post
-@answers_refusals(_of_target)
-def target_ownership(request: HttpRequest, target: int) -> HttpResponse:
+@acts_on(Target.objects.select_related("project"), "target-detail", part="#ownership")
+def target_ownership(request: HttpRequest, by: Actor, target: Target) -> str:
     """`do` is token, check, ask or withdraw."""
-    actor = actor_of(request)
-    found = find(Target.objects.select_related("project"), actor, pk=target)
-    claim = claims.claim_host(by=actor, target=found, host=request.POST.get("host", ""))
-    reason = request.POST.get("reason", "")
+    claim = claims.claim_host(by=by, target=target, host=request.POST.get("host", ""))
     match request.POST.get("do"):
         case "token":
-            said = f"Put the file on {claim.host}, then check it."
+            return f"Put the file on {claim.host}, then check it."
         case "check":
-            said = _checked(actor, claim)
+            return _checked(by, claim)
         case "ask":
-            claims.ask_approval(by=actor, claim=claim, reason=reason)
-            said = f"{claim.host} is on the administrators' list."
+            claims.ask_approval(by=by, claim=claim, reason=request.POST.get("reason", ""))
+            return f"{claim.host} is on the administrators' list."
         case "withdraw":
-            said = f"{_withdrawn(request, claim)} The next run needs another."
-        case _:
-            raise Http404
-    messages.success(request, said)
-    return redirect(_of_target(request, target))
+            return f"{_withdrawn(request, claim)} The next run needs another."
+    raise Http404
 
 
 @for_administrators
@@ -266,65 +231,52 @@ def _withdrawn(request: HttpRequest, claim: HostClaim) -> str:
 _ROWS = OwnTlsProfile.objects.select_related("project")
 
 
-def _list_of(request: HttpRequest, profile: int) -> str:
-    found = find(_ROWS, actor_of(request), pk=profile)
-    return reverse("tls-profile-list", args=[found.project_id])
-
-
-@signed_in_safe
-def tls_profile_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_safe(Project)
+def tls_profile_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "project": found,
-        "own": list_profiles(actor, found),
+        "project": project,
+        "own": list_profiles(actor, project),
         "ready": PROFILES.values(),
-        "may": rights_in(found, actor),
+        "may": rights_in(project, actor),
     }
     return render(request, "tls_profiles/list.html", context)
 
 
-@signed_in_form
-def tls_profile_new(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_form(Project, Action.EDIT)
+def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
     start = PROFILES.get(request.GET.get("from", ""))
     form = TlsProfileForm.starting_from(start) if start else TlsProfileForm()
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
-    saved = saved_by(form, lambda given: profiles.create_profile(by=actor, project=found, **given))
+    saved = saved_by(
+        form, lambda given: profiles.create_profile(by=actor, project=project, **given)
+    )
     if saved:
         messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
-        return redirect("tls-profile-list", project=found.pk)
-    return _form_page(request, found, form)
+        return redirect("tls-profile-list", project=project.pk)
+    return _form_page(request, project, form)
 
 
-@signed_in_form
-def tls_profile_edit(request: HttpRequest, profile: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(_ROWS, actor, pk=profile)
-    require(actor, Action.EDIT, found.project)
-    edit = Edit(request, lambda: profiles.content_of_profile(found), labels_of(TlsProfileForm))
-    form = TlsProfileForm.starting_from(found.value(), found.name)
+@signed_in_form(_ROWS, Action.EDIT)
+def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile) -> HttpResponse:
+    edit = Edit(request, lambda: profiles.content_of_profile(profile), labels_of(TlsProfileForm))
+    form = TlsProfileForm.starting_from(profile.value(), profile.name)
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
     saved = saved_by(
-        form, lambda given: edit.save(profiles.change_profile, by=actor, profile=found, **given)
+        form, lambda given: edit.save(profiles.change_profile, by=actor, profile=profile, **given)
     )
     if saved:
         messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
-        return redirect("tls-profile-list", project=found.project_id)
-    return _form_page(request, found.project, form, found, edit)
+        return redirect("tls-profile-list", project=profile.project_id)
+    return _form_page(request, profile.project, form, profile, edit)
 
 
-@signed_in_post
-@answers_refusals(_list_of)
-def tls_profile_delete(request: HttpRequest, profile: int) -> HttpResponse:
-    found = find(_ROWS, actor_of(request), pk=profile)
-    profiles.delete_profile(by=actor_of(request), profile=found)
-    messages.success(request, f"{found.name} deleted. Results are kept as they are.")
-    return redirect("tls-profile-list", project=found.project_id)
+@acts_on(_ROWS, "tls-profile-list", "project_id")
+def tls_profile_delete(request: HttpRequest, by: Actor, profile: OwnTlsProfile) -> str:
+    profiles.delete_profile(by=by, profile=profile)
+    return f"{profile.name} deleted. Results are kept as they are."
 
 
 def _form_page(

@@ -50,6 +50,7 @@ from campaigns.services.endings import stop_run
 from campaigns.services.tool_outputs import MOST_BYTES, add_output, delete_output
 from campaigns.views.access import (
     actor_of,
+    acts_on,
     answers_refusals,
     find,
     rights_in,
@@ -79,16 +80,14 @@ _STATES = {
 }
 
 
-@signed_in_get
-def run_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    rows = list_runs(actor).filter(campaign__project=found)
-    listed = list_context(request, RunFilterSet, rows, _run_chips(found), nouns="runs", size=RUNS)
+@signed_in_get(Project)
+def run_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    rows = list_runs(actor).filter(campaign__project=project)
+    listed = list_context(request, RunFilterSet, rows, _run_chips(project), nouns="runs", size=RUNS)
     shown = run_rows(listed["page"].rows)
     context = {
         **listed,
-        "project": found,
+        "project": project,
         "rows": shown.rows,
         "has_exchanges": shown.has_exchanges,
         "requests": shown.nouns,
@@ -112,15 +111,13 @@ def _run_chips(project: Project) -> list[Chip]:
     return [*both, states, *result_chips(), since_chip()]
 
 
-@signed_in_get
-def run_list_csv(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_get(Project)
+def run_list_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The filtered runs, a row each, all pages together."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    rows = list_runs(actor).filter(campaign__project=found)
+    rows = list_runs(actor).filter(campaign__project=project)
     left = filter_rows(actor, RunFilterSet, rows, asked_of(request)).qs
     text = without_connection(csv_of_runs(whole_runs(left)))
-    return text_stream(f"runs-of-project-{found.pk}.csv", text)
+    return text_stream(f"runs-of-project-{project.pk}.csv", text)
 
 
 _TEMPLATE = "runs/detail.html"
@@ -160,29 +157,27 @@ def _context(run: Run, actor: Actor, output_form: OutputForm, time: str = "") ->
     }
 
 
+_ROWS = Run.objects.select_related("campaign__project", "test__endpoint")
+
+
 def find_run(actor: Actor, pk: int) -> Run:
-    return find(Run.objects.select_related("campaign__project", "test__endpoint"), actor, pk=pk)
+    return find(_ROWS, actor, pk=pk)
 
 
-@signed_in_post
-@answers_refusals("run-detail")
-def run_stop(request: HttpRequest, run: int) -> HttpResponse:
-    actor = actor_of(request)
-    stop_run(by=actor, run=find_run(actor, run))
-    messages.success(request, "Stop requested. Results so far are kept.")
-    return redirect("run-detail", run=run)
+@acts_on(_ROWS, "run-detail")
+def run_stop(request: HttpRequest, by: Actor, run: Run) -> str:
+    stop_run(by=by, run=run)
+    return "Stop requested. Results so far are kept."
 
 
-@signed_in_get
-def run_csv(request: HttpRequest, run: int) -> HttpResponse:
-    found = find_run(actor_of(request), run)
-    return run_tables_file(found, report_of(found))
+@signed_in_get(_ROWS)
+def run_csv(request: HttpRequest, actor: Actor, run: Run) -> HttpResponse:
+    return run_tables_file(run, report_of(run))
 
 
-@signed_in_get
-def run_seconds_csv(request: HttpRequest, run: int) -> HttpResponseBase:
-    found = find_run(actor_of(request), run)
-    return unless_known(request, final_key(found), lambda: _seconds_file(found))
+@signed_in_get(_ROWS)
+def run_seconds_csv(request: HttpRequest, actor: Actor, run: Run) -> HttpResponseBase:
+    return unless_known(request, final_key(run), lambda: _seconds_file(run))
 
 
 def _seconds_file(run: Run) -> HttpResponseBase:
@@ -196,15 +191,14 @@ def _seconds_file(run: Run) -> HttpResponseBase:
     return text_stream(f"run-{run.label}-seconds.csv", text)
 
 
-@signed_in_get
-def run_points(request: HttpRequest, run: int) -> HttpResponseBase:
+@signed_in_get(_ROWS)
+def run_points(request: HttpRequest, actor: Actor, run: Run) -> HttpResponseBase:
     """{"points", "machine"}: the columns of a stretch, by the seconds `?from=` and `?until=`. Of a
     long run the page has only some of them."""
-    found = find_run(actor_of(request), run)
     stretch = _second(request, "from", -_ALL_S), _second(request, "until", _ALL_S)
-    final = final_key(found)
-    seen = final and (*final, found.machine_seconds.count())
-    return unless_known(request, seen, lambda: JsonResponse(_points_of(found, *stretch)))
+    final = final_key(run)
+    seen = final and (*final, run.machine_seconds.count())
+    return unless_known(request, seen, lambda: JsonResponse(_points_of(run, *stretch)))
 
 
 def _second(request: HttpRequest, name: str, otherwise: int) -> int:
@@ -222,11 +216,10 @@ def _points_of(run: Run, first: int, until: int) -> dict[str, Any]:
     return {"points": thinned_columns(points), "machine": machine}
 
 
-@signed_in_get
-def run_machine_seconds_csv(request: HttpRequest, run: int) -> HttpResponse:
-    found = find_run(actor_of(request), run)
-    text = csv_of_machine_seconds(machines_of_run(found))
-    return text_stream(f"run-{found.label}-machines.csv", text)
+@signed_in_get(_ROWS)
+def run_machine_seconds_csv(request: HttpRequest, actor: Actor, run: Run) -> HttpResponse:
+    text = csv_of_machine_seconds(machines_of_run(run))
+    return text_stream(f"run-{run.label}-machines.csv", text)
 
 
 @signed_in_get
@@ -234,45 +227,38 @@ def run_requests_csv(request: HttpRequest, run: int) -> HttpResponse:
     return requests_file(find_run(actor_of(request), run))
 
 
-@signed_in_get
-def run_report_text(request: HttpRequest, run: int) -> HttpResponse:
-    found = find_run(actor_of(request), run)
-    return tool_report_file(found, request.GET.get("style", ""))
+@signed_in_get(_ROWS)
+def run_report_text(request: HttpRequest, actor: Actor, run: Run) -> HttpResponse:
+    return tool_report_file(run, request.GET.get("style", ""))
 
 
 @takes_bytes(2 * MOST_BYTES + 10_000)  # line ends become two bytes each
-@signed_in_post
 @answers_refusals("run-detail")
-def output_new(request: HttpRequest, run: int) -> HttpResponse:
+@signed_in_post(_ROWS)
+def output_new(request: HttpRequest, actor: Actor, run: Run) -> HttpResponse:
     """The run's page with the text and what is wrong with it, until it can be kept."""
-    actor = actor_of(request)
-    found = find_run(actor, run)
-    require(actor, Action.EDIT, found.campaign.project)
+    require(actor, Action.EDIT, run.campaign.project)
     form = OutputForm(request.POST, request.FILES)
     if form.is_valid():
         try:
             data = form.cleaned_data
-            output = add_output(by=actor, run=found, tool=data["tool"], text=data["text"])
+            output = add_output(by=actor, run=run, tool=data["tool"], text=data["text"])
         except InvalidFields as invalid:
             for field, fault in invalid.errors.items():
                 form.add_error(field, fault)
         else:
             messages.success(request, f"The output of {output.tool} is added.")
-            return redirect("run-detail", run=run)
+            return redirect("run-detail", run=run.pk)
     # The run's page with what is wrong with an output that was to be added.
-    return render(request, _TEMPLATE, _context(found, actor_of(request), form), status=422)
+    return render(request, _TEMPLATE, _context(run, actor, form), status=422)
 
 
-@signed_in_get
-def output_text(request: HttpRequest, output: int) -> HttpResponse:
-    found = find(ToolOutput.objects.select_related("run"), actor_of(request), pk=output)
-    return text_file(f"run-{found.run.label}-output-{found.pk}.txt", found.text)
+@signed_in_get(ToolOutput.objects.select_related("run"))
+def output_text(request: HttpRequest, actor: Actor, output: ToolOutput) -> HttpResponse:
+    return text_file(f"run-{output.run.label}-output-{output.pk}.txt", output.text)
 
 
-@signed_in_post
-def output_delete(request: HttpRequest, output: int) -> HttpResponse:
-    rows = ToolOutput.objects.select_related("run__campaign__project")
-    found = find(rows, actor_of(request), pk=output)
-    delete_output(by=actor_of(request), output=found)
-    messages.success(request, f"The output of {found.tool} is deleted.")
-    return redirect("run-detail", run=found.run_id)
+@acts_on(ToolOutput.objects.select_related("run__campaign__project"), "run-detail", "run_id")
+def output_delete(request: HttpRequest, by: Actor, output: ToolOutput) -> str:
+    delete_output(by=by, output=output)
+    return f"The output of {output.tool} is deleted."

@@ -21,6 +21,7 @@ from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to
 from campaigns.domain.units import counted, duration, number
 from campaigns.forms.searches import LadderForm, SearchForm
 from campaigns.models import Project, Search
+from campaigns.permissions import Action, Actor
 from campaigns.queries.campaign_grid import Grid, grid_of, proposal
 from campaigns.queries.campaigns import Again, again_of
 from campaigns.queries.caps import most_requests_per_s
@@ -37,7 +38,6 @@ from campaigns.services.searches import start_search
 from campaigns.views.access import (
     actor_of,
     find,
-    project_to_edit,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -47,19 +47,17 @@ from campaigns.views.campaign_new import whole
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0
 
 
-@signed_in_form
-def search_new(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
-    grid = grid_of(found)
-    again = _asked_again(request, found, grid)
+@signed_in_form(Project, Action.EDIT)
+def search_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    grid = grid_of(project)
+    again = _asked_again(request, project, grid)
     initial = _initial_again(again) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
-    how = {"by": actor, "project": found, "when_quiet": request.POST.get("start") == "when_quiet"}
+    how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
     if begun := saved_by(form, lambda given: start_search(**how, **given)):
         return redirect("campaign-detail", campaign=begun.pk)
     context = {
-        **_form_context(form, found),
+        **_form_context(form, project),
         "again": again,
         "target": whole(request.GET.get("target", "")),
         "grid": grid,
@@ -68,13 +66,12 @@ def search_new(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "campaigns/search_new.html", context, status=422 if form.errors else 200)
 
 
-@signed_in_post
-def search_estimate(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_post(Project, Action.EDIT)
+def search_estimate(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The form page's fragments for the current input."""
-    found = project_to_edit(actor_of(request), project)
-    form = SearchForm(request.POST, grid=grid_of(found))
+    form = SearchForm(request.POST, grid=grid_of(project))
     form.is_valid()
-    return render(request, "campaigns/_search_estimate.html", _form_context(form, found))
+    return render(request, "campaigns/_search_estimate.html", _form_context(form, project))
 
 
 def usual_cost(plan: Plan) -> SearchCost:
@@ -169,20 +166,18 @@ def _rules_of(rules) -> str:
     return ", ".join(rule.rule for rule in rules)
 
 
-@signed_in_form
-def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
-    grid = grid_of(found)
-    form = _form(request, found, grid)
+@signed_in_form(Project, Action.EDIT)
+def ladder_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    grid = grid_of(project)
+    form = _form(request, project, grid)
     form.initial = _ladder_values(request, form)
-    how = {"by": actor, "project": found, "when_quiet": request.POST.get("start") == "when_quiet"}
+    how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
     if begun := saved_by(form, lambda given: start_ladder(**how, **given)):
         return redirect("campaign-detail", campaign=begun.pk)
     # Why no ladder at all can be made; [] where only what it needs is missing.
     has_arms, has_plans = bool(grid.arms), bool(grid.plans)
     context = {
-        **_ladder_context(form, found),
+        **_ladder_context(form, project),
         "target": whole(request.GET.get("target", "")),
         "grid": grid,
         "nothing_to_tick": []
@@ -192,12 +187,11 @@ def ladder_new(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "campaigns/ladder_new.html", context, status=422 if form.errors else 200)
 
 
-@signed_in_post
-def ladder_estimate(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_post(Project, Action.EDIT)
+def ladder_estimate(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The form page's fragments for the current input."""
-    found = project_to_edit(actor_of(request), project)
-    form = _form(request, found, grid_of(found))
-    return render(request, "campaigns/_ladder_estimate.html", _ladder_context(form, found))
+    form = _form(request, project, grid_of(project))
+    return render(request, "campaigns/_ladder_estimate.html", _ladder_context(form, project))
 
 
 def _form(request: HttpRequest, project: Project, grid: Grid) -> LadderForm:

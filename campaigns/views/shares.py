@@ -5,9 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
@@ -24,7 +23,7 @@ from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.history import key_of, latest_figures
 from campaigns.queries.reports import MACHINES
 from campaigns.services import tokens as services
-from campaigns.views.access import actor_of, find, rights_in, signed_in_get, signed_in_post
+from campaigns.views.access import actor_of, acts_on, find, rights_in, signed_in_get, signed_in_post
 from campaigns.views.campaign_page import campaign_context
 from campaigns.views.comparisons import comparison_context
 from campaigns.views.drawings import result_badge
@@ -34,22 +33,19 @@ from campaigns.views.runs import find_run
 from campaigns.views.search_page import search_context
 
 
-@signed_in_get
-def share_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_get(Project)
+def share_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "project": found,
-        "links": live_links(actor, found),
-        "may": rights_in(found, actor),
+        "project": project,
+        "links": live_links(actor, project),
+        "may": rights_in(project, actor),
     }
     return render(request, "shares/list.html", context)
 
 
-@signed_in_post
-def campaign_share(request: HttpRequest, campaign: int) -> HttpResponse:
-    found = find(Campaign.objects.select_related("project"), actor_of(request), pk=campaign)
-    return _share(request, found.project, campaign=found)
+@signed_in_post(Campaign.objects.select_related("project"))
+def campaign_share(request: HttpRequest, actor: Actor, campaign: Campaign) -> HttpResponse:
+    return _share(request, campaign.project, campaign=campaign)
 
 
 @signed_in_post
@@ -136,13 +132,10 @@ def share_badge(request: HttpRequest, token: str) -> HttpResponse:
     return response
 
 
-@signed_in_post
-def share_revoke(request: HttpRequest, share: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(ShareLink.objects.select_related("project"), actor, pk=share)
-    services.revoke_share(by=actor, share=found)
-    messages.success(request, "The link is revoked. It no longer works.")
-    return redirect("share-list", project=found.project_id)
+@acts_on(ShareLink.objects.select_related("project"), "share-list", "project_id")
+def share_revoke(request: HttpRequest, by: Actor, share: ShareLink) -> str:
+    services.revoke_share(by=by, share=share)
+    return "The link is revoked. It no longer works."
 
 
 # The template, what makes its context, and all that decides what a visitor sees.

@@ -41,10 +41,9 @@ from campaigns.services.typed_targets import try_untried
 from campaigns.views.access import (
     Edit,
     actor_of,
+    acts_on,
     answers_refusals,
-    find,
     labels_of,
-    project_to_edit,
     rights_in,
     saved_by,
     signed_in_form,
@@ -59,50 +58,43 @@ _MOST_RESULTS = 12  # the history has all
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
-@signed_in_safe
-def target_list(request, project: int):
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_safe(Project)
+def target_list(request: HttpRequest, actor: Actor, project: Project):
     if request.GET.get("view") == TRASH:
-        return trash_list(request, "target", found)
-    context = {**items_context(request, "target", found), "may": rights_in(found, actor)}
+        return trash_list(request, "target", project)
+    context = {**items_context(request, "target", project), "may": rights_in(project, actor)}
     return render(request, "targets/list.html", context)
 
 
-@signed_in_form
-def target_new(request, project: int):
-    actor = actor_of(request)
-    found = project_to_edit(actor, project)
+@signed_in_form(Project, Action.EDIT)
+def target_new(request: HttpRequest, actor: Actor, project: Project):
     form = TargetForm.demo() if request.GET.get("preset") == "demo" else TargetForm.blank()
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
-        target = _saved(form, services.create_target, by=actor, project=found)
+        target = _saved(form, services.create_target, by=actor, project=project)
         if target:
             messages.success(request, f"{target.name} created. Next, try one request.")
             return redirect("target-detail", target=target.pk)
-    return _form_page(request, found, form)
+    return _form_page(request, project, form)
 
 
-@signed_in_form
-def target_edit(request, target: int):
-    actor = actor_of(request)
-    found = find(Target, actor, pk=target)
-    require(actor, Action.EDIT, found.project)
-    edit = Edit(request, lambda: services.content_of(found), _LABELS)
-    form = TargetForm.of(found)
+@signed_in_form(Target, Action.EDIT)
+def target_edit(request: HttpRequest, actor: Actor, target: Target):
+    edit = Edit(request, lambda: services.content_of(target), _LABELS)
+    form = TargetForm.of(target)
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
-        if _saved(form, partial(edit.save, services.edit_target), by=actor, target=found):
+        if _saved(form, partial(edit.save, services.edit_target), by=actor, target=target):
             with suppress(Refused):
-                try_untried(by=actor, target=found)
-            messages.success(request, f"{found.name} saved.")
-            return redirect("target-detail", target=found.pk)
-    return _form_page(request, found.project, form, Target.objects.get(pk=found.pk), edit)
+                try_untried(by=actor, target=target)
+            messages.success(request, f"{target.name} saved.")
+            return redirect("target-detail", target=target.pk)
+    return _form_page(request, target.project, form, Target.objects.get(pk=target.pk), edit)
 
 
-@signed_in_safe
-def target_detail(request, target: int):
-    return detail_page(request, find(Target, actor_of(request), pk=target), ProbeForm())
+@signed_in_safe(Target)
+def target_detail(request: HttpRequest, actor: Actor, target: Target):
+    return detail_page(request, target, ProbeForm())
 
 
 def detail_page(request, target: Target, form: ProbeForm, status: int = 200, start_agent: str = ""):
@@ -181,19 +173,17 @@ def _form_page(
     return render(request, "targets/form.html", context, status=status)
 
 
-@signed_in_post
-def probe_new(request, endpoint: int):
-    actor = actor_of(request)
-    found = find(Endpoint, actor, pk=endpoint)
-    require(actor, Action.RUN, found.target.project)
+@signed_in_post(Endpoint)
+def probe_new(request: HttpRequest, actor: Actor, endpoint: Endpoint):
+    require(actor, Action.RUN, endpoint.target.project)
     form = ProbeForm(request.POST)
     try:
         if form.is_valid():
-            asked = form.opening() if found.scheme in WEBSOCKET_SCHEMES else form.step()
+            asked = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
             follows = request.POST.get("redirects", "")
             probe = request_probe(
                 by=actor,
-                endpoint=found,
+                endpoint=endpoint,
                 request=asked,
                 redirects=follows if follows in set(Redirects) else "",
             )
@@ -202,27 +192,24 @@ def probe_new(request, endpoint: int):
         form.take_errors(invalid.errors)
     except Refused as refusal:
         messages.error(request, str(refusal))
-        return redirect("target-detail", target=found.target_id)
-    return detail_page(request, found.target, form, status=422)
+        return redirect("target-detail", target=endpoint.target_id)
+    return detail_page(request, endpoint.target, form, status=422)
 
 
-@signed_in_safe
-def probe_detail(request, probe: int):
-    actor = actor_of(request)
-    rows = Probe.objects.select_related("endpoint__target__project", "requested_by")
-    found = find(rows, actor, pk=probe)
-    project = found.endpoint.target.project
+@signed_in_safe(Probe.objects.select_related("endpoint__target__project", "requested_by"))
+def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
+    project = probe.endpoint.target.project
     now = timezone.now()
-    report = report_of(found, now) if found.finished_at else None
+    report = report_of(probe, now) if probe.finished_at else None
     context = {
         "project": project,
-        "probe": found,
-        "target": found.endpoint.target,
+        "probe": probe,
+        "target": probe.endpoint.target,
         "report": report,
-        "refuses_certificate": (found.result or {}).get("error") in CERTIFICATE_KINDS,
+        "refuses_certificate": (probe.result or {}).get("error") in CERTIFICATE_KINDS,
         "waterfall": report and waterfall_charts(report.parts),
-        "reason_to_wait": reason_to_wait(found, now),
-        "headers_text": write_headers(found.request.get("headers", [])),
+        "reason_to_wait": reason_to_wait(probe, now),
+        "headers_text": write_headers(probe.request.get("headers", [])),
         "may": rights_in(project, actor),
     }
     return render(request, "probes/detail.html", context)
@@ -232,21 +219,20 @@ _PROGRAM = settings.BASE_DIR / "workers" / "agent"
 _START = "import sys\nfrom workers.agent.__main__ import main\nsys.exit(main())\n"
 
 
-@signed_in_post
-@never_cache
 @answers_refusals("target-detail")
-def agent_new(request: HttpRequest, target: int) -> HttpResponse:
+@signed_in_post(Target.objects.select_related("project"))
+@never_cache
+def agent_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
     """The token is only in this answer: never stored, never in a URL."""
-    found = find(Target.objects.select_related("project"), actor_of(request), pk=target)
-    _, text = create_agent(by=actor_of(request), target=found)
+    _, text = create_agent(by=actor, target=target)
     # What to type on the machine: it watches whatever listens at the target's ports.
     site = request.build_absolute_uri("/").rstrip("/")
-    ports = sorted(set(found.endpoints.filter(archived_at=None).values_list("port", flat=True)))
+    ports = sorted(set(target.endpoints.filter(archived_at=None).values_list("port", flat=True)))
     watch = f" --watch {','.join(f':{port}' for port in ports)}" if ports else ""
     program = reverse("agent-file")
     return detail_page(
         request,
-        found,
+        target,
         ProbeForm(),
         start_agent=(
             f"curl -fsSO {site}{program} && BENCHSITE_AGENT_TOKEN={text} "
@@ -255,13 +241,10 @@ def agent_new(request: HttpRequest, target: int) -> HttpResponse:
     )
 
 
-@signed_in_post
-def agent_revoke(request: HttpRequest, agent: int) -> HttpResponse:
-    rows = Agent.objects.select_related("target__project")
-    found = find(rows, actor_of(request), pk=agent)
-    revoke_agent(by=actor_of(request), agent=found)
-    messages.success(request, "The agent's token is revoked. What it reported is kept.")
-    return redirect("target-detail", target=found.target_id)
+@acts_on(Agent.objects.select_related("target__project"), "target-detail", "target_id")
+def agent_revoke(request: HttpRequest, by: Actor, agent: Agent) -> str:
+    revoke_agent(by=by, agent=agent)
+    return "The agent's token is revoked. What it reported is kept."
 
 
 @require_GET
@@ -289,55 +272,41 @@ def _of_target(target: int) -> str:
     return reverse("target-detail", args=[target]) + "#agents"
 
 
-def _of_exporter(request: HttpRequest, exporter: int) -> str:
-    return _of_target(find(_ROWS, actor_of(request), pk=exporter).target_id)
-
-
-@signed_in_form
-def exporter_new(request: HttpRequest, target: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Target.objects.select_related("project"), actor, pk=target)
-    require(actor, Action.EDIT, found.project)
+@signed_in_form(Target.objects.select_related("project"), Action.EDIT)
+def exporter_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
     form = ExporterForm(request.POST) if request.method == "POST" else ExporterForm()
     saved = saved_by(
-        form, lambda fields: exporter_services.add_exporter(by=actor, target=found, **fields)
+        form, lambda fields: exporter_services.add_exporter(by=actor, target=target, **fields)
     )
-    return _answer(request, found, form, saved)
+    return _answer(request, target, form, saved)
 
 
-@signed_in_form
-def exporter_edit(request: HttpRequest, exporter: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(_ROWS, actor, pk=exporter)
-    require(actor, Action.EDIT, found.target.project)
-    edit = Edit(request, lambda: exporter_services.content_of(found), labels_of(ExporterForm))
-    form = ExporterForm.of(found)
+@signed_in_form(_ROWS)
+def exporter_edit(request: HttpRequest, actor: Actor, exporter: Exporter) -> HttpResponse:
+    require(actor, Action.EDIT, exporter.target.project)
+    edit = Edit(request, lambda: exporter_services.content_of(exporter), labels_of(ExporterForm))
+    form = ExporterForm.of(exporter)
     if request.method == "POST":
-        form = ExporterForm(request.POST, has_token=found.has_token)
+        form = ExporterForm(request.POST, has_token=exporter.has_token)
     saved = saved_by(
         form,
         lambda given: edit.save(
-            exporter_services.change_exporter, by=actor, exporter=found, **given
+            exporter_services.change_exporter, by=actor, exporter=exporter, **given
         ),
     )
-    return _answer(request, found.target, form, saved, edit)
+    return _answer(request, exporter.target, form, saved, edit)
 
 
-@signed_in_post
-@answers_refusals(_of_exporter)
-def exporter_check(request: HttpRequest, exporter: int) -> HttpResponse:
-    found = find(_ROWS, actor_of(request), pk=exporter)
-    exporter_services.ask_check(by=actor_of(request), exporter=found)
-    messages.success(request, f"A worker asks {found.name} now. Reload this page in a few seconds.")
-    return redirect(_of_target(found.target_id))
+@acts_on(_ROWS, "target-detail", "target_id", "#agents")
+def exporter_check(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
+    exporter_services.ask_check(by=by, exporter=exporter)
+    return f"A worker asks {exporter.name} now. Reload this page in a few seconds."
 
 
-@signed_in_post
-def exporter_remove(request: HttpRequest, exporter: int) -> HttpResponse:
-    found = find(_ROWS, actor_of(request), pk=exporter)
-    exporter_services.remove_exporter(by=actor_of(request), exporter=found)
-    messages.success(request, f"{found.name} is no longer scraped. What it reported is kept.")
-    return redirect(_of_target(found.target_id))
+@acts_on(_ROWS, "target-detail", "target_id", "#agents")
+def exporter_remove(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
+    exporter_services.remove_exporter(by=by, exporter=exporter)
+    return f"{exporter.name} is no longer scraped. What it reported is kept."
 
 
 def _answer(

@@ -38,7 +38,7 @@ from campaigns.queries.history import HistoryKey, arm_label_of
 from campaigns.queries.pages import page_of, sorted_by
 from campaigns.queries.references import confirm_query
 from campaigns.services.baselines import judge_changes
-from campaigns.views.access import actor_of, find, signed_in_get, signed_in_post
+from campaigns.views.access import signed_in_get, signed_in_post
 from campaigns.views.lists import PAGE_SIZE
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
@@ -54,19 +54,17 @@ _GLYPHS = {
 }
 
 
-@signed_in_get
-def triage_list(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
+@signed_in_get(Project)
+def triage_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     states = _states_asked(request.GET)
-    may_judge = may(actor, Action.EDIT, found)
-    entries = sorted_by(entries_of(actor, found, states), F("newest_at"), falls=True)
+    may_judge = may(actor, Action.EDIT, project)
+    entries = sorted_by(entries_of(actor, project, states), F("newest_at"), falls=True)
     page = page_of(entries, PAGE_SIZE, request.GET.get("page", ""))
     # (word, how many, query, whether it is on) of every state that occurs, and of all.
-    counts = count_by_state(actor, found)
+    counts = count_by_state(actor, project)
     every = [("all", sum(counts.values()), "", not states)]
     context = {
-        "project": found,
+        "project": project,
         "page": page,
         "rows": [_row(entry, may_judge) for entry in page],
         "switches": every
@@ -80,33 +78,29 @@ def triage_list(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "triage/list.html", context)
 
 
-@signed_in_get
-def triage_csv(request: HttpRequest, project: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    entries = entries_of(actor, found, _states_asked(request.GET))
-    return text_file(f"changes-of-project-{found.pk}.csv", csv_of_triage(entries))
+@signed_in_get(Project)
+def triage_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    entries = entries_of(actor, project, _states_asked(request.GET))
+    return text_file(f"changes-of-project-{project.pk}.csv", csv_of_triage(entries))
 
 
-@signed_in_post
-def triage_judge(request: HttpRequest, entry: int) -> HttpResponse:
+@signed_in_post(triaged().select_related("project"))
+def triage_judge(request: HttpRequest, actor: Actor, entry: TriageEntry) -> HttpResponse:
     """Give the entry a state, and go back to the test whose page it was done on."""
-    actor = actor_of(request)
-    found = find(triaged().select_related("project"), actor, pk=entry)
     given = {name: request.POST.get(name, "") for name in ("state", "seen", "why", "link")}
     try:
-        judge_changes(by=actor, entry=found, **given)
+        judge_changes(by=actor, entry=entry, **given)
     except (InvalidFields, Refused) as fault:
         told = fault.errors.values() if isinstance(fault, InvalidFields) else [str(fault)]
         messages.error(request, " ".join(told))
         kept = {name: text[:_MOST_TYPED] for name, text in given.items()}
-        request.session[_TYPED] = {"entry": found.pk, **kept}
+        request.session[_TYPED] = {"entry": entry.pk, **kept}
     else:
         messages.success(request, f"Saved: {state_words(given['state'])}.")
-    shown = entries_of(actor, found.project).get(pk=found.pk)
+    shown = entries_of(actor, entry.project).get(pk=entry.pk)
     # To the top of the page, where the message is: a browser that goes to the block hides it.
     url = _url(shown, request.POST.get("test", "")).partition("#")[0]
-    return redirect(url or reverse("triage-list", args=[found.project_id]))
+    return redirect(url or reverse("triage-list", args=[entry.project_id]))
 
 
 def take_typed(request: HttpRequest) -> dict[str, Any]:
