@@ -43,8 +43,8 @@ from campaigns.services.vault import decrypt
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 20
-# An attempt takes half of it at most.
-CLAIMED_FOR_S = 60
+# An attempt takes a minute at most.
+CLAIMED_FOR_S = 90
 SILENT_AFTER_S = 180  # a machine that restarts is back before
 FORGOTTEN_AFTER_S = 24 * 3600  # whoever has a channel since then knows
 CERTIFICATE_DAYS = 14
