@@ -132,7 +132,7 @@ class NotificationsThread(SideThread):
     def act(self) -> None:
         self._store()
         self._watch()
-        if delivery.is_idle():
+        if delivery.is_idle() or delivery.is_restored():
             return
         delivery.announce_events()
         for order in delivery.claim_deliveries(AT_ONCE - len(self._under_way)):

@@ -36,7 +36,9 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.queries.probes import days_left
+from campaigns.services.load_control import RESTORED
 from campaigns.services.own_services import policy
 from campaigns.services.vault import decrypt
 
@@ -66,6 +68,12 @@ def is_idle() -> bool:
     with connection.cursor() as cursor:
         cursor.execute(_IDLE)
         return cursor.fetchone()[0]
+
+
+def is_restored() -> bool:
+    """Whether the tables come from a dump, and no administrator has looked at them yet: what was
+    waiting then may have been sent since."""
+    return why_load_is_off() == RESTORED
 
 
 def has_channels() -> bool:

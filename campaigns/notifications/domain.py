@@ -1,5 +1,5 @@
 """What is worth a message, what a message says, when a delivery is tried again, and how a webhook
-is signed (Standard Webhooks 1.0). Pure, and loaded by the sender's process as well."""
+is signed (Standard Webhooks 1.0). Pure."""
 
 import base64
 import hmac
@@ -163,15 +163,12 @@ def new_secret() -> str:
 
 def signed_headers(keys: Sequence[str], number: str, at_s: int, body: str) -> dict[str, str]:
     """The headers of Standard Webhooks: a signature by each of the secrets."""
-    told = f"{number}.{at_s}.{body}".encode()
-    signatures = (
-        base64.b64encode(
-            hmac.digest(base64.b64decode(key.removeprefix(_PREFIX)), told, sha256)
-        ).decode()
-        for key in keys
+    content = f"{number}.{at_s}.{body}".encode()
+    digests = (
+        hmac.digest(base64.b64decode(key.removeprefix(_PREFIX)), content, sha256) for key in keys
     )
     return {
         "webhook-id": number,
         "webhook-timestamp": str(at_s),
-        "webhook-signature": " ".join(f"v1,{each}" for each in signatures),
+        "webhook-signature": " ".join(f"v1,{base64.b64encode(each).decode()}" for each in digests),
     }

@@ -49,13 +49,16 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
     actor = actor_of(request)
     rows = project.channels if project else actor.user.channels
     if request.POST.get("do") == "choose":
-        for channel in rows.all():
+        shown = request.POST.getlist("shown")
+        for channel in rows.filter(pk__in=filter(str.isdecimal, shown)):
             kinds = request.POST.getlist(f"kinds-{channel.pk}")
             services.choose_kinds(by=actor, channel=channel, kinds=kinds)
         messages.success(request, "Saved.")
         return redirect(request.path)
     kind = _kind(request)
-    form = NewChannelForm(kind, request.POST or None) if kind else None
+    # Of oneself one mostly enters the account's own address.
+    own = {"address": actor.user.email} if kind == ChannelKind.EMAIL and not project else {}
+    form = NewChannelForm(kind, request.POST or None, initial=own) if kind else None
     made = form and saved_by(
         form,
         lambda given: services.add_channel(by=actor, project=project, kind=kind, **given),
@@ -107,7 +110,6 @@ def _found(request: HttpRequest, channel: int) -> NotificationChannel:
 
 @signed_in_form
 @never_cache
-@answers_refusals("channel-detail")
 def channel_detail(request: HttpRequest, channel: int) -> HttpResponse:
     actor, found = actor_of(request), _found(request, channel)
     services.require_own(actor, found)

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, LoadControl
+from campaigns.models.machines import THE_ROW
 from campaigns.notifications import delivery
 from campaigns.notifications.domain import RETRY_AFTER_S, Result, new_secret
 from campaigns.notifications.models import (
@@ -17,6 +18,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
+from campaigns.services.load_control import RESTORED, allow_load
 from tests.factories import make_campaign, make_test
 from tests.notifications.receivers import http_receiver, smtp_receiver
 from tests.notifications.scenes import arrives, delivering, make_channel
@@ -192,6 +194,17 @@ def test_a_secret_that_no_key_decrypts_is_said(project, settings):
         )
 
 
+def test_a_restored_copy_sends_nothing_until_somebody_has_looked(project, receiver, as_adam):
+    make_channel(project, receiver.url)
+    end(project)
+    LoadControl.objects.create(pk=THE_ROW, is_on=False, reason=RESTORED)
+    with delivering():
+        time.sleep(1.2)  # more than two of its turns
+        assert receiver.received == []
+        allow_load(by=as_adam)
+        arrives(is_sent)
+
+
 @pytest.mark.alone
 def test_from_an_end_to_the_receiver_takes_less_than_two_seconds(project, receiver):
     """With the dispatcher as it runs. The first message waits for nothing but its turn: the sender
@@ -203,7 +216,7 @@ def test_from_an_end_to_the_receiver_takes_less_than_two_seconds(project, receiv
     try:
         time.sleep(3)
         took_s = []
-        for number in range(20):
+        for number in range(8):
             begun = time.monotonic()
             end(project, f"Nightly {number}")
             arrives(lambda n=number: len(receiver.received) > n, within_s=5)

@@ -14,7 +14,7 @@ from tests.notifications.receivers import http_receiver
 from tests.notifications.scenes import arrives, make_channel
 
 pytestmark = pytest.mark.django_db(transaction=True)
-KILLS, AT_ONCE = 3, 20
+KILLS, AT_ONCE = 2, 20
 
 
 def test_kills_lose_nothing_and_only_what_was_on_the_wire_comes_again(project, tmp_path):
