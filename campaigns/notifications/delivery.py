@@ -29,7 +29,13 @@ from campaigns.notifications.domain import (
     retry_after_s,
     signed_headers,
 )
-from campaigns.notifications.messages import Announcement, news_of, page_of, plain_news, site_url
+from campaigns.notifications.messages import (
+    Announcement,
+    announcement_of,
+    page_of,
+    short_announcement,
+    site_url,
+)
 from campaigns.notifications.models import (
     ChannelKind,
     Event,
@@ -58,9 +64,6 @@ SELECT NOT EXISTS (SELECT FROM campaigns_event WHERE announced_at IS NULL)
                    WHERE state = 'waiting' AND due_at <= clock_timestamp()
                      AND channel.paused_at IS NULL)
 """
-# Advisory lock id, arbitrary but the same in every dispatcher: events that belong together are
-# announced together.
-_ANNOUNCING = 0x6E6F7465
 
 
 def is_idle() -> bool:
@@ -88,39 +91,40 @@ def announce_events() -> int:
     return sum(map(_announce, list(found.values_list("pk", flat=True)[:MOST_AT_ONCE])))
 
 
-@transaction.atomic
 def _announce(pk: int) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ANNOUNCING])
-    unannounced = Event.objects.filter(announced_at=None)
-    first = unannounced.filter(pk=pk).first()
+    """The words of a campaign with many tests take minutes, in no transaction."""
+    first = Event.objects.filter(pk=pk, announced_at=None).first()
     if first is None:
         return 0
-    same = unannounced.filter(project=first.project_id, at=first.at)
+    same = Event.objects.filter(announced_at=None, project=first.project_id, at=first.at)
     related = ("change__plan", "change__endpoint__target", "change__entry__project")
     events = list(same.select_related("campaign__project", *related).order_by("pk"))
-    news = _news(events)
-    campaign = next((each.campaign for each in events if each.campaign), None)
+    kind, message = _announcement(events)
     lead = next((each for each in events if each.kind == EventKind.ENDED), events[0])
-    if news.message:
-        channels = _channels(news.kind, first.project_id, campaign and campaign.created_by_id)
-        deliveries = [NotificationDelivery(event=lead, channel=each) for each in channels]
-        NotificationDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
-        stored = news.message.to_json()
-        Event.objects.filter(pk=lead.pk).update(kind=news.kind, message=stored)
-    return Event.objects.filter(pk__in=[each.pk for each in events]).update(announced_at=Now())
+    creator = lead.campaign and lead.campaign.created_by_id
+    with transaction.atomic():
+        # Whoever comes first announces all of them.
+        waiting = Event.objects.filter(pk__in=[each.pk for each in events], announced_at=None)
+        if waiting.update(announced_at=Now()) < len(events):
+            transaction.set_rollback(True)
+            return 0
+        if message:
+            Event.objects.filter(pk=lead.pk).update(kind=kind, message=message.to_json())
+            channels = _channels(kind, first.project_id, creator)
+            deliveries = [NotificationDelivery(event=lead, channel=each) for each in channels]
+            NotificationDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
+    return len(events)
 
 
-def _news(events: list[Event]) -> Announcement:
+def _announcement(events: list[Event]) -> Announcement:
     """A fault in its words must not keep a message back."""
     try:
-        with transaction.atomic():
-            return news_of(events)
+        return announcement_of(events)
     except (OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("The message of event %s is short", events[0].pk)
-        return plain_news(events[0])
+        return short_announcement(events[0])
 
 
 def _channels(
@@ -184,6 +188,9 @@ def _order(delivery: NotificationDelivery) -> SendOrder:
         return made._replace(send={**order, "body": body, "headers": headers})
     except Refused as refusal:
         return made._replace(fault=str(refusal))
+    except Exception as error:  # the other claimed ones must not wait for their claims to end
+        logger.exception("Delivery %s cannot be written", delivery.pk)
+        return made._replace(fault=f"The message could not be written ({type(error).__name__}).")
 
 
 def sending_policy() -> dict[str, Any]:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
+from campaigns.domain.analysis.capacity import CapacityWord
 from campaigns.domain.analysis.ratio import Word
 
 MOST_FACTS = 5
@@ -69,19 +70,17 @@ FIRST_CHOICES = tuple(
 
 
 # --- what changed --------------------------------------------------------------------------------
-_CLEARED = frozenset({Word.SAME, Word.FASTER, Word.NOT_SLOWER})
+# Words against a baseline that decide; what is too close to call changes nothing.
+_WORSE = {Word.SLOWER, CapacityWord.LESS}
+_NOT_WORSE = {Word.SAME, Word.FASTER, Word.NOT_SLOWER, CapacityWord.MORE, CapacityWord.NOT_LESS}
 
 
 def turn(before: Iterable[str], now: str) -> EventKind | None:
-    """What a test's newest word against its baseline is after the earlier ones, newest first. What
-    is too close to call changes nothing."""
-    was_slower = next((each == Word.SLOWER for each in before if each in _DECIDED), False)
-    if now == Word.SLOWER:
-        return None if was_slower else EventKind.REGRESSION
-    return EventKind.RECOVERED if was_slower and now in _CLEARED else None
-
-
-_DECIDED = _CLEARED | {Word.SLOWER}
+    """What a test's newest word is after its earlier ones, newest first."""
+    last = next((each for each in before if each in _WORSE | _NOT_WORSE), "")
+    if now in _WORSE:
+        return None if last in _WORSE else EventKind.REGRESSION
+    return EventKind.RECOVERED if last in _WORSE and now in _NOT_WORSE else None
 
 
 def kind_of_end(
