@@ -35,6 +35,8 @@ AT_ONCE = 8
 COMMAND = [sys.executable, "-m", "campaigns.notifications.sender"]
 # The sender's children end by themselves before; on a busy machine the sender needs long to start.
 ANSWER_WITHIN_S = 60.0
+# A dispatcher that ends waits so long for what is under way.
+LAST_ANSWERS_S = 4.0
 _SILENT = Result("The receiver did not answer in time.")
 _DIED = Result("The program that sends notifications ended. See the dispatcher's log.")
 
@@ -123,9 +125,13 @@ class NotificationsThread(SideThread):
 
     def run(self) -> None:
         super().run()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(wait=False)
+        ends = time.monotonic() + LAST_ANSWERS_S
         with suppress(*UNREACHABLE):
-            self._store()
+            while self._under_way and time.monotonic() < ends:
+                self._asked.wait(0.1)
+                self._store()
+        # What is under way now is tried again when its claim has ended.
         self._sender.end()
         drop_connection()
 

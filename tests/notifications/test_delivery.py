@@ -182,6 +182,27 @@ def test_a_receiver_that_hangs_delays_no_other(project, receiver):
             arrives(lambda: is_sent(2))
 
 
+def test_a_dispatcher_that_ends_stores_what_was_under_way(project):
+    with http_receiver(hold=threading.Event()) as receiver:
+        make_channel(project, receiver.url)
+        end(project)
+        with delivering():
+            arrives(lambda: receiver.received)
+            threading.Timer(0.5, receiver.hold.set).start()
+        assert is_sent()
+
+
+def test_a_dispatcher_ends_although_a_receiver_hangs(project):
+    with http_receiver(hold=threading.Event()) as receiver:
+        make_channel(project, receiver.url)
+        end(project)
+        with delivering():
+            arrives(lambda: receiver.received)
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 10
+        assert NotificationDelivery.objects.get().state == State.WAITING
+
+
 def test_a_secret_that_no_key_decrypts_is_said(project, settings):
     make_channel(project)
     settings.VAULT_KEYS = ["another key of the vault"]
