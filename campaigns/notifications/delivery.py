@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.typed_text import storable
 from campaigns.domain.units import counted, duration
 from campaigns.models import Agent, Endpoint, Probe, Project
 from campaigns.models.dbtime import db_now
@@ -85,10 +86,10 @@ def has_channels() -> bool:
 
 # --- events become deliveries --------------------------------------------------------------------
 def announce_events() -> int:
-    """Write what there is to tell, and a delivery for each channel that wants it; how many events
+    """Write each event's message, and a delivery for each channel that wants it; how many events
     were announced."""
-    found = Event.objects.filter(announced_at=None).order_by("at", "pk")
-    return sum(map(_announce, list(found.values_list("pk", flat=True)[:MOST_AT_ONCE])))
+    oldest = Event.objects.filter(announced_at=None).order_by("at", "pk")
+    return sum(map(_announce, list(oldest.values_list("pk", flat=True)[:MOST_AT_ONCE])))
 
 
 def _announce(pk: int) -> int:
@@ -158,8 +159,8 @@ def claim_deliveries(most: int = MOST_AT_ONCE) -> list[SendOrder]:
         state=NotificationDelivery.State.WAITING, due_at__lte=db_now(), channel__paused_at=None
     )
     with transaction.atomic():
-        found = due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at")
-        claimed = list(found.values_list("pk", flat=True)[:most])
+        oldest = due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at")
+        claimed = list(oldest.values_list("pk", flat=True)[:most])
         NotificationDelivery.objects.filter(pk__in=claimed).update(
             due_at=db_now(CLAIMED_FOR_S), n_attempts=F("n_attempts") + 1, tried_at=Now()
         )
@@ -171,26 +172,26 @@ def claim_deliveries(most: int = MOST_AT_ONCE) -> list[SendOrder]:
 
 def _order(delivery: NotificationDelivery) -> SendOrder:
     event, channel = delivery.event, delivery.channel
-    made = SendOrder(delivery.pk, delivery.n_attempts, is_test=event.kind == EventKind.TEST)
+    attempt = SendOrder(delivery.pk, delivery.n_attempts, is_test=event.kind == EventKind.TEST)
     message = EventMessage.from_json(event.message or {"headline": str(event), "facts": []})
     try:
         address = decrypt(channel.address)
         if channel.kind == ChannelKind.EMAIL:
-            return made._replace(email=_email(delivery, message, address))
+            return attempt._replace(email=_email(delivery, message, address))
         order = {"address": address, **sending_policy()}
         if channel.kind != ChannelKind.WEBHOOK:
-            told = {"title": message.headline, "body": message.markdown}
-            return made._replace(send={**order, **told, "site": settings.SITE_URL})
+            texts = {"title": message.headline, "body": message.markdown}
+            return attempt._replace(send={**order, **texts, "site": settings.SITE_URL})
         keys = decrypt(channel.secrets).split()[:SIGNED_BY]
         body = message.webhook_body(event.kind, event.at.isoformat())
         number = f"benchsite-{event.pk}-{channel.pk}"
         headers = signed_headers(keys, number, int(time.time()), body)
-        return made._replace(send={**order, "body": body, "headers": headers})
+        return attempt._replace(send={**order, "body": body, "headers": headers})
     except Refused as refusal:
-        return made._replace(fault=str(refusal))
+        return attempt._replace(fault=str(refusal))
     except Exception as error:  # the other claimed ones must not wait for their claims to end
         logger.exception("Delivery %s cannot be written", delivery.pk)
-        return made._replace(fault=f"The message could not be written ({type(error).__name__}).")
+        return attempt._replace(fault=f"The message could not be written ({type(error).__name__}).")
 
 
 def sending_policy() -> dict[str, Any]:
@@ -228,7 +229,7 @@ def finish_delivery(*, order: SendOrder, result: Result) -> bool:
     claimed = NotificationDelivery.objects.filter(
         pk=order.delivery, state=NotificationDelivery.State.WAITING, n_attempts=order.n_attempts
     )
-    problem = result.problem[:400]
+    problem = storable(result.problem)[:400]
     if not problem:
         return bool(claimed.update(state=NotificationDelivery.State.SENT, problem=""))
     wait_s = None if result.is_gone else retry_after_s(order.n_attempts)
@@ -266,11 +267,11 @@ def note_silent_agents() -> int:
         "target__project"
     )
     agents = agents.filter(target__project__in=_watching(EventKind.AGENT))
-    told = _last_told()
+    states = _last_states()
     events = []
     for agent in agents.filter(heard_at__gt=db_now(-FORGOTTEN_AFTER_S)).annotate(now=db_now()):
         silent_s = (agent.now - agent.heard_at).total_seconds()
-        was_silent = told.get(agent.pk) == "silent"
+        was_silent = states.get(agent.pk) == "silent"
         if silent_s > SILENT_AFTER_S and not was_silent:
             words = f"has not reported for {duration(round(silent_s))}"
             events.append(_agent_event(agent, "silent", words, agent.heard_at))
@@ -279,10 +280,10 @@ def note_silent_agents() -> int:
     return len(Event.objects.bulk_create(events, ignore_conflicts=True))
 
 
-def _last_told() -> dict[int, str]:
-    """By agent; what was told of it last."""
-    told = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
-    return {data["agent"]: data["state"] for data in told.values_list("message__data", flat=True)}
+def _last_states() -> dict[int, str]:
+    """By agent, as the last message said."""
+    sent = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
+    return {data["agent"]: data["state"] for data in sent.values_list("message__data", flat=True)}
 
 
 def _agent_event(agent: Agent, state: str, words: str, since: datetime) -> Event:
@@ -309,13 +310,13 @@ def note_expiring_certificates() -> int:
         target__archived_at=None,
         target__project__in=_watching(EventKind.CERTIFICATE),
     )
-    seen = Probe.objects.filter(endpoint__in=endpoints, result__certificates__0__isnull=False)
-    newest = seen.order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    probes = Probe.objects.filter(endpoint__in=endpoints, result__certificates__0__isnull=False)
+    newest = probes.order_by("endpoint_id", "-pk").distinct("endpoint_id")
     rows = newest.values_list("endpoint", "finished_at", "result__certificates__0")
-    found = {endpoint: (at, certificate) for endpoint, at, certificate in rows}
+    certificates = {endpoint: (at, certificate) for endpoint, at, certificate in rows}
     events, now = [], timezone.now()
-    for endpoint in endpoints.filter(pk__in=found).select_related("target__project"):
-        at, certificate = found[endpoint.pk]
+    for endpoint in endpoints.filter(pk__in=certificates).select_related("target__project"):
+        at, certificate = certificates[endpoint.pk]
         left = days_left(certificate, now)
         if 0 <= left < CERTIFICATE_DAYS:
             events.append(_certificate_event(endpoint, at, certificate["not_after"], left))

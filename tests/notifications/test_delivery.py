@@ -203,6 +203,35 @@ def test_a_dispatcher_ends_although_a_receiver_hangs(project):
         assert NotificationDelivery.objects.get().state == State.WAITING
 
 
+def test_a_fault_of_one_delivery_holds_up_no_other(project, receiver, monkeypatch):
+    """Neither in its words nor in what came of it."""
+    for label in ("broken words", "broken result", "sound"):
+        make_channel(project, receiver.url, label=label)
+    finish = delivery.finish_delivery
+
+    def label_of(pk: int) -> str:
+        return NotificationDelivery.objects.get(pk=pk).channel.label
+
+    def broken_headers(keys, number, *_):
+        if NotificationChannel.objects.get(pk=number.split("-")[2]).label == "broken words":
+            raise KeyError("a bug")
+        return {"webhook-id": number}
+
+    def broken_finish(*, order, result):
+        if label_of(order.delivery) == "broken result":
+            raise ValueError("a bug")
+        return finish(order=order, result=result)
+
+    monkeypatch.setattr(delivery, "signed_headers", broken_headers)
+    monkeypatch.setattr(delivery, "finish_delivery", broken_finish)
+    end(project)
+    with delivering() as thread:
+        arrives(is_sent)
+        broken = NotificationDelivery.objects.get(channel__label="broken words")
+        arrives(lambda: broken.refresh_from_db() or "KeyError" in broken.problem)
+        arrives(lambda: not thread._under_way)
+
+
 def test_a_secret_that_no_key_decrypts_is_said(project, settings):
     make_channel(project)
     settings.VAULT_KEYS = ["another key of the vault"]
