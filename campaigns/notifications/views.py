@@ -12,8 +12,8 @@ from campaigns.domain.errors import Refused
 from campaigns.live.waiting import release_connection
 from campaigns.models import Membership, Project
 from campaigns.notifications import services
-from campaigns.notifications.domain import CHOICES
-from campaigns.notifications.forms import ChannelForm, NewChannelForm
+from campaigns.notifications.domain import CHOICES, FIRST_CHOICES
+from campaigns.notifications.forms import ChannelForm
 from campaigns.notifications.models import ChannelKind, NotificationChannel, NotificationDelivery
 from campaigns.permissions import Action, Actor, roles_with
 from campaigns.views.access import (
@@ -45,7 +45,8 @@ def account_notifications(request: HttpRequest) -> HttpResponse:
 
 
 def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
-    """`?add=KIND` opens the form of a new channel; `do` says which form is posted."""
+    """`?add=KIND` opens the form of a new channel, with all events of one's own campaigns, and for
+    who comes from a campaign (`?finished`); `do` says which form is posted."""
     actor = actor_of(request)
     rows = project.channels if project else actor.user.channels
     if request.POST.get("do") == "choose":
@@ -57,8 +58,10 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
         return redirect(request.path)
     kind = _kind(request)
     # Of oneself one mostly enters the account's own address.
-    own = {"address": actor.user.email} if kind == ChannelKind.EMAIL and not project else {}
-    form = NewChannelForm(kind, request.POST or None, initial=own) if kind else None
+    own = actor.user.email if kind == ChannelKind.EMAIL and not project else ""
+    wants_ends = not project or "finished" in request.GET
+    start = {"address": own, "kinds": list(CHOICES) if wants_ends else list(FIRST_CHOICES)}
+    form = ChannelForm(kind, request.POST or None, initial=start, is_new=True) if kind else None
     made = form and saved_by(
         form,
         lambda given: services.add_channel(by=actor, project=project, kind=kind, **given),

@@ -216,11 +216,21 @@ def test_a_live_campaign_offers_to_notify_and_names_who_will_be(as_user, bob, pr
     campaign = live_campaign(project)
     page, client = f"/campaigns/{campaign.pk}/", as_user(bob)
     shown = client.get(page).content.decode()
-    assert f'<a href="/projects/{project.pk}/notifications/">Get notified</a>' in shown
+    assert f'<a href="/projects/{project.pk}/notifications/?finished=1">Get notified</a>' in shown
     make_channel(project, label="#perf")
     shown = text_of(client.get(page))
     assert "You can leave this page: #perf will be notified." in shown
     assert "Get notified" not in shown
+
+
+def test_who_comes_from_a_campaign_finds_its_end_ticked(as_user, bob, project):
+    page, client = f"/projects/{project.pk}/notifications/", as_user(bob)
+    ticked = r'value="campaign.ended"[^>]*checked'
+    assert not re.search(ticked, client.get(f"{page}?add=slack").content.decode())
+    shown = client.get(f"{page}?finished=1").content.decode()
+    assert 'href="?finished=1&amp;add=slack#new"' in shown
+    for address in (f"{page}?finished=1&add=slack", "/account/notifications/?add=slack"):
+        assert re.search(ticked, client.get(address).content.decode())
 
 
 def test_a_channel_that_does_not_want_ends_is_not_named(as_user, bob, project):
