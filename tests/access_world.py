@@ -43,6 +43,7 @@ from campaigns.models import (
     TriageNote,
 )
 from campaigns.models.machines import EXPORTER_PROBLEM
+from campaigns.notifications.models import Event, NotificationDelivery
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.summaries import keep_figures, summarise_run
 from campaigns.services.tokens import create_share, create_token
@@ -141,7 +142,25 @@ def _project(people: dict[str, User], open_word: str, secret: str) -> Rows:
     rows = {"project": project, "membership": project.memberships.latest("pk")}
     rows |= _described(project, open_word, secret)
     rows |= _measured(project, rows, open_word, secret)
+    rows |= _notified(project, rows, secret)
     return rows | _changed(project, rows, secret)
+
+
+def _notified(project: Project, rows: Rows, secret: str) -> Rows:
+    channel = make_channel(project, label=f"{secret} channel")
+    event = Event.objects.create(
+        key=f"{secret} event",
+        kind="campaign.ended",
+        project=project,
+        campaign=rows["campaign"],
+        message={"headline": f"{secret} ended.", "facts": []},
+        announced_at=timezone.now(),
+    )
+    return {
+        "channel": channel,
+        "event": event,
+        "delivery": NotificationDelivery.objects.create(event=event, channel=channel),
+    }
 
 
 def _owned(owner: User, rows: Rows) -> Rows:
@@ -176,7 +195,6 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     deleted_plan = make_plan(project, f"{secret} gone").plan
     type(deleted_plan).objects.filter(pk=deleted_plan.pk).update(**gone)
     return {
-        "channel": make_channel(project, label=f"{secret} channel"),
         "deleted_plan": deleted_plan,
         "deleted_target": make_target(project, f"{secret} gone", **gone),
         "deleted_campaign": make_campaign(project, f"{secret} gone", **gone),

@@ -29,7 +29,6 @@ from campaigns.models import (
     ShareLink,
     Test,
 )
-from campaigns.notifications.models import Event, NotificationDelivery
 from campaigns.permissions import Role
 from tests.access_world import Rows, World
 from tests.queues import make_queue
@@ -110,13 +109,11 @@ def _of(rows: Sequence[Model]) -> Callable[[int], Any]:
 
 
 def _grow_channels(rows: Rows, n: int) -> None:
-    """Each with a delivery, of the only channel that was there to each."""
-    event = Event.objects.create(key="first", kind="test", message={"headline": "", "facts": []})
-    delivery = NotificationDelivery.objects.create(event=event, channel=rows["channel"])
+    """Each with a delivery; the first has one of each event."""
     channels = _copies(rows["channel"], n)
-    events = _copies(event, n, key=_named("event"))
-    _copies(delivery, n, channel_id=_of(channels))
-    _copies(delivery, n, event_id=_of(events))
+    events = _copies(rows["event"], n, key=_named("event"))
+    _copies(rows["delivery"], n, channel_id=_of(channels))
+    _copies(rows["delivery"], n, event_id=_of(events))
 
 
 def _grow_people(rows: Rows, n: int) -> None:

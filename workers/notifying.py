@@ -30,12 +30,19 @@ from workers.side_threads import SideThread
 logger = logging.getLogger(__name__)
 
 EVERY_S = 0.5
-WATCH_EVERY_S = 60.0
+# What no change of state tells, and how often it is looked for.
+WATCHES_S = {
+    delivery.note_silent_agents: 60.0,
+    delivery.note_expiring_certificates: 3600.0,
+    delivery.forget_old_events: 3600.0,
+}
 AT_ONCE = 8
 COMMAND = [sys.executable, "-m", "campaigns.notifications.sender"]
-# The sender's children end by themselves before.
-ANSWER_WITHIN_S = 28.0
-_SILENT = Result("No answer within 25 s.")
+# The sender's children end by themselves before; on a busy machine the sender needs long to start.
+ANSWER_WITHIN_S = 60.0
+# A dispatcher that ends waits so long for what is under way.
+LAST_ANSWERS_S = 4.0
+_SILENT = Result("The receiver did not answer in time.")
 _DIED = Result("The program that sends notifications ended. See the dispatcher's log.")
 
 
@@ -101,9 +108,9 @@ class Sender:
     @staticmethod
     def _read(process: subprocess.Popen, waiting: dict[int, Future[Result]]) -> None:
         for line in process.stdout:
-            told = json.loads(line)
-            if answer := waiting.get(told["id"]):
-                answer.set_result(Result(told["problem"], told.get("is_gone", False)))
+            reply = json.loads(line)
+            if answer := waiting.get(reply["id"]):
+                answer.set_result(Result(reply["problem"], reply.get("is_gone", False)))
         process.stdout.close()
         for answer in list(waiting.values()):
             with suppress(InvalidStateError):  # it has its answer
@@ -119,20 +126,24 @@ class NotificationsThread(SideThread):
         self._sender = Sender()
         self._under_way: set[int] = set()
         self._done: queue.SimpleQueue[tuple[SendOrder, Result]] = queue.SimpleQueue()
-        self._watched_at = -WATCH_EVERY_S
+        self._due_at = dict.fromkeys(WATCHES_S, 0.0)
 
     def run(self) -> None:
         super().run()
-        self._pool.shutdown(cancel_futures=True)
+        self._pool.shutdown(wait=False)
+        ends = time.monotonic() + LAST_ANSWERS_S
         with suppress(*UNREACHABLE):
-            self._store()
+            while self._under_way and time.monotonic() < ends:
+                self._asked.wait(0.1)
+                self._store()
+        # What is under way now is tried again when its claim has ended.
         self._sender.end()
         drop_connection()
 
     def act(self) -> None:
         self._store()
         self._watch()
-        if delivery.is_idle():
+        if delivery.is_idle() or delivery.is_restored():
             return
         delivery.announce_events()
         for order in delivery.claim_deliveries(AT_ONCE - len(self._under_way)):
@@ -140,22 +151,19 @@ class NotificationsThread(SideThread):
             self._pool.submit(self._attempt, order)
 
     def _watch(self) -> None:
-        """What no change of state tells: each is looked for once a minute."""
-        if time.monotonic() - self._watched_at < WATCH_EVERY_S:
-            return
-        self._watched_at = time.monotonic()
-        delivery.note_silent_agents()
-        delivery.note_expiring_certificates()
-        delivery.forget_old_events()
-        if delivery.has_channels():
-            self._sender.start()
+        for watch, every_s in WATCHES_S.items():
+            if time.monotonic() >= self._due_at[watch]:
+                self._due_at[watch] = time.monotonic() + every_s
+                watch()
+                if delivery.has_channels():
+                    self._sender.start()
 
     def _attempt(self, order: SendOrder) -> None:
         """In a thread of the pool, which has no connection to PostgreSQL."""
         try:
             result = self._result(order)
         except Exception as error:  # whatever it is, the delivery must be tried again
-            logger.exception("NotificationDelivery %s failed", order.delivery)
+            logger.exception("Delivery %s failed", order.delivery)
             result = Result(f"It could not be sent ({type(error).__name__}).")
         self._done.put((order, result))
         self.ask()
@@ -174,6 +182,8 @@ class NotificationsThread(SideThread):
             except UNREACHABLE:
                 self._done.put((order, result))
                 raise
+            except Exception:  # its claim ends by itself
+                logger.exception("The result of delivery %s is not stored", order.delivery)
             self._under_way.discard(order.delivery)
 
 

@@ -18,6 +18,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.typed_text import storable
 from campaigns.domain.units import counted, duration
 from campaigns.models import Agent, Endpoint, Probe, Project
 from campaigns.models.dbtime import db_now
@@ -29,22 +30,30 @@ from campaigns.notifications.domain import (
     retry_after_s,
     signed_headers,
 )
-from campaigns.notifications.messages import Announcement, news_of, page_of, plain_news, site_url
+from campaigns.notifications.messages import (
+    Announcement,
+    announcement_of,
+    page_of,
+    short_announcement,
+    site_url,
+)
 from campaigns.notifications.models import (
     ChannelKind,
     Event,
     NotificationChannel,
     NotificationDelivery,
 )
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.queries.probes import days_left
+from campaigns.services.load_control import RESTORED
 from campaigns.services.own_services import policy
 from campaigns.services.vault import decrypt
 
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 20
-# An attempt takes half of it at most.
-CLAIMED_FOR_S = 60
+# An attempt takes a minute at most.
+CLAIMED_FOR_S = 90
 SILENT_AFTER_S = 180  # a machine that restarts is back before
 FORGOTTEN_AFTER_S = 24 * 3600  # whoever has a channel since then knows
 CERTIFICATE_DAYS = 14
@@ -56,9 +65,6 @@ SELECT NOT EXISTS (SELECT FROM campaigns_event WHERE announced_at IS NULL)
                    WHERE state = 'waiting' AND due_at <= clock_timestamp()
                      AND channel.paused_at IS NULL)
 """
-# Advisory lock id, arbitrary but the same in every dispatcher: events that belong together are
-# announced together.
-_ANNOUNCING = 0x6E6F7465
 
 
 def is_idle() -> bool:
@@ -68,51 +74,58 @@ def is_idle() -> bool:
         return cursor.fetchone()[0]
 
 
+def is_restored() -> bool:
+    """Whether the tables come from a dump, and no administrator has looked at them yet: what was
+    waiting then may have been sent since."""
+    return why_load_is_off() == RESTORED
+
+
 def has_channels() -> bool:
     return NotificationChannel.objects.filter(paused_at=None).exists()
 
 
 # --- events become deliveries --------------------------------------------------------------------
 def announce_events() -> int:
-    """Write what there is to tell, and a delivery for each channel that wants it; how many events
+    """Write each event's message, and a delivery for each channel that wants it; how many events
     were announced."""
-    found = Event.objects.filter(announced_at=None).order_by("at", "pk")
-    return sum(map(_announce, list(found.values_list("pk", flat=True)[:MOST_AT_ONCE])))
+    oldest = Event.objects.filter(announced_at=None).order_by("at", "pk")
+    return sum(map(_announce, list(oldest.values_list("pk", flat=True)[:MOST_AT_ONCE])))
 
 
-@transaction.atomic
 def _announce(pk: int) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ANNOUNCING])
-    unannounced = Event.objects.filter(announced_at=None)
-    first = unannounced.filter(pk=pk).first()
+    """The words of a campaign with many tests take minutes, in no transaction."""
+    first = Event.objects.filter(pk=pk, announced_at=None).first()
     if first is None:
         return 0
-    same = unannounced.filter(project=first.project_id, at=first.at)
+    same = Event.objects.filter(announced_at=None, project=first.project_id, at=first.at)
     related = ("change__plan", "change__endpoint__target", "change__entry__project")
     events = list(same.select_related("campaign__project", *related).order_by("pk"))
-    news = _news(events)
-    campaign = next((each.campaign for each in events if each.campaign), None)
+    kind, message = _announcement(events)
     lead = next((each for each in events if each.kind == EventKind.ENDED), events[0])
-    if news.message:
-        channels = _channels(news.kind, first.project_id, campaign and campaign.created_by_id)
-        deliveries = [NotificationDelivery(event=lead, channel=each) for each in channels]
-        NotificationDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
-        stored = news.message.to_json()
-        Event.objects.filter(pk=lead.pk).update(kind=news.kind, message=stored)
-    return Event.objects.filter(pk__in=[each.pk for each in events]).update(announced_at=Now())
+    creator = lead.campaign and lead.campaign.created_by_id
+    with transaction.atomic():
+        # Whoever comes first announces all of them.
+        waiting = Event.objects.filter(pk__in=[each.pk for each in events], announced_at=None)
+        if waiting.update(announced_at=Now()) < len(events):
+            transaction.set_rollback(True)
+            return 0
+        if message:
+            Event.objects.filter(pk=lead.pk).update(kind=kind, message=message.to_json())
+            channels = _channels(kind, first.project_id, creator)
+            deliveries = [NotificationDelivery(event=lead, channel=each) for each in channels]
+            NotificationDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
+    return len(events)
 
 
-def _news(events: list[Event]) -> Announcement:
+def _announcement(events: list[Event]) -> Announcement:
     """A fault in its words must not keep a message back."""
     try:
-        with transaction.atomic():
-            return news_of(events)
+        return announcement_of(events)
     except (OperationalError, InterfaceError):
         raise
     except Exception:
         logger.exception("The message of event %s is short", events[0].pk)
-        return plain_news(events[0])
+        return short_announcement(events[0])
 
 
 def _channels(
@@ -146,8 +159,8 @@ def claim_deliveries(most: int = MOST_AT_ONCE) -> list[SendOrder]:
         state=NotificationDelivery.State.WAITING, due_at__lte=db_now(), channel__paused_at=None
     )
     with transaction.atomic():
-        found = due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at")
-        claimed = list(found.values_list("pk", flat=True)[:most])
+        oldest = due.select_for_update(skip_locked=True, of=("self",)).order_by("due_at")
+        claimed = list(oldest.values_list("pk", flat=True)[:most])
         NotificationDelivery.objects.filter(pk__in=claimed).update(
             due_at=db_now(CLAIMED_FOR_S), n_attempts=F("n_attempts") + 1, tried_at=Now()
         )
@@ -159,23 +172,26 @@ def claim_deliveries(most: int = MOST_AT_ONCE) -> list[SendOrder]:
 
 def _order(delivery: NotificationDelivery) -> SendOrder:
     event, channel = delivery.event, delivery.channel
-    made = SendOrder(delivery.pk, delivery.n_attempts, is_test=event.kind == EventKind.TEST)
+    attempt = SendOrder(delivery.pk, delivery.n_attempts, is_test=event.kind == EventKind.TEST)
     message = EventMessage.from_json(event.message or {"headline": str(event), "facts": []})
     try:
         address = decrypt(channel.address)
         if channel.kind == ChannelKind.EMAIL:
-            return made._replace(email=_email(delivery, message, address))
+            return attempt._replace(email=_email(delivery, message, address))
         order = {"address": address, **sending_policy()}
         if channel.kind != ChannelKind.WEBHOOK:
-            told = {"title": message.headline, "body": message.markdown}
-            return made._replace(send={**order, **told, "site": settings.SITE_URL})
+            texts = {"title": message.headline, "body": message.markdown}
+            return attempt._replace(send={**order, **texts, "site": settings.SITE_URL})
         keys = decrypt(channel.secrets).split()[:SIGNED_BY]
         body = message.webhook_body(event.kind, event.at.isoformat())
         number = f"benchsite-{event.pk}-{channel.pk}"
         headers = signed_headers(keys, number, int(time.time()), body)
-        return made._replace(send={**order, "body": body, "headers": headers})
+        return attempt._replace(send={**order, "body": body, "headers": headers})
     except Refused as refusal:
-        return made._replace(fault=str(refusal))
+        return attempt._replace(fault=str(refusal))
+    except Exception as error:  # the other claimed ones must not wait for their claims to end
+        logger.exception("Delivery %s cannot be written", delivery.pk)
+        return attempt._replace(fault=f"The message could not be written ({type(error).__name__}).")
 
 
 def sending_policy() -> dict[str, Any]:
@@ -213,7 +229,7 @@ def finish_delivery(*, order: SendOrder, result: Result) -> bool:
     claimed = NotificationDelivery.objects.filter(
         pk=order.delivery, state=NotificationDelivery.State.WAITING, n_attempts=order.n_attempts
     )
-    problem = result.problem[:400]
+    problem = storable(result.problem)[:400]
     if not problem:
         return bool(claimed.update(state=NotificationDelivery.State.SENT, problem=""))
     wait_s = None if result.is_gone else retry_after_s(order.n_attempts)
@@ -251,11 +267,11 @@ def note_silent_agents() -> int:
         "target__project"
     )
     agents = agents.filter(target__project__in=_watching(EventKind.AGENT))
-    told = _last_told()
+    states = _last_states()
     events = []
     for agent in agents.filter(heard_at__gt=db_now(-FORGOTTEN_AFTER_S)).annotate(now=db_now()):
         silent_s = (agent.now - agent.heard_at).total_seconds()
-        was_silent = told.get(agent.pk) == "silent"
+        was_silent = states.get(agent.pk) == "silent"
         if silent_s > SILENT_AFTER_S and not was_silent:
             words = f"has not reported for {duration(round(silent_s))}"
             events.append(_agent_event(agent, "silent", words, agent.heard_at))
@@ -264,10 +280,10 @@ def note_silent_agents() -> int:
     return len(Event.objects.bulk_create(events, ignore_conflicts=True))
 
 
-def _last_told() -> dict[int, str]:
-    """By agent; what was told of it last."""
-    told = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
-    return {data["agent"]: data["state"] for data in told.values_list("message__data", flat=True)}
+def _last_states() -> dict[int, str]:
+    """By agent, as the last message said."""
+    sent = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
+    return {data["agent"]: data["state"] for data in sent.values_list("message__data", flat=True)}
 
 
 def _agent_event(agent: Agent, state: str, words: str, since: datetime) -> Event:
@@ -294,13 +310,13 @@ def note_expiring_certificates() -> int:
         target__archived_at=None,
         target__project__in=_watching(EventKind.CERTIFICATE),
     )
-    seen = Probe.objects.filter(endpoint__in=endpoints, result__certificates__0__isnull=False)
-    newest = seen.order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    probes = Probe.objects.filter(endpoint__in=endpoints, result__certificates__0__isnull=False)
+    newest = probes.order_by("endpoint_id", "-pk").distinct("endpoint_id")
     rows = newest.values_list("endpoint", "finished_at", "result__certificates__0")
-    found = {endpoint: (at, certificate) for endpoint, at, certificate in rows}
+    certificates = {endpoint: (at, certificate) for endpoint, at, certificate in rows}
     events, now = [], timezone.now()
-    for endpoint in endpoints.filter(pk__in=found).select_related("target__project"):
-        at, certificate = found[endpoint.pk]
+    for endpoint in endpoints.filter(pk__in=certificates).select_related("target__project"):
+        at, certificate = certificates[endpoint.pk]
         left = days_left(certificate, now)
         if 0 <= left < CERTIFICATE_DAYS:
             events.append(_certificate_event(endpoint, at, certificate["not_after"], left))

@@ -1,5 +1,5 @@
 """What is worth a message, what a message says, when a delivery is tried again, and how a webhook
-is signed (Standard Webhooks 1.0). Pure, and loaded by the sender's process as well."""
+is signed (Standard Webhooks 1.0). Pure."""
 
 import base64
 import hmac
@@ -11,6 +11,7 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
+from campaigns.domain.analysis.capacity import CapacityWord
 from campaigns.domain.analysis.ratio import Word
 
 MOST_FACTS = 5
@@ -71,19 +72,17 @@ FIRST_CHOICES = tuple(
 
 
 # --- what changed --------------------------------------------------------------------------------
-_CLEARED = frozenset({Word.SAME, Word.FASTER, Word.NOT_SLOWER})
+# Words against a baseline that decide; what is too close to call changes nothing.
+_WORSE = {Word.SLOWER, CapacityWord.LESS}
+_NOT_WORSE = {Word.SAME, Word.FASTER, Word.NOT_SLOWER, CapacityWord.MORE, CapacityWord.NOT_LESS}
 
 
 def turn(before: Iterable[str], now: str) -> EventKind | None:
-    """What a test's newest word against its baseline is after the earlier ones, newest first. What
-    is too close to call changes nothing."""
-    was_slower = next((each == Word.SLOWER for each in before if each in _DECIDED), False)
-    if now == Word.SLOWER:
-        return None if was_slower else EventKind.REGRESSION
-    return EventKind.RECOVERED if was_slower and now in _CLEARED else None
-
-
-_DECIDED = _CLEARED | {Word.SLOWER}
+    """What a test's newest word is after its earlier ones, newest first."""
+    last = next((each for each in before if each in _WORSE | _NOT_WORSE), "")
+    if now in _WORSE:
+        return None if last in _WORSE else EventKind.REGRESSION
+    return EventKind.RECOVERED if last in _WORSE and now in _NOT_WORSE else None
 
 
 def kind_of_end(
@@ -165,15 +164,12 @@ def new_secret() -> str:
 
 def signed_headers(keys: Sequence[str], number: str, at_s: int, body: str) -> dict[str, str]:
     """The headers of Standard Webhooks: a signature by each of the secrets."""
-    told = f"{number}.{at_s}.{body}".encode()
-    signatures = (
-        base64.b64encode(
-            hmac.digest(base64.b64decode(key.removeprefix(_PREFIX)), told, sha256)
-        ).decode()
-        for key in keys
+    content = f"{number}.{at_s}.{body}".encode()
+    digests = (
+        hmac.digest(base64.b64decode(key.removeprefix(_PREFIX)), content, sha256) for key in keys
     )
     return {
         "webhook-id": number,
         "webhook-timestamp": str(at_s),
-        "webhook-signature": " ".join(f"v1,{each}" for each in signatures),
+        "webhook-signature": " ".join(f"v1,{base64.b64encode(each).decode()}" for each in digests),
     }

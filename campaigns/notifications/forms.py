@@ -5,8 +5,8 @@ from typing import NamedTuple
 from django import forms
 from django.utils.html import format_html
 
-from campaigns.forms.requests import CheckedForm
-from campaigns.notifications.domain import CHOICES, FIRST_CHOICES
+from campaigns.forms.requests import CheckedForm, text_widget
+from campaigns.notifications.domain import CHOICES
 from campaigns.notifications.models import ChannelKind
 from campaigns.notifications.services import MOST_ADDRESS
 
@@ -52,39 +52,10 @@ _ADDRESSES = {
 }
 
 
-def address_field(kind: ChannelKind, **options) -> forms.CharField:
-    words = _ADDRESSES[kind]
-    attrs = {"class": "input-wide", "autocomplete": "off", "spellcheck": "false"}
-    return forms.CharField(
-        label=words.label,
-        max_length=MOST_ADDRESS,
-        widget=forms.TextInput(attrs={**attrs, "placeholder": words.example}),
-        **{"help_text": words.hint, **options},
-    )
+class ChannelForm(CheckedForm):
+    """Of a new channel the address is needed; of one that is there an empty one leaves it."""
 
-
-class _KindsField(forms.MultipleChoiceField):
-    def __init__(self, **options):
-        choices = [
-            (kind, format_html('{} <span class="note">{}</span>', each.title, each.meaning))
-            for kind, each in CHOICES.items()
-        ]
-        super().__init__(
-            label="Events",
-            choices=choices,
-            required=False,
-            widget=forms.CheckboxSelectMultiple,
-            **options,
-        )
-
-
-class _ChannelForm(CheckedForm):
     refused_at = "address"
-
-    def __init__(self, kind: ChannelKind, *args, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.fields["address"] = self.address_of(kind)
-        self.order_fields(["address", "label", "kinds"])
 
     label = forms.CharField(
         required=False,
@@ -92,18 +63,25 @@ class _ChannelForm(CheckedForm):
         widget=forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"}),
         help_text="Such as #checkout. Pages show it in place of the address.",
     )
+    kinds = forms.MultipleChoiceField(
+        label="Events",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        choices=[
+            (kind, format_html('{} <span class="note">{}</span>', each.title, each.meaning))
+            for kind, each in CHOICES.items()
+        ],
+    )
 
-    def address_of(self, kind: ChannelKind) -> forms.CharField:
-        return address_field(kind)
-
-
-class NewChannelForm(_ChannelForm):
-    kinds = _KindsField(initial=list(FIRST_CHOICES))
-
-
-class ChannelForm(_ChannelForm):
-    kinds = _KindsField()
-
-    def address_of(self, kind: ChannelKind) -> forms.CharField:
-        hint = "Stored encrypted, and not shown again. Leave empty for the stored address."
-        return address_field(kind, required=False, help_text=hint)
+    def __init__(self, kind: ChannelKind, *args, is_new: bool = False, **kwargs):
+        super().__init__(*args, **kwargs)
+        words = _ADDRESSES[kind]
+        self.fields["address"] = forms.CharField(
+            label=words.label,
+            required=is_new,
+            max_length=MOST_ADDRESS,
+            widget=text_widget("input-wide", placeholder=words.example),
+            help_text=words.hint
+            if is_new
+            else "Stored encrypted, and not shown again. Leave empty for the stored address.",
+        )

@@ -1,7 +1,7 @@
 """What an event's message says, read from what is stored. Checks no permissions: a message goes to
 channels that members of its project have chosen."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.timezone import localtime
 
 from campaigns.domain.analysis.ratio import Against
+from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.compared import ReferenceState
 from campaigns.domain.presentation.history_words import change_interval, levels
 from campaigns.domain.presentation.results import Answer
@@ -27,104 +28,119 @@ _MOST_EARLIER = 2000
 
 
 class Announcement(NamedTuple):
-    """What is to be told, and as what; `message` is None where it is nothing to tell."""
+    """What is sent, and as what; `message` is None where nothing is."""
 
     kind: EventKind
     message: EventMessage | None = None
 
 
-def news_of(events: Sequence[Event]) -> Announcement:
+def announcement_of(events: Sequence[Event]) -> Announcement:
     """Of the events of one transaction."""
-    ends = [each for each in events if each.kind == EventKind.ENDED]
+    event = next((each for each in events if each.kind == EventKind.ENDED), events[0])
     changes = [each.change for each in events if each.change]
-    event = ends[0] if ends else events[0]
     if event.campaign and event.campaign.deleted_at:
         return Announcement(EventKind(event.kind))
     if event.message is not None:
         return Announcement(EventKind(event.kind), EventMessage.from_json(event.message))
     if event.kind == EventKind.ENDED:
-        return _end(event.campaign, changes)
+        return _end(event.campaign, _levels(changes))
     if event.kind == EventKind.ON_HOLD:
         return _hold(event.campaign)
-    return _changes(changes)
+    return _late_changes(_levels(changes))
 
 
-def plain_news(event: Event) -> Announcement:
+def short_announcement(event: Event) -> Announcement:
     """What can be said whatever cannot be read."""
-    did = "is on hold" if event.kind == EventKind.ON_HOLD else "has ended"
-    if event.campaign is None:
-        return Announcement(EventKind(event.kind))
-    return Announcement(
-        EventKind(event.kind), _of_campaign(event.campaign, f"{event.campaign} {did}.", [])
-    )
+    kind, campaign = EventKind(event.kind), event.campaign
+    if campaign is None:
+        return Announcement(kind)
+    state = "is on hold" if kind == EventKind.ON_HOLD else "has ended"
+    return Announcement(kind, _message(campaign, f"{campaign} {state}.", []))
 
 
-def _of_campaign(
+def _message(
     campaign: Campaign, headline: str, facts: Sequence[tuple[str, str]], **more: Any
 ) -> EventMessage:
+    """Facts without a text are left out."""
     url = site_url("campaign-detail", campaign.pk)
     data = {
         "project": campaign.project.name,
         "campaign": {"id": campaign.pk, "name": campaign.name, "url": url},
         **more,
     }
-    told = tuple((name, text) for name, text in facts if text)
-    return EventMessage(headline, told[:MOST_FACTS], url, data=data)
+    shown = tuple((name, text) for name, text in facts if text)
+    return EventMessage(headline, shown[:MOST_FACTS], url, data=data)
 
 
 def site_url(name: str, *args: Any) -> str:
     return f"{settings.SITE_URL}{reverse(name, args=args)}"
 
 
+def page_of(channel: NotificationChannel) -> str:
+    """Where the channel is changed."""
+    return site_url("channel-detail", channel.pk)
+
+
+def test_message(channel: NotificationChannel) -> EventMessage:
+    return EventMessage(f"benchsite can reach {channel.label}.")
+
+
 # --- the end of a campaign -----------------------------------------------------------------------
-def _end(campaign: Campaign, changes: Sequence[TriageChange]) -> Announcement:
+def _end(campaign: Campaign, new_levels: Sequence["_Level"]) -> Announcement:
     answer = campaign_answer(campaign)
-    judged = list(_judged(campaign))
-    changed = [_Change(each, _turn_of_level(each)) for each in _told(changes)]
+    judged = _judged(campaign)
+    search = Search.objects.filter(pk=campaign.pk).first()
+    turns = [each.turn for each in (*judged, *new_levels)]
     kind = kind_of_end(
-        [*(each.turn for each in (*judged, *changed))],
-        is_usable=_is_usable(campaign, answer),
+        [*turns, _turn_of_search(search)] if search else turns,
+        is_usable=_is_usable(answer),
         is_stopped=campaign.stop_requested_by_id is not None,
     )
-    said = plain_text(answer.sentence)
-    against = plain_text(campaign_against(campaign))
+    sentence, against = plain_text(answer.sentence), plain_text(campaign_against(campaign))
+    level = _level_words(new_levels)
+    if kind == EventKind.NO_RESULT:
+        headline, first = f"{campaign} ended without a usable result.", ("Why", sentence)
+    elif kind == EventKind.ENDED:
+        headline = f"{campaign}: {sentence}" if sentence else f"{campaign} has ended."
+        first = ("Baseline", against)
+    else:
+        headline, first = f"{campaign}: {against or level}", ("Result", sentence)
+    took = (campaign.finished_at or campaign.started_at) - campaign.started_at
     facts = [
-        ("Change of level", _levels_words(changed)),
+        first,
+        ("Change of level", level if against else ""),
         ("Caveat", " ".join(answer.caveats)),
         ("Stopped", campaign.stop_reason),
-        ("Runs", f"{answer.n_done} of {answer.n_runs} in {_took(campaign)}"),
+        ("Runs", f"{answer.n_done} of {answer.n_runs} in {duration(took.total_seconds())}"),
     ]
-    if kind == EventKind.NO_RESULT:
-        headline = f"{campaign} ended without a usable result."
-        facts.insert(0, ("Why", said))
-    elif kind in (EventKind.REGRESSION, EventKind.RECOVERED) and against:
-        headline = f"{campaign}: {against}"
-        facts.insert(0, ("Result", said))
-    elif kind in (EventKind.REGRESSION, EventKind.RECOVERED):
-        headline = f"{campaign}: {_levels_words(changed)}"
-        facts[0] = ("Result", said)
-    else:
-        headline = f"{campaign}: {said}" if said else f"{campaign} has ended."
-        facts.insert(0, ("Baseline", against))
-    tests = [each.json for each in judged] + [each.json for each in changed]
-    ended = campaign.finished_at and campaign.finished_at.isoformat()
-    return Announcement(
-        kind, _of_campaign(campaign, headline, facts, tests=tests, finished_at=ended)
-    )
+    data = {
+        "tests": [each.json for each in (*judged, *new_levels)],
+        "finished_at": campaign.finished_at and campaign.finished_at.isoformat(),
+    }
+    return Announcement(kind, _message(campaign, headline, facts, **data))
 
 
-def _took(campaign: Campaign) -> str:
-    if not (campaign.started_at and campaign.finished_at):
-        return duration(0)
-    return duration((campaign.finished_at - campaign.started_at).total_seconds())
-
-
-def _is_usable(campaign: Campaign, answer: Answer) -> bool:
-    if search := Search.objects.filter(pk=campaign.pk).first():
-        capacity = (search.answer or {}).get("capacity") or {}
-        return bool(answer.found_by_search or capacity)
+def _is_usable(answer: Answer) -> bool:
+    if answer.found_by_search:
+        return answer.found_by_search.trust != Trust.NO_ANSWER
     measured = (value is not None for test in answer.tests for value in test.means_ms)
     return answer.has_word or any(measured)
+
+
+def _turn_of_search(search: Search) -> EventKind | None:
+    if not search.against:
+        return None
+    test = search.campaign.tests.select_related("plan_version").get()
+    same = Search.objects.filter(
+        against__baseline=search.against["baseline"],
+        campaign__finished_at__lt=search.campaign.finished_at,
+        campaign__tests__plan_version__plan=test.plan_version.plan_id,
+        campaign__tests__endpoint=test.endpoint_id,
+        campaign__tests__connection_mode=test.connection_mode,
+        campaign__tests__injectors=test.injectors,
+    )
+    words = same.order_by("-campaign__finished_at").values_list("against__word", flat=True)
+    return turn(words[:_MOST_EARLIER], search.against["word"])
 
 
 class _JudgedTest(NamedTuple):
@@ -136,9 +152,9 @@ class _JudgedTest(NamedTuple):
 
     @property
     def json(self) -> dict[str, Any]:
-        each, against = self.figures, self.against
+        against = self.against
         return {
-            "test": _name_of(each),
+            "test": _name_of(self.figures),
             "baseline": against.baseline,
             "metric": against.metric,
             "verdict": against.word,
@@ -158,44 +174,48 @@ def _name_of(row: TestFigures | TriageChange) -> str:
     return f"{row.plan.name}, {arm_label_of(row.endpoint, row.connection_mode, row.injectors)}"
 
 
-def _judged(campaign: Campaign) -> Iterator[_JudgedTest]:
+def _judged(campaign: Campaign) -> list[_JudgedTest]:
     rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
-    rows = list(rows.select_related("plan", "endpoint__target").order_by("test__position"))
-    rows = [row for row in rows if not row.endpoint.target.is_reference]
-    earlier = _earlier_words(rows) if rows else {}
-    for row in rows:
-        against = Against.from_json(row.against)
-        words = earlier[HistoryKey.read(row), row.baseline_id]
-        yield _JudgedTest(row, against, turn(words, _word(row.against)))
+    rows = rows.select_related("plan", "endpoint__target").order_by("test__position")
+    counted_rows = [row for row in rows if not row.endpoint.target.is_reference]
+    earlier = _earlier_words(counted_rows)
+    return [
+        _JudgedTest(row, Against.from_json(row.against), turn(earlier[_key(row)], _word(row)))
+        for row in counted_rows
+    ]
 
 
-def _word(against: dict[str, Any]) -> str:
+def _key(row: TestFigures) -> tuple[HistoryKey, int | None]:
+    """The same test against the same baseline."""
+    return HistoryKey.read(row), row.baseline_id
+
+
+def _word(row: TestFigures) -> str:
     """Where the reference moved as well it is the environment's, and says nothing of the test."""
-    return "" if against.get("reference") == ReferenceState.MOVED else against["word"]
+    is_environment = row.against.get("reference") == ReferenceState.MOVED
+    return "" if is_environment else row.against["word"]
 
 
-def _earlier_words(
-    rows: Sequence[TestFigures],
-) -> dict[tuple[HistoryKey, int | None], list[str]]:
-    """Of each test against the same baseline, the newest first."""
-    found = {(HistoryKey.read(row), row.baseline_id): [] for row in rows}
+def _earlier_words(rows: Sequence[TestFigures]) -> dict[tuple[HistoryKey, int | None], list[str]]:
+    """By `_key`, the newest first; one query for all."""
+    words: dict[tuple[HistoryKey, int | None], list[str]] = {_key(row): [] for row in rows}
+    if not rows:
+        return words
     before = TestFigures.objects.filter(
         against__isnull=False,
         plan__in={row.plan_id for row in rows},
         endpoint__in={row.endpoint_id for row in rows},
         baseline__in={row.baseline_id for row in rows},
-        started_at__lt=min(row.started_at for row in rows),
+        started_at__lt=rows[0].started_at,
     )
     for row in before.order_by("-started_at")[:_MOST_EARLIER]:
-        words = found.get((HistoryKey.read(row), row.baseline_id))
-        if words is not None:
-            words.append(_word(row.against))
-    return found
+        words.get(_key(row), []).append(_word(row))
+    return words
 
 
 # --- changes of level ----------------------------------------------------------------------------
-class _Change(NamedTuple):
-    """A change in a test's history."""
+class _Level(NamedTuple):
+    """A new level in a test's history."""
 
     change: TriageChange
     turn: EventKind | None
@@ -213,17 +233,20 @@ class _Change(NamedTuple):
 
     @property
     def words(self) -> str:
-        each, moved = self.change, "slower" if self.change.ratio > 1 else "faster"
+        each = self.change
         return (
             f"{_name_of(each)}: p95 {levels(each.before_us, each.after_us)} ms "
             f"since {localtime(each.since_at):%-d %b}, {change_size(each.ratio)} "
-            f"{change_interval(each.low, each.high)} %, {moved}"
+            f"{change_interval(each.low, each.high)} %, {'slower' if each.ratio > 1 else 'faster'}"
         )
 
 
-def _told(changes: Sequence[TriageChange]) -> list[TriageChange]:
-    """A reference says something of the environment only."""
-    return [each for each in changes if not each.endpoint.target.is_reference]
+def _levels(changes: Sequence[TriageChange]) -> list[_Level]:
+    """Without those of references, which say something of the environment only; the largest
+    first."""
+    of_tests = [each for each in changes if not each.endpoint.target.is_reference]
+    of_tests.sort(key=lambda each: -abs(each.ratio - 1))
+    return [_Level(each, _turn_of_level(each)) for each in of_tests]
 
 
 def _turn_of_level(change: TriageChange) -> EventKind | None:
@@ -234,44 +257,35 @@ def _turn_of_level(change: TriageChange) -> EventKind | None:
     return EventKind.RECOVERED if before is not None and before.ratio > 1 else None
 
 
-def _levels_words(changed: Sequence[_Change]) -> str:
-    """The largest first; of many, how many more there are."""
-    most = sorted(changed, key=lambda each: -abs(each.change.ratio - 1))
-    if not most:
+def _level_words(new_levels: Sequence[_Level]) -> str:
+    """The largest; and how many more there are."""
+    if not new_levels:
         return ""
-    more = f", and {counted(len(most) - 1, 'more tests')}" if len(most) > 1 else ""
-    return f"{most[0].words}{more}."
+    more = f", and {counted(len(new_levels) - 1, 'more tests')}" if len(new_levels) > 1 else ""
+    return f"{new_levels[0].words}{more}."
 
 
-def _changes(changes: Sequence[TriageChange]) -> Announcement:
-    """Found without an end, by measurements that came late."""
-    changed = [_Change(each, _turn_of_level(each)) for each in _told(changes)]
-    turns = [each.turn for each in changed if each.turn]
+def _late_changes(new_levels: Sequence[_Level]) -> Announcement:
+    """Without an end: measurements came late."""
+    turns = [each.turn for each in new_levels if each.turn]
     if not turns:
         return Announcement(EventKind.CHANGE)
     kind = EventKind.REGRESSION if EventKind.REGRESSION in turns else EventKind.RECOVERED
-    project = changed[0].change.entry.project
-    data = {"project": project.name, "tests": [each.json for each in changed]}
+    project = new_levels[0].change.entry.project
+    data = {"project": project.name, "tests": [each.json for each in new_levels]}
     url = site_url("triage-list", project.pk)
-    return Announcement(
-        kind, EventMessage(_levels_words(changed), url=url, link="See the changes", data=data)
-    )
+    message = EventMessage(_level_words(new_levels), url=url, link="See the changes", data=data)
+    return Announcement(kind, message)
 
 
-# --- others --------------------------------------------------------------------------------------
+# --- a hold --------------------------------------------------------------------------------------
 def _hold(campaign: Campaign) -> Announcement:
     failure = first_requests_of(campaign).failure or "a preflight request failed"
+    # Somebody may have decided by now.
     until = f"{localtime(campaign.canceled_at):%H:%M %Z}" if campaign.held_at else ""
-    facts = [("Canceled at", f"{until}, unless somebody decides")] if until else []
+    facts = [
+        ("Load", "None has been sent"),
+        ("Canceled at", until and f"{until}, unless somebody decides"),
+    ]
     headline = f"{campaign} needs a decision: {failure}."
-    message = _of_campaign(campaign, headline, [("Load", "None has been sent"), *facts])
-    return Announcement(EventKind.ON_HOLD, message)
-
-
-def page_of(channel: NotificationChannel) -> str:
-    """Where the channel is changed."""
-    return site_url("channel-detail", channel.pk)
-
-
-def test_message(channel: NotificationChannel) -> EventMessage:
-    return EventMessage(f"benchsite can reach {channel.label}.")
+    return Announcement(EventKind.ON_HOLD, _message(campaign, headline, facts))

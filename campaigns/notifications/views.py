@@ -12,15 +12,14 @@ from campaigns.domain.errors import Refused
 from campaigns.live.waiting import release_connection
 from campaigns.models import Membership, Project
 from campaigns.notifications import services
-from campaigns.notifications.domain import CHOICES
-from campaigns.notifications.forms import ChannelForm, NewChannelForm
+from campaigns.notifications.domain import CHOICES, FIRST_CHOICES
+from campaigns.notifications.forms import ChannelForm
 from campaigns.notifications.models import ChannelKind, NotificationChannel, NotificationDelivery
 from campaigns.permissions import Action, Actor, roles_with
 from campaigns.views.access import (
     actor_of,
     answers_refusals,
     find,
-    project_to_edit,
     rights_in,
     saved_by,
     signed_in_form,
@@ -33,10 +32,10 @@ TEST_WITHIN_S = 8.0
 _LOOK_EVERY_S = 0.1
 
 
-@signed_in_form
 @never_cache
-def project_notifications(request: HttpRequest, project: int) -> HttpResponse:
-    return _list(request, project_to_edit(actor_of(request), project))
+@signed_in_form(Project, Action.EDIT)
+def project_notifications(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    return _list(request, project)
 
 
 @signed_in_form
@@ -46,17 +45,23 @@ def account_notifications(request: HttpRequest) -> HttpResponse:
 
 
 def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
-    """`?add=KIND` opens the form of a new channel; `do` says which form is posted."""
+    """`?add=KIND` opens the form of a new channel, with all events of one's own campaigns, and for
+    who comes from a campaign (`?finished`); `do` says which form is posted."""
     actor = actor_of(request)
     rows = project.channels if project else actor.user.channels
     if request.POST.get("do") == "choose":
-        for channel in rows.all():
+        shown = request.POST.getlist("shown")
+        for channel in rows.filter(pk__in=filter(str.isdecimal, shown)):
             kinds = request.POST.getlist(f"kinds-{channel.pk}")
             services.choose_kinds(by=actor, channel=channel, kinds=kinds)
         messages.success(request, "Saved.")
         return redirect(request.path)
     kind = _kind(request)
-    form = NewChannelForm(kind, request.POST or None) if kind else None
+    # Of oneself one mostly enters the account's own address.
+    own = actor.user.email if kind == ChannelKind.EMAIL and not project else ""
+    wants_ends = not project or "finished" in request.GET
+    start = {"address": own, "kinds": list(CHOICES) if wants_ends else list(FIRST_CHOICES)}
+    form = ChannelForm(kind, request.POST or None, initial=start, is_new=True) if kind else None
     made = form and saved_by(
         form,
         lambda given: services.add_channel(by=actor, project=project, kind=kind, **given),
@@ -109,7 +114,6 @@ def _found(request: HttpRequest, channel: int) -> NotificationChannel:
 
 @signed_in_form
 @never_cache
-@answers_refusals("channel-detail")
 def channel_detail(request: HttpRequest, channel: int) -> HttpResponse:
     actor, found = actor_of(request), _found(request, channel)
     services.require_own(actor, found)

@@ -13,14 +13,14 @@ from django.utils import timezone
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.timetable import Timetable
 from campaigns.models import Campaign, Firing, Project, Schedule
-from campaigns.permissions import Action, require
+from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_list import with_counts
 from campaigns.schedules import services
 from campaigns.schedules.forms import MOST_TEMPLATES, ScheduleForm
 from campaigns.views.access import (
     Edit,
     actor_of,
-    answers_refusals,
+    acts_on,
     find,
     labels_of,
     rights_in,
@@ -34,22 +34,20 @@ N_NEXT = 5
 N_FIRINGS = 20
 
 
-@signed_in_form
-def schedule_list(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_form(Project)
+def schedule_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """`?campaign=ID`: filled in with what was measured there."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
-    form = _form(request, found, request.GET.get("campaign", ""))
+    form = _form(request, project, request.GET.get("campaign", ""))
     if request.method == "POST":
-        require(actor, Action.EDIT, found)
-        if saved := saved_by(form, lambda given: _create(actor, found, given)):
+        require(actor, Action.EDIT, project)
+        if saved := saved_by(form, lambda given: _create(actor, project, given)):
             first = timezone.localtime(saved.next_at)
             messages.success(request, f"{saved.name} added. It starts {first:%a %-d %b %H:%M}.")
-            return redirect("schedule-list", project=found.pk)
+            return redirect("schedule-list", project=project.pk)
     context = {
-        "project": found,
-        "may": rights_in(found, actor),
-        "schedules": _with_last(_rows(actor).filter(project=found)),
+        "project": project,
+        "may": rights_in(project, actor),
+        "schedules": _with_last(_rows(actor).filter(project=project)),
         "form": form,
     }
     return render(request, "schedules/list.html", context, status=422 if form.errors else 200)
@@ -80,11 +78,10 @@ def schedule_detail(request: HttpRequest, schedule: int) -> HttpResponse:
     return render(request, "schedules/detail.html", context, status=status)
 
 
-@signed_in_post
-def schedule_preview(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_post(Project)
+def schedule_preview(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """When a schedule like this would start."""
-    found = find(Project, actor_of(request), pk=project)
-    form = _form(request, found)
+    form = _form(request, project)
     form.is_valid()
     times = []
     with suppress(InvalidFields, KeyError, AttributeError):  # a part is missing as yet
@@ -93,33 +90,23 @@ def schedule_preview(request: HttpRequest, project: int) -> HttpResponse:
     return render(request, "schedules/_next.html", {"next": times})
 
 
-@signed_in_post
-@answers_refusals("schedule-detail")
-def schedule_run(request: HttpRequest, schedule: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Schedule, actor, pk=schedule)
-    firing = services.run_now(by=actor, schedule=found, now=timezone.now())
+@acts_on(Schedule, "schedule-detail")
+def schedule_run(request: HttpRequest, by: Actor, schedule: Schedule) -> HttpResponse:
+    firing = services.run_now(by=by, schedule=schedule, now=timezone.now())
     return redirect("campaign-detail", campaign=firing.campaign_id)
 
 
-@signed_in_post
-@answers_refusals("schedule-detail")
-def schedule_switch(request: HttpRequest, schedule: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Schedule, actor, pk=schedule)
+@acts_on(Schedule, "schedule-list", "project_id")
+def schedule_switch(request: HttpRequest, by: Actor, schedule: Schedule) -> str:
     is_on = request.POST.get("on") == "1"
-    services.switch_schedule(by=actor, schedule=found, is_on=is_on, now=timezone.now())
-    messages.success(request, f"{found.name} {'resumed' if is_on else 'paused'}.")
-    return redirect("schedule-list", project=found.project_id)
+    services.switch_schedule(by=by, schedule=schedule, is_on=is_on, now=timezone.now())
+    return f"{schedule.name} {'resumed' if is_on else 'paused'}."
 
 
-@signed_in_post
-def schedule_delete(request: HttpRequest, schedule: int) -> HttpResponse:
-    actor = actor_of(request)
-    found = find(Schedule, actor, pk=schedule)
-    services.delete_schedule(by=actor, schedule=found)
-    messages.success(request, f"{found.name} deleted. Its campaigns stay.")
-    return redirect("schedule-list", project=found.project_id)
+@acts_on(Schedule, "schedule-list", "project_id")
+def schedule_delete(request: HttpRequest, by: Actor, schedule: Schedule) -> str:
+    services.delete_schedule(by=by, schedule=schedule)
+    return f"{schedule.name} deleted. Its campaigns stay."
 
 
 urlpatterns = [

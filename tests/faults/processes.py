@@ -83,7 +83,7 @@ class Site:
     def __init__(self, folder: Path, redis_url: str):
         self.folder = folder
         self._environment = {
-            "DATABASE_URL": _test_database_url(),
+            "DATABASE_URL": database_url(),
             "REDIS_URL": redis_url,
             "BENCHSITE_VAR": str(folder),
             "BENCHSITE_INJECTOR_NAME": "faults",
@@ -150,6 +150,6 @@ def _parent(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
 
 
-def _test_database_url() -> str:
+def database_url() -> str:
     name = connection.settings_dict["NAME"]
     return urlsplit(settings.DATABASE_URL)._replace(path=f"/{name}").geturl()

@@ -9,7 +9,8 @@ import pytest
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
-from campaigns.models import Campaign
+from campaigns.models import Campaign, LoadControl
+from campaigns.models.machines import THE_ROW
 from campaigns.notifications import delivery
 from campaigns.notifications.domain import RETRY_AFTER_S, Result, new_secret
 from campaigns.notifications.models import (
@@ -17,6 +18,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
+from campaigns.services.load_control import RESTORED, allow_load
 from tests.factories import make_campaign, make_test
 from tests.notifications.receivers import http_receiver, smtp_receiver
 from tests.notifications.scenes import arrives, delivering, make_channel
@@ -180,6 +182,56 @@ def test_a_receiver_that_hangs_delays_no_other(project, receiver):
             arrives(lambda: is_sent(2))
 
 
+def test_a_dispatcher_that_ends_stores_what_was_under_way(project):
+    with http_receiver(hold=threading.Event()) as receiver:
+        make_channel(project, receiver.url)
+        end(project)
+        with delivering():
+            arrives(lambda: receiver.received)
+            threading.Timer(0.5, receiver.hold.set).start()
+        assert is_sent()
+
+
+def test_a_dispatcher_ends_although_a_receiver_hangs(project):
+    with http_receiver(hold=threading.Event()) as receiver:
+        make_channel(project, receiver.url)
+        end(project)
+        with delivering():
+            arrives(lambda: receiver.received)
+            begun = time.monotonic()
+        assert time.monotonic() - begun < 10
+        assert NotificationDelivery.objects.get().state == State.WAITING
+
+
+def test_a_fault_of_one_delivery_holds_up_no_other(project, receiver, monkeypatch):
+    """Neither in its words nor in what came of it."""
+    for label in ("broken words", "broken result", "sound"):
+        make_channel(project, receiver.url, label=label)
+    finish = delivery.finish_delivery
+
+    def label_of(pk: int) -> str:
+        return NotificationDelivery.objects.get(pk=pk).channel.label
+
+    def broken_headers(keys, number, *_):
+        if NotificationChannel.objects.get(pk=number.split("-")[2]).label == "broken words":
+            raise KeyError("a bug")
+        return {"webhook-id": number}
+
+    def broken_finish(*, order, result):
+        if label_of(order.delivery) == "broken result":
+            raise ValueError("a bug")
+        return finish(order=order, result=result)
+
+    monkeypatch.setattr(delivery, "signed_headers", broken_headers)
+    monkeypatch.setattr(delivery, "finish_delivery", broken_finish)
+    end(project)
+    with delivering() as thread:
+        arrives(is_sent)
+        broken = NotificationDelivery.objects.get(channel__label="broken words")
+        arrives(lambda: broken.refresh_from_db() or "KeyError" in broken.problem)
+        arrives(lambda: not thread._under_way)
+
+
 def test_a_secret_that_no_key_decrypts_is_said(project, settings):
     make_channel(project)
     settings.VAULT_KEYS = ["another key of the vault"]
@@ -190,6 +242,17 @@ def test_a_secret_that_no_key_decrypts_is_said(project, settings):
                 problem__contains="BENCHSITE_VAULT_KEYS"
             ).exists()
         )
+
+
+def test_a_restored_copy_sends_nothing_until_somebody_has_looked(project, receiver, as_adam):
+    make_channel(project, receiver.url)
+    end(project)
+    LoadControl.objects.create(pk=THE_ROW, is_on=False, reason=RESTORED)
+    with delivering():
+        time.sleep(1.2)  # more than two of its turns
+        assert receiver.received == []
+        allow_load(by=as_adam)
+        arrives(is_sent)
 
 
 @pytest.mark.alone
@@ -203,7 +266,7 @@ def test_from_an_end_to_the_receiver_takes_a_turn_of_the_dispatcher(project, rec
     try:
         time.sleep(3)
         took_s = []
-        for number in range(20):
+        for number in range(8):
             begun = time.monotonic()
             end(project, f"Nightly {number}")
             arrives(lambda n=number: len(receiver.received) > n)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
+from campaigns.domain.analysis.capacity import CapacityWord
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.plan.addresses import parse_networks, why_not_notified
 from campaigns.notifications.domain import (
@@ -37,6 +38,8 @@ NOW_S = 1_764_000_000
         ([Word.SLOWER], Word.NOT_SLOWER, EventKind.RECOVERED),
         ([Word.SAME, Word.SLOWER], Word.SAME, None),
         ([], Word.SAME, None),
+        ([CapacityWord.MORE], CapacityWord.LESS, EventKind.REGRESSION),
+        ([CapacityWord.OPEN, CapacityWord.LESS], CapacityWord.NOT_LESS, EventKind.RECOVERED),
     ],
 )
 def test_a_test_is_told_of_when_it_turns_and_not_again(before, now, expected):

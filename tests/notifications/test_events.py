@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.models import Agent, Campaign, Membership, Probe, TestFigures
+from campaigns.models import Agent, Campaign, Membership, Probe, Search, TestFigures
 from campaigns.notifications import delivery
 from campaigns.notifications.domain import EventKind
 from campaigns.notifications.models import (
@@ -108,6 +108,27 @@ def test_a_regression_is_told_once_with_its_interval_and_then_that_it_recovered(
     assert 0 < change["low"] < change["estimate"] < change["high"] < 1
 
 
+def test_a_search_that_finds_less_than_its_baseline_is_a_regression_once(project, channel):
+    same = {"version": make_plan(project), "endpoint": make_endpoint(make_target(project))}
+    for hours, word in ((4, "takes more"), (3, "takes less"), (2, "takes less")):
+        campaign = make_campaign(project, "Capacity", started_at=timezone.now())
+        make_test(campaign, **same)
+        against = {"baseline": "1.4", "metric": "capacity", "word": word, "why": ""}
+        Search.objects.create(
+            campaign=campaign,
+            start_per_s=1,
+            limit_per_s=9,
+            trial_s=5,
+            ending="found",
+            against={**against, "ratio": 1.2, "low": 1.1, "high": 1.3},
+        )
+        at = timezone.now() - timedelta(hours=hours)
+        Campaign.objects.filter(pk=campaign.pk).update(finished_at=at)
+    kinds = [kind for kind, _ in told()]
+    assert kinds == [EventKind.NO_RESULT, EventKind.REGRESSION, EventKind.NO_RESULT]
+    assert "takes less" in Event.objects.get(kind=EventKind.REGRESSION).message["headline"]
+
+
 def test_what_moved_with_the_reference_is_no_regression(project, channel, measured, alice):
     test = measured(*CALM)
     make_baseline(by=Actor(user=alice), project=project, name="1.4", tests=[test])
@@ -185,7 +206,7 @@ def test_a_fault_in_the_words_keeps_no_message_back(channel, project, monkeypatc
     def broken(_):
         raise KeyError("a bug")
 
-    monkeypatch.setattr(delivery, "news_of", broken)
+    monkeypatch.setattr(delivery, "announcement_of", broken)
     end(make_campaign(project, "Nightly", started_at=timezone.now()))
     assert told() == [(EventKind.ENDED, "Nightly has ended.")]
 

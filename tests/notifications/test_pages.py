@@ -123,12 +123,14 @@ def test_a_persons_channels_are_theirs_alone(as_user, alice, bob, project):
 
 
 def test_events_are_chosen_in_the_table(as_user, bob, project):
-    first, second = make_channel(project), make_channel(project)
+    first, second, newer = (make_channel(project, kinds=["agent.silent"]) for _ in range(3))
+    shown = {"do": "choose", "shown": [first.pk, second.pk]}
     kinds = {f"kinds-{first.pk}": ["campaign.regression", "made.up"]}
-    as_user(bob).post(f"/projects/{project.pk}/notifications/", {"do": "choose", **kinds})
-    first.refresh_from_db()
-    second.refresh_from_db()
+    as_user(bob).post(f"/projects/{project.pk}/notifications/", {**shown, **kinds})
+    for channel in (first, second, newer):
+        channel.refresh_from_db()
     assert (first.kinds, second.kinds) == (["campaign.regression"], [])
+    assert newer.kinds == ["agent.silent"]  # somebody added it since
 
 
 def test_a_channel_is_changed_without_its_address(as_user, bob, project):
@@ -169,6 +171,16 @@ def test_pausing_holds_what_waits_and_resuming_sends_it(as_user, bob, project):
     assert len(receiver.received) == 2
 
 
+def test_an_archived_project_changes_no_channel(as_user, bob, project):
+    channel = make_channel(project)
+    type(project).objects.update(archived_at=timezone.now())
+    client = as_user(bob)
+    assert client.get(f"/channels/{channel.pk}/").status_code == 409
+    assert client.get(f"/projects/{project.pk}/notifications/").status_code == 409
+    client.post(f"/channels/{channel.pk}/action/", {"do": "remove"})
+    assert NotificationChannel.objects.exists()
+
+
 def test_a_removed_channel_takes_its_secrets_along(as_user, bob, project):
     channel = make_channel(project)
     as_user(bob).post(f"/channels/{channel.pk}/action/", {"do": "remove"})
@@ -204,11 +216,21 @@ def test_a_live_campaign_offers_to_notify_and_names_who_will_be(as_user, bob, pr
     campaign = live_campaign(project)
     page, client = f"/campaigns/{campaign.pk}/", as_user(bob)
     shown = client.get(page).content.decode()
-    assert f'<a href="/projects/{project.pk}/notifications/">Get notified</a>' in shown
+    assert f'<a href="/projects/{project.pk}/notifications/?finished=1">Get notified</a>' in shown
     make_channel(project, label="#perf")
     shown = text_of(client.get(page))
     assert "You can leave this page: #perf will be notified." in shown
     assert "Get notified" not in shown
+
+
+def test_who_comes_from_a_campaign_finds_its_end_ticked(as_user, bob, project):
+    page, client = f"/projects/{project.pk}/notifications/", as_user(bob)
+    ticked = r'value="campaign.ended"[^>]*checked'
+    assert not re.search(ticked, client.get(f"{page}?add=slack").content.decode())
+    shown = client.get(f"{page}?finished=1").content.decode()
+    assert 'href="?finished=1&amp;add=slack#new"' in shown
+    for address in (f"{page}?finished=1&add=slack", "/account/notifications/?add=slack"):
+        assert re.search(ticked, client.get(address).content.decode())
 
 
 def test_a_channel_that_does_not_want_ends_is_not_named(as_user, bob, project):

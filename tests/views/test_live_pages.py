@@ -93,7 +93,7 @@ def test_it_has_the_title_and_regions_of_the_whole_page_and_no_more(owner, run, 
     for address in ("run-detail", run.pk), ("campaign-detail", run.campaign_id):
         url = reverse(address[0], args=[address[1]])
         whole, part = (owner.get(url, headers=each).content.decode() for each in ({}, AGAIN))
-        # What is said to this reader alone stays as the page had it.
+        # Who will be notified is for this reader alone, and part of no shared rendering.
         assert regions(part) == [each for each in regions(whole) if each != "notified"]
         title = re.search(r"<title>.*?</title>", whole, re.DOTALL)[0]
         assert " ".join(title.split()) in " ".join(part.split())
