@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 from django import forms
 
 from campaigns.domain.plan.body import MAX_FILE_BYTES, Blob
+from campaigns.domain.plan.fields import fields_of
+from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import MAX_BODY_BYTES, MAX_METHOD, METHODS
 from campaigns.domain.typed_text import has_unit
 from campaigns.domain.units import counted
@@ -180,7 +182,15 @@ def _split(line: str) -> tuple[str, str]:
     return (name, value) if colon else (line + " ", "")
 
 
+_REDIRECTS = fields_of(Plan)["redirects"]
+
+
 class ProbeForm(RequestFields):
+    redirects = forms.ChoiceField(
+        required=False,
+        choices=[(str(each), words) for each, words in _REDIRECTS.choices.items()],
+        label=_REDIRECTS.label,
+    )
     subprotocols = forms.CharField(
         required=False,
         widget=text_widget("input-medium"),

@@ -20,7 +20,6 @@ from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
-from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
 from campaigns.domain.presentation.history_words import overview_sentence
@@ -180,13 +179,8 @@ def probe_new(request: HttpRequest, actor: Actor, endpoint: Endpoint):
     try:
         if form.is_valid():
             asked = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
-            follows = request.POST.get("redirects", "")
-            probe = request_probe(
-                by=actor,
-                endpoint=endpoint,
-                request=asked,
-                redirects=follows if follows in set(Redirects) else "",
-            )
+            follows = form.cleaned_data["redirects"]
+            probe = request_probe(by=actor, endpoint=endpoint, request=asked, redirects=follows)
             return redirect("probe-detail", probe=probe.pk)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)

@@ -165,6 +165,8 @@ def test_a_rejection_says_what_to_look_at(as_editor, ws_endpoint):
 
 
 def test_trying_again_follows_redirects_as_before_and_the_page_lists_them(as_editor, endpoint):
+    form = as_editor.get(reverse("target-detail", args=[endpoint.target_id])).content.decode()
+    assert '<option value="all">Followed everywhere</option>' in form
     asked = {**ASKED, "redirects": "all"}
     as_editor.post(reverse("probe-new", args=[endpoint.pk]), asked)
     probe = Probe.objects.get()

@@ -182,8 +182,8 @@ class Plan:
         "the whole request, and the report has the time of each redirect. Everywhere means where "
         "load may go.",
         detail="A request is counted once, however many redirects it has: "
-        "[redirects](injector.md#redirects). Refused with pipelining, where connections are "
-        "counted, and `all` over HTTP/2.",
+        "[redirects](injector.md#redirects). Refused with pipelining, and where connections are "
+        "counted.",
         option="--redirects",
         option_help="follow redirects at the same origin, or at all that load may go to")
     # fmt: on
