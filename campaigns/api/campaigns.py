@@ -8,8 +8,10 @@ from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
+from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers, status
+from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -33,7 +35,7 @@ from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.live.feed import FEED
 from campaigns.live.memory import verdict_of
-from campaigns.live.waiting import release_connection
+from campaigns.live.waiting import release_connection, turn
 from campaigns.models import Campaign, Project, Test
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_list import with_counts, with_tests
@@ -308,11 +310,18 @@ class CampaignViewSet(DeletableViewSet):
         asked = request.query_params.dict()
         asked.pop("format", None)
         timeout_s = fields.validated(WaitQuery, asked)["timeout"]
-        self.get_object()
+        find(Campaign, request, pk=pk)
         release_connection()
         with suppress(ObjectDoesNotExist):  # deleted meanwhile: not found
             FEED.wait_for_end(pk, timeout_s)
-        return Response(self.get_serializer(self.get_object()).data)
+        with turn():  # all who waited ask now, and get what one of them reads
+            find(Campaign, request, pk=pk)
+            text = FEED.page(("api-campaign", pk), self._text)
+            release_connection()
+        return HttpResponse(text, content_type="application/json")
+
+    def _text(self) -> str:
+        return JSONRenderer().render(self.get_serializer(self.get_object()).data).decode()
 
     @extend_schema(request=None, operation_id="campaigns_looked")
     def looked(self, request, pk):

@@ -24,14 +24,14 @@ TOKEN_DAYS = 90
 
 
 @require_GET
-def ci_client(request: HttpRequest) -> HttpResponse:
+def ci_client_file(request: HttpRequest) -> HttpResponse:
     """The client as one file. It holds nothing of this installation."""
     text = (_CLIENTS / "python" / "benchsite.py").read_bytes()
     return HttpResponse(text, content_type="text/x-python; charset=utf-8")
 
 
 @require_GET
-def ci_gitlab(request: HttpRequest) -> HttpResponse:
+def ci_gitlab_file(request: HttpRequest) -> HttpResponse:
     text = (_CLIENTS / "gitlab" / "benchsite.yml").read_bytes()
     return HttpResponse(text, content_type="text/yaml; charset=utf-8")
 

@@ -223,7 +223,7 @@ def _judge_slower(rule: Rule, comparison: Json) -> Result:
     """Failed if the whole interval is beyond the limit; open if a part of it is."""
     name, metric = "%s: %s" % (comparison["label"], rule.text), rule.metric_of(comparison)
     if metric is None:
-        why = comparison["why"] or "There is no interval of this metric."
+        why = comparison["why"] or "Measure longer, or judge the median."
         return Result(name, "open", "%s cannot be judged. %s" % (comparison["label"], why))
     told = (comparison["label"], _ends(metric), comparison["names"][0], _at(metric["metric"]))
     text = _with_limit("%s is %s than %s %s." % told, rule)
@@ -319,7 +319,7 @@ def headline_of(verdict: Json, results: Sequence[Result], code: int) -> str:
         return failed[0] + (" %d more failed." % (len(failed) - 1) if failed[1:] else "")
     for each in results:
         if each.state == "open":
-            return "Too close to call. " + each.text
+            return "Too close to call. " * ("cannot be judged" not in each.text) + each.text
     if not verdict["comparisons"]:
         return "Nothing to compare with: no test has a baseline."
     against = dict.fromkeys(each["names"][0] for each in verdict["comparisons"])

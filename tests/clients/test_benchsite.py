@@ -65,6 +65,9 @@ def test_too_close_to_call_passes_unless_strict():
     assert [judged(close, strict=strict)[0] for strict in (False, True)] == [0, 3]
     assert [judged(compared(1.09, 1.2), rules=[P95], strict=True)[0]] == [3]
     assert judged(close)[1].startswith("Too close to call. cart")
+    assert judged(close, rules=["p99 slower by 5 %"])[1].startswith(
+        "cart cannot be judged. Measure"
+    )
 
 
 def test_without_rules_a_slower_test_fails_and_others_pass():

@@ -49,7 +49,7 @@ def test_every_job_measures_what_is_chosen_by_its_rules(as_editor, project, camp
         "url": "$PREVIEW_URL",
         "fail-if": "\n".join(rules),
     }
-    assert job["remote"].endswith(reverse("ci-gitlab"))
+    assert job["remote"].endswith(reverse("ci-gitlab-file"))
 
 
 def test_what_github_would_replace_is_named_by_its_number(as_editor, project):
@@ -77,7 +77,7 @@ def test_wrong_numbers_leave_the_proposed_ones(as_editor, project, campaign):
 
 
 def test_the_client_and_the_template_need_no_account(client):
-    text = client.get(reverse("ci-client"))
+    text = client.get(reverse("ci-client-file"))
     assert b"BENCHSITE_TOKEN" in text.getvalue()
     assert client.get("/ci/benchsite.py").status_code == 200
     spec, job = yaml.safe_load_all(client.get("/ci/gitlab.yml").getvalue())
