@@ -13,11 +13,11 @@ from django.views.decorators.http import require_GET
 
 from campaigns.forms.ci import JobForm
 from campaigns.models import Campaign, Project
-from campaigns.permissions import Action, Scope, require
+from campaigns.permissions import Action, Actor, Scope, require
 from campaigns.queries.baselines import own_baselines, with_baselines
 from campaigns.queries.campaign_list import latest_by_name
 from campaigns.services.tokens import create_token
-from campaigns.views.access import actor_of, find, rights_in, signed_in_form
+from campaigns.views.access import rights_in, signed_in_form
 
 _CLIENTS = settings.BASE_DIR / "clients"
 TOKEN_DAYS = 90
@@ -36,25 +36,23 @@ def ci_gitlab_file(request: HttpRequest) -> HttpResponse:
     return HttpResponse(text, content_type="text/yaml; charset=utf-8")
 
 
-@signed_in_form
 @never_cache
-def project_ci(request: HttpRequest, project: int) -> HttpResponse:
+@signed_in_form(Project)
+def project_ci(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """What is chosen is in the address. A new token's text is only in the answer to the POST."""
-    actor = actor_of(request)
-    found = find(Project, actor, pk=project)
     text = ""
     if request.method == "POST":
-        require(actor, Action.EDIT, found)
-        name = f"CI of {found.name}"[:100]
+        require(actor, Action.EDIT, project)
+        name = f"CI of {project.name}"[:100]
         _, text = create_token(by=actor, name=name, scope=Scope.WRITE, days=TOKEN_DAYS)
-    campaigns = latest_by_name(actor, found)
+    campaigns = latest_by_name(actor, project)
     form = JobForm(request.GET or None, campaigns=campaigns)
     job = form.job()
     chosen = campaigns.get(job["campaign"])
     site = request.build_absolute_uri("/").rstrip("/")
     context = {
-        "project": found,
-        "may": rights_in(found, actor),
+        "project": project,
+        "may": rights_in(project, actor),
         "form": form,
         "chosen": chosen,
         "has_baseline": chosen and bool(with_baselines(chosen) or own_baselines(chosen)),

@@ -36,8 +36,6 @@ NO_PAGES = (
     "readyz",
     "metrics",
     "comparison-choose",
-    "ci-client",
-    "ci-gitlab",
 )
 NAMES = sorted(
     name for name, methods in PAGES.items() if "GET" in methods and not name.endswith(NO_PAGES)
