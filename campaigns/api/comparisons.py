@@ -201,6 +201,7 @@ def _test_json(test, row: Row) -> dict[str, Any]:
         **shown,
         "baseline_test": test.baseline_test_id,
         "candidate_test": test.candidate_test_id,
+        "metric": test.row.metric,
         "values": values,
         "baseline_runs": RunDotSerializer(baseline, many=True).data,
         "candidate_runs": RunDotSerializer(candidate, many=True).data,

@@ -174,7 +174,7 @@ class AgainstSerializer(serializers.Serializer):
     """What a campaign is against its baseline, as it was judged when it ended."""
 
     baseline = serializers.CharField(help_text="Its name.")
-    metric = serializers.ChoiceField(choices=["p95", "mean"])
+    metric = serializers.ChoiceField(choices=["p95", "mean", "typical"])
     word = serializers.ChoiceField(choices=list(Word), allow_blank=True)
     why = serializers.CharField(allow_blank=True)
     ratio = serializers.FloatField(allow_null=True)

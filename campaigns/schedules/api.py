@@ -17,14 +17,13 @@ from campaigns.schedules import services
 MOST_OUTCOMES = 20
 
 
-class FiringSerializer(serializers.ModelSerializer):
+class FiringSerializer(fields.ReadSerializer):
     class Meta:
         model = Firing
         fields = ("due_at", "fired_at", "n_missed", "campaign", "why_skipped")
-        read_only_fields = fields
 
 
-class ScheduleSerializer(serializers.ModelSerializer):
+class ScheduleSerializer(fields.ReadSerializer):
     words = serializers.CharField(source="timetable.words", help_text="When, as a sentence.")
     owner = fields.user_field("owner", "Whose rights it has.")
     outcomes = FiringSerializer(many=True, help_text="Of its last 20 times, newest first.")
@@ -35,7 +34,6 @@ class ScheduleSerializer(serializers.ModelSerializer):
             *("id", "project", "name", "template", "cron", "zone", "words", "when_quiet"),
             *("result_within_h", "owner", "next_at", "silent_since", "outcomes"),
         )
-        read_only_fields = fields
         extra_kwargs = {
             "template": {"help_text": "The campaign that it copies."},
             "next_at": {"help_text": "Null while it is paused."},

@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.api.comparisons import ComparedTestSerializer
 from campaigns.models import Campaign
 from tests.kept_cast import alice as alice
 from tests.kept_cast import project as project
@@ -34,6 +35,7 @@ def test_each_test_has_its_word_values_and_runs(api, weeks):
     answer = api.get(URL, asked(weeks)).json()
     assert [each["id"] for each in answer["columns"]] == [each.pk for each in weeks]
     slower, same = answer["tests"]
+    assert slower.keys() == ComparedTestSerializer().fields.keys(), "as the schema promises"
     assert (slower["word"], slower["or_environment"]) == ("slower", True)
     assert (same["word"], same["or_environment"]) == ("no practical difference", False)
     values = slower["values"]
