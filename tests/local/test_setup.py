@@ -204,7 +204,7 @@ def test_root_installs_what_tests_need_once_and_no_service_starts(bare, monkeypa
     (folder / "nginx").touch()
     for _ in range(2):
         assert testing.ensure_programs()
-    packages = ("chromium-headless-shell", "apache2-bin", "apache2-utils", "httperf")
+    packages = ("chromium-headless-shell", "apache2-bin", "apache2-utils", "httperf", "jq")
     assert asked == [("update", True), *((package, True) for package in packages)]
     assert not (folder / "policy-rc.d").exists()
     (folder / "policy-rc.d").touch()  # the machine's own stays

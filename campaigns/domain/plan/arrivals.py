@@ -27,7 +27,7 @@ NS = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class EvenSchedule:
     """The arrivals of these numbers; arrival k is due at ⌊k·period⌋ ns."""
 
     period_ns: Fraction
@@ -70,7 +70,7 @@ class DrawnSchedule:
         return len(self.shard.own(-self.n_warm_up, self.n_measured))
 
 
-AnySchedule = Schedule | DrawnSchedule
+AnySchedule = EvenSchedule | DrawnSchedule
 
 
 def is_scheduled(load: Load) -> bool:
@@ -97,7 +97,7 @@ def schedule(
     if load.stages or load.distribution == Distribution.EXPONENTIAL:
         return _curved(load, warm_up_s, shard, seed)
     own = shard.own(-(warm_up_s * NS // period_ns(load)), planned_arrivals(load))
-    return Schedule(period_ns(load), own)
+    return EvenSchedule(period_ns(load), own)
 
 
 def _curved(load: Load, warm_up_s: int, shard: LoadSlice, seed: int) -> DrawnSchedule:
