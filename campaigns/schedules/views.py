@@ -2,9 +2,10 @@
 
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -40,7 +41,8 @@ def schedule_list(request: HttpRequest, actor: Actor, project: Project) -> HttpR
     form = _form(request, project, request.GET.get("campaign", ""))
     if request.method == "POST":
         require(actor, Action.EDIT, project)
-        if saved := saved_by(form, lambda given: _create(actor, project, given)):
+        who = {"by": actor, "project": project, "now": timezone.now()}
+        if saved := saved_by(form, lambda given: services.create_schedule(**who, **given)):
             first = timezone.localtime(saved.next_at)
             messages.success(request, f"{saved.name} added. It starts {first:%a %-d %b %H:%M}.")
             return redirect("schedule-list", project=project.pk)
@@ -61,7 +63,9 @@ def schedule_detail(request: HttpRequest, schedule: int) -> HttpResponse:
     form = _form(request, found.project, schedule=found)
     if request.method == "POST":
         require(actor, Action.EDIT, found.project)
-        if saved := saved_by(form, lambda given: _edit(edit, actor, found, given)):
+        what = {"by": actor, "schedule": found, "now": timezone.now()}
+        change = partial(edit.save, services.edit_schedule, **what)
+        if saved := saved_by(form, lambda given: change(**given)):
             messages.success(request, f"{saved.name} saved.")
             return redirect("schedule-detail", schedule=found.pk)
     firings = list(found.firings.select_related("campaign")[:N_FIRINGS])
@@ -140,17 +144,7 @@ def _templates(project: Project, schedule: Schedule | None) -> QuerySet[Campaign
     schedule copies."""
     campaigns = project.campaigns.filter(archived_at=None, search=None, firing=None)
     newest = list(campaigns.order_by("-active_at").values_list("pk", flat=True)[:MOST_TEMPLATES])
-    kept = Q(pk=schedule.template_id) if schedule and schedule.template_id else Q()
-    return project.campaigns.filter(Q(pk__in=newest) | kept if kept else Q(pk__in=newest))
-
-
-def _create(actor, project: Project, given: dict) -> Schedule:
-    return services.create_schedule(by=actor, project=project, now=timezone.now(), **given)
-
-
-def _edit(edit: Edit, actor, schedule: Schedule, given: dict) -> Schedule | None:
-    now = timezone.now()
-    return edit.save(services.edit_schedule, by=actor, schedule=schedule, now=now, **given)
+    return project.campaigns.filter(pk__in=[*newest, schedule and schedule.template_id])
 
 
 def _rows(actor) -> QuerySet[Schedule]:

@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from campaigns.forms.ci import JobForm
+from campaigns.forms.projects import JobForm
 from campaigns.models import Campaign, Project
 from campaigns.permissions import Action, Actor, Scope, require
 from campaigns.queries.baselines import own_baselines, with_baselines

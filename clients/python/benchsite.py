@@ -879,7 +879,7 @@ def _add_report(to: argparse.ArgumentParser) -> None:
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a terminal may lack a letter
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        stream.reconfigure(errors="replace")
     asked = parser().parse_args(arguments)
     env = dict(os.environ)
     try:

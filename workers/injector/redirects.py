@@ -298,6 +298,14 @@ class FollowsRedirects:
             call.reader = None
         super()._note(call, is_last)
 
+    def leave(self) -> None:
+        super().leave()
+        self.leave_others()
+
+    def wind_down(self) -> None:
+        super().wind_down()
+        self.leave_others()
+
 
 class RedirectWorker(FollowsRedirects, SessionWorker):
     """`_others`: its connections to other origins, by dialler, the one used last at the end."""
@@ -345,15 +353,7 @@ class RedirectWorker(FollowsRedirects, SessionWorker):
             dialler = next(iter(self._others))
             dialler.hang_up(self._others.pop(dialler))
 
-    def leave(self) -> None:
-        super().leave()
-        self._leave_others()
-
-    def wind_down(self) -> None:
-        super().wind_down()
-        self._leave_others()
-
-    def _leave_others(self) -> None:
+    def leave_others(self) -> None:
         while self._others:
             dialler, connection = self._others.popitem()
             dialler.hang_up(connection)

@@ -290,15 +290,7 @@ class RedirectStreamWorker(FollowsRedirects, StreamSessionWorker):
                 self._others.pop(next(iter(self._others))).close()
             self.dialler, self.pool = own
 
-    def leave(self) -> None:
-        super().leave()
-        self._leave_others()
-
-    def wind_down(self) -> None:
-        super().wind_down()
-        self._leave_others()
-
-    def _leave_others(self) -> None:
+    def leave_others(self) -> None:
         while self._others:
             _, pool = self._others.popitem()
             pool.close()
