@@ -138,7 +138,7 @@ class EndingsThread(SideThread):
 
 
 class SchedulesThread(SideThread):
-    """Starts campaigns by timetable: hundreds may be due at once, and each takes a while."""
+    """Starts campaigns by timetable. When many are due at once, the general worker helps."""
 
     def __init__(self, ended: threading.Event, is_active: Callable[[], bool]):
         super().__init__("schedules", SCHEDULES_EVERY_S, ended, is_active)
@@ -146,7 +146,7 @@ class SchedulesThread(SideThread):
 
     def act(self) -> None:
         while fire_due(timezone.now()) == MOST_AT_ONCE and not self._ended.is_set():
-            pass
+            queue.send(queue.SCHEDULES, expires_s=SCHEDULES_EVERY_S)
         if time.monotonic() - self._looked_at >= SILENCE_EVERY_S:
             self._looked_at = time.monotonic()
             note_silence(timezone.now())

@@ -100,10 +100,9 @@ def active_by_project() -> dict[int, Active]:
     return {project: Active(*rest) for project, *rest in sums}
 
 
-def why_never(project: Project, n_slots: int) -> str:
+def why_never(project: Project, hosts: LiveHosts, n_slots: int) -> str:
     """A sentence if a run that needs so many slots could never begin in this project; "" if it
     could, and while no host is online."""
-    hosts = live_hosts_now()
     if not hosts.slots:
         return ""
     return quota_of(project, hosts).slots.refusal(SLOTS, project.name, n_slots)

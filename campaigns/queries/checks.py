@@ -26,7 +26,13 @@ from campaigns.domain.presentation.host_use import MEANING, busiest
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, InjectorHost, Project, Run, Target
 from campaigns.queries.caps import why_never
-from campaigns.queries.injector_hosts import NO_HOST, host_uses, hosts, own_addresses
+from campaigns.queries.injector_hosts import (
+    NO_HOST,
+    host_uses,
+    hosts,
+    live_hosts_now,
+    own_addresses,
+)
 from campaigns.queries.ownership import why_not_permitted
 from campaigns.queries.probes import is_watched
 
@@ -44,7 +50,7 @@ def checks_before_start(
 ) -> list[Check]:
     """The checks, in the order in which a start would fail; with names of programs, which those
     may see who may edit a campaign."""
-    why = why_never(project, injectors)
+    why = why_never(project, live_hosts_now(), injectors)
     slots = (Check("bad", why) if why else None) or _slots(injectors)
     return [*_addresses(endpoints), slots, *machine_checks(), *_busy_targets(endpoints)]
 

@@ -159,9 +159,12 @@ def _note(by: Actor, schedule: Schedule) -> None:
 # --- the dispatcher's part -----------------------------------------------------------------------
 
 
-def fire_due(now: datetime) -> int:
-    """Start what is due, the longest overdue first; how many schedules had their turn."""
+def fire_due(now: datetime, *, is_helper: bool = False) -> int:
+    """Start what is due, the longest overdue first; how many schedules had their turn, of at most
+    MOST_AT_ONCE. A helper begins at the other end: starts in one project wait for each other."""
     due = Schedule.objects.filter(next_at__lte=now).order_by("next_at", "pk")
+    if is_helper:
+        due = due.reverse()
     numbers = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
     for number in numbers:
         try:
@@ -183,7 +186,7 @@ def _pause_broken(number: int, now: datetime) -> None:
 def _fire(number: int, now: datetime) -> None:
     due = Schedule.objects.filter(pk=number, next_at__lte=now)
     held = due.select_for_update(of=("self",), no_key=True, skip_locked=True)
-    schedule = held.select_related("owner", "project", "template").first()
+    schedule = held.select_related("owner", "project", "template__search").first()
     if schedule is None:  # another dispatcher has it
         return
     due_at, n_missed = schedule.timetable.latest(schedule.next_at, now)
@@ -218,7 +221,7 @@ def _start(schedule: Schedule, by: Actor) -> Campaign:
     last = Campaign.objects.filter(UNDER_WAY, firing__schedule=schedule).first()
     if last is not None:
         raise Refused(f"Campaign {last.pk}, which it started before, was still running.")
-    require(by, Action.RUN, project)
+    template.project = project
     campaign = repeat_campaign(by=by, campaign=template, name=schedule.name)
     start_campaign(by=by, campaign=campaign, when_quiet=schedule.when_quiet)
     return campaign

@@ -51,7 +51,7 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.queries.campaigns import archived_part, why_archived
 from campaigns.queries.caps import why_never
-from campaigns.queries.injector_hosts import total_slots
+from campaigns.queries.injector_hosts import live_hosts_now
 from campaigns.queries.ladders import ladder_pairs
 from campaigns.queries.ownership import networks_for
 from campaigns.services import audit
@@ -408,12 +408,12 @@ def _check_protocol(cell: CampaignCell) -> None:
 
 def check_slots(project: Project, cells: list[CampaignCell]) -> None:
     """A run that needs too many slots would expire. With no host yet, pass: one may still start."""
-    most, slots = max(cell.injectors for cell in cells), total_slots()
-    if 0 < slots < most:
+    most, hosts = max(cell.injectors for cell in cells), live_hosts_now()
+    if 0 < hosts.slots < most:
         raise Refused(
-            f"A run of this campaign needs {most} injector slots at once, but there are {slots}. "
-            "Add slots to a host (BENCHSITE_INJECTOR_SLOTS), start another host, or use fewer "
-            "injector processes."
+            f"A run of this campaign needs {most} injector slots at once, but there are "
+            f"{hosts.slots}. Add slots to a host (BENCHSITE_INJECTOR_SLOTS), start another host, "
+            "or use fewer injector processes."
         )
-    if why := why_never(project, most):
+    if why := why_never(project, hosts, most):
         raise Refused(why)

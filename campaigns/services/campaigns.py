@@ -278,7 +278,8 @@ def start_campaign(
     """Queue all runs, only once, and send the first requests. `anyway`: do not wait for these, or
     no longer. `when_quiet`: the first run also waits for quiet injector hosts, for QUIET_WITHIN_S
     at most. Raises Forbidden or Refused."""
-    require(by, Action.RUN, campaign.project)
+    project = campaign.project
+    require(by, Action.RUN, project)
     if anyway and when_quiet:
         raise Refused("Start it anyway, or when the machine is quiet.")
     if anyway and campaign.is_before_first_run:
@@ -291,13 +292,14 @@ def start_campaign(
         raise Refused("This campaign has already been started. Repeat it to measure again.")
     # As it is now: somebody may have edited or archived the draft since the row was read.
     campaign.refresh_from_db()
+    campaign.project = project
     queue_blocks(by=by, campaign=campaign)
-    audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
+    audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=project)
     if anyway:
         Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())
+        campaign.refresh_from_db(fields=["opened_at"])
     else:
         send_first_requests(by=by, campaign=campaign)
-    campaign.refresh_from_db(fields=["opened_at"])
     notify_viewers(campaign_id=campaign.pk)
 
 
@@ -342,16 +344,17 @@ def _store_stop(by: Actor, campaign: Campaign) -> None:
 def repeat_campaign(*, by: Actor, campaign: Campaign, name: str = "") -> Campaign:
     """A new draft with the same tests (the same plan versions) and a new random order; with the
     same name unless one is given."""
-    require(by, Action.EDIT, campaign.project)
+    project = campaign.project
+    require(by, Action.EDIT, project)
+    if hasattr(campaign, "search"):
+        raise Refused("A search is started anew: choose Search again on its page.")
     hold(campaign)
     related = ("plan_version__plan", "endpoint__target")
     tests = campaign.tests.select_related(*related).order_by("position")
-    if hasattr(campaign, "search"):
-        raise Refused("A search is started anew: choose Search again on its page.")
-    require_room_for_campaign(campaign.project)
+    require_room_for_campaign(project)
     values = {each: getattr(campaign, each) for each in _EDITED if each not in _DRAWN_ANEW}
     cells = [cell_of(test) for test in tests]
-    return _create(by, campaign.project, cells, **values | ({"name": name} if name else {}))
+    return _create(by, project, cells, **values | ({"name": name} if name else {}))
 
 
 @transaction.atomic

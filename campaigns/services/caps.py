@@ -70,8 +70,8 @@ def require_room_for_bytes(project: Project, n_bytes: int) -> None:
     _require_room(project, {STORED_GB: n_bytes})
 
 
-@transaction.atomic
 def _require_room(project: Project, adding: Mapping[Cap, float]) -> None:
+    """In its caller's transaction: the lock holds until what was added is stored."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [_CAPS_LOCK, project.pk % 2**31])
     project.refresh_from_db(fields=["caps"])

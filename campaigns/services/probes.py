@@ -77,7 +77,8 @@ def request_probe(
     on a WebSocket endpoint, an exchange's path, headers and subprotocols, and a message or None.
     `credentials_of`: send those of this plan of the project. `is_guess`: nobody named this
     endpoint; it is removed again if nothing answers there."""
-    _require_endpoint(by, endpoint)
+    require(by, Action.RUN, endpoint.target.project)
+    _hold_endpoints([endpoint])
     _require_room(by, endpoint.target.project)
     is_websocket = endpoint.scheme in WEBSOCKET_SCHEMES
     if is_websocket:
@@ -108,12 +109,22 @@ def request_first(
     """Enqueue the plan's first request to this endpoint, as a run would send it. With a campaign it
     is one of those that the campaign's first run waits for. `together`: how many are enqueued at
     the same time; many have less time each."""
-    _require_endpoint(by, endpoint)
+    require(by, Action.RUN, endpoint.target.project)
+    _hold_endpoints([endpoint])
     if campaign is None:
         _require_room(by, endpoint.target.project)
+    probe = _first_probe(by, version, endpoint, campaign, together)
+    probe.save()
+    return probe
+
+
+def _first_probe(
+    by: Actor, version: PlanVersion, endpoint: Endpoint, campaign: Campaign | None, together: int
+) -> Probe:
+    """Not saved yet."""
     request = first_request(version.value(), together, epoch_ns=time.time_ns())
     request |= _credentials(by, endpoint, version)
-    return Probe.objects.create(
+    return Probe(
         plan_version=version,
         campaign=campaign,
         endpoint=endpoint,
@@ -122,13 +133,15 @@ def request_first(
     )
 
 
-def _require_endpoint(by: Actor, endpoint: Endpoint) -> None:
-    require(by, Action.RUN, endpoint.target.project)
-    # Held, because a guess goes by itself when nothing answers there.
-    if not Endpoint.objects.select_for_update(no_key=True).filter(pk=endpoint.pk).exists():
-        raise Refused(f"{endpoint} was removed meanwhile. Add it to its target again.")
-    if endpoint.archived_at or endpoint.target.archived_at:
-        raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
+def _hold_endpoints(endpoints: Sequence[Endpoint]) -> None:
+    """Until the transaction ends, because a guess goes by itself when nothing answers there."""
+    rows = Endpoint.objects.filter(pk__in=[each.pk for each in endpoints]).order_by("pk")
+    there = set(rows.select_for_update(no_key=True).values_list("pk", flat=True))
+    for endpoint in endpoints:
+        if endpoint.pk not in there:
+            raise Refused(f"{endpoint} was removed meanwhile. Add it to its target again.")
+        if endpoint.archived_at or endpoint.target.archived_at:
+            raise Refused(f"{endpoint} is archived. Requests can no longer be sent to it.")
 
 
 def _require_room(by: Actor, project: Project) -> None:
@@ -395,12 +408,16 @@ MAX_TRIED = 50
 
 
 def send_first_requests(*, by: Actor, campaign: Campaign) -> None:
-    """Enqueue one for each plan version and endpoint; modes and injectors make no difference."""
+    """Enqueue one for each plan version and endpoint; modes and injectors make no difference. In
+    its caller's transaction."""
+    require(by, Action.RUN, campaign.project)
     tests = campaign.tests.select_related("plan_version__plan", "endpoint__target__project")
     cells = {(each.plan_version_id, each.endpoint_id): each for each in tests.order_by("position")}
-    sent = {"by": by, "campaign": campaign, "together": len(cells)}
-    for test in cells.values():
-        request_first(version=test.plan_version, endpoint=test.endpoint, **sent)
+    _hold_endpoints([test.endpoint for test in cells.values()])
+    Probe.objects.bulk_create(
+        _first_probe(by, test.plan_version, test.endpoint, campaign, len(cells))
+        for test in cells.values()
+    )
 
 
 @transaction.atomic

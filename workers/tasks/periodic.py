@@ -1,5 +1,5 @@
 """Tasks of the general worker: periodic ones (how often: `workers.side_threads.PERIODIC_TASKS_S`),
-and what is made ready when a campaign's results have changed.
+what is made ready when a campaign's results have changed, and schedules of which many are due.
 
 What catches up goes on for a few seconds and leaves the rest for its next turn: people wait in the
 same queue for checks of hosts and exporters.
@@ -13,10 +13,12 @@ from datetime import UTC, datetime
 from celery import shared_task
 from django.core.management import call_command
 from django.db import transaction
+from django.utils import timezone
 
 from campaigns.models import Campaign, InjectorHost, Probe, Target
 from campaigns.models.dbtime import db_now
-from campaigns.queue import HOUSEKEEPING, RESULTS, RETENTION, SO_FAR
+from campaigns.queue import HOUSEKEEPING, RESULTS, RETENTION, SCHEDULES, SO_FAR
+from campaigns.schedules.services import MOST_AT_ONCE, fire_due
 from campaigns.services.agents import database_time
 from campaigns.services.bodies import forget_unused_bodies
 from campaigns.services.items import empty_trash
@@ -53,6 +55,14 @@ def make_ready(campaign: int) -> None:
 
     for ended in Campaign.objects.filter(pk=campaign).exclude(finished_at=None):
         make_pages(ended)
+
+
+@shared_task(name=SCHEDULES)
+def start_schedules() -> None:
+    """Help the dispatcher with many that are due at once."""
+    is_over = _turn_over()
+    while fire_due(timezone.now(), is_helper=True) == MOST_AT_ONCE and not is_over():
+        pass
 
 
 @shared_task(name=RETENTION)
