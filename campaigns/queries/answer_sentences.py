@@ -7,12 +7,14 @@ from campaigns.domain.analysis.comparison import Reason, holm
 from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.plan.target import counted_in
+from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.ladder_words import ladder_sentence
 from campaigns.domain.presentation.remedies import cause_words, no_answer_words
 from campaigns.domain.presentation.report_words import (
@@ -47,6 +49,7 @@ from campaigns.queries.overheads import Overhead
 from campaigns.queries.runs import CampaignFailures
 from campaigns.queries.shapes import Shapes
 
+_CLEAR = {Word.SLOWER, Word.FASTER}
 _COUNTED = ("errors", "attempts")
 _CROWDED_SHARE = 0.8
 _INTERVALS = f"{percent(0.95, decimals=0)} intervals"
@@ -80,6 +83,7 @@ def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
     said = [
         (limit, each.pair.title) for each in overheads if each.turns for limit in each.turns.limits
     ]
+    said += [(words, each.pair.title) for each in overheads for words in _flow_words(each)]
     titles: dict[str, list[str]] = {}
     for limit, title in said:
         if not (is_crowded and limit == HIDDEN_PART):
@@ -88,6 +92,17 @@ def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
         f"{of[0]}: {limit[:1].lower()}{limit[1:]}" if len(of) == 1 < len(overheads) else limit
         for limit, of in titles.items()
     ]
+
+
+def _flow_words(overhead: Overhead) -> list[str]:
+    """Of each flow that became slower or faster, unless all requests together did so, too."""
+    sentences = []
+    for row in overhead.flow_rows:
+        if row.metric != "p95" and row.word in _CLEAR - {overhead.verdict.word}:
+            interval = row.interval
+            said, ends = difference_words(row.word, interval.ratio, interval.low, interval.high)
+            sentences.append(f"The flow {row.flow} is {said} ({ends})")
+    return sentences
 
 
 def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:

@@ -454,17 +454,29 @@ def _pooled_key(counted: Iterable[MeasuredRun]) -> str:
 
 def pooled_flows(counted: Sequence[MeasuredRun]) -> list[tuple[str, Figures]]:
     """Each flow of their plan with all of its requests merged; [] without flows."""
-    flows = counted[0].run.frozen.plan.flows if counted else ()
-    if not flows:
-        return []
-    runs = [each.run.pk for each in counted]
-    stored = RunSummary.objects.filter(run__in=runs).values_list("steps", flat=True)
-    steps = [[Total.from_json(each) for each in of_run] for of_run in stored]
     duration_s = sum(each.figures.duration_s for each in counted)
-    return [
-        (flow.name, figures_of(joined(run[step] for run in steps for step in own), duration_s))
-        for flow, own in zip(flows, steps_of(flows), strict=True)
-    ]
+    totals = flow_totals(counted)
+    return [(name, figures_of(joined(of_runs), duration_s)) for name, of_runs in totals.items()]
+
+
+def flow_totals(runs: Sequence[MeasuredRun]) -> dict[str, list[Total]]:
+    """Each flow of their plan by name, with the requests of each of these runs."""
+    flows = flow_steps(runs)
+    if not flows:
+        return {}
+    pks = [each.run.pk for each in runs]
+    stored = dict(RunSummary.objects.filter(run__in=pks).values_list("run", "steps"))
+    steps = [[Total.from_json(each) for each in stored[pk]] for pk in pks]
+    return {
+        name: [joined(of_run[step] for step in own) for of_run in steps]
+        for name, own in flows.items()
+    }
+
+
+def flow_steps(runs: Sequence[MeasuredRun]) -> dict[str, range]:
+    """The steps of each flow of their plan, by its name."""
+    flows = runs[0].run.frozen.plan.flows if runs else ()
+    return dict(zip([flow.name for flow in flows], steps_of(flows), strict=True))
 
 
 def pooled_total(runs: Sequence[MeasuredRun], names: Iterable[str]) -> Total:

@@ -1,6 +1,6 @@
 """One test of a campaign against another: the difference, and what blocks a verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,7 +19,7 @@ from campaigns.domain.analysis.overhead import (
 )
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, MOST_FAILED
-from campaigns.domain.metrics.figures import typical_metric
+from campaigns.domain.metrics.figures import figures_of, typical_metric
 from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
@@ -27,7 +27,7 @@ from campaigns.domain.presentation.results import OverheadAnswer
 from campaigns.domain.units import counted, figure, percent
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.queries.measurements import MeasuredRun, why_each
+from campaigns.queries.measurements import MeasuredRun, flow_steps, flow_totals, why_each
 from campaigns.queries.side_by_side import TYPICAL, TurnsComparison, compared_in_turns, stretches_of
 
 # What failed could have taken any time: from here on it widens the interval of the medians.
@@ -62,7 +62,36 @@ class Overhead:
         if self.turns:
             known = [row for row in rows if row.baseline_us is not None]
             rows = self.turns.with_intervals(known)
-        return [self.judged, *(each for each in rows if each.metric != self.judged.metric)]
+        others = (each for each in rows if each.metric != self.judged.metric)
+        return [self.judged, *others, *self.flow_rows]
+
+    @cached_property
+    def flow_rows(self) -> list[OverheadRow]:
+        """Of the flows that both plans have."""
+        return list(self._flow_rows())
+
+    def _flow_rows(self) -> Iterator[OverheadRow]:
+        sides = [arm.comparable if self.turns else arm.counted for arm in self.pair]
+        steps = [flow_steps(side) for side in sides]
+        names = [name for name in steps[0] if name in steps[1]]
+        if self.turns:
+            yield from self.turns.flow_rows({name: [own[name] for own in steps] for name in names})
+            return
+        if not names:
+            return
+        totals = [flow_totals(side) for side in sides]
+        threshold = self.pair.candidate.test.campaign.practical_threshold
+        for name in names:
+            figures = [
+                [figures_of(total, each.figures.duration_s) for total, each in zipped]
+                for own, side in zip(totals, sides, strict=True)
+                for zipped in [zip(own[name], side, strict=True)]
+            ]
+            arguments = _arguments(sides, self.is_paired)
+            arguments |= {"baseline": figures[0], "candidate": figures[1]}
+            both = [total for own in totals for total in own[name]]
+            yield metric_row("mean", **arguments).of_flow(name, threshold)
+            yield percentile_row("p95", **arguments, totals=both).of_flow(name, threshold)
 
 
 def compare(

@@ -1,6 +1,6 @@
 """Two arms of a campaign that took turns: their difference, from the rounds that both were in."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
@@ -18,6 +18,7 @@ from campaigns.domain.analysis.side_by_side import (
 )
 from campaigns.domain.analysis.signed_rank import Ratio, as_interval
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.presentation.side_by_side_words import (
     limits_of,
     seconds_left_words,
@@ -32,6 +33,7 @@ TYPICAL = "typical"
 _US = 1e6
 
 
+_FEW_REQUESTS = "The flow has too few requests for an interval."
 _STRETCHES = 5  # of a pass, which stand for repeats where a campaign has too few
 _ROUNDS_OF_A_STRETCH = 3
 
@@ -214,13 +216,35 @@ class TurnsComparison:
 
     @cached_property
     def _tails(self) -> Mapping[str, Ratio | None]:
-        seconds: list[list] = [[], []]
+        seconds = self._seconds
+        return ArmSeconds(seconds).ratios(1) if all(seconds) else {}
+
+    def flow_rows(self, flows: Mapping[str, Sequence[Collection[int]]]) -> Iterator[OverheadRow]:
+        """The typical time and the p95 of each flow. `flows`: its steps in both plans, by name."""
+        for name, steps in flows.items():
+            arms = [
+                [each for each in seconds if each.step in own]
+                for seconds, own in zip(self._seconds, steps, strict=True)
+            ]
+            of_flow = ArmSeconds(arms)
+            bounds = [each.bounds_us for each in of_flow.figures()]
+            for metric, rank in ((TYPICAL, "p50"), ("p95", "p95")):
+                if all(each[rank] for each in bounds):
+                    low_us = [each[rank][0] for each in bounds]
+                    row = OverheadRow(metric, *low_us, why=_FEW_REQUESTS)
+                    row = _with_ratio(row, of_flow.ratio(rank, 1))
+                    yield row.of_flow(name, self.found.threshold)
+
+    @cached_property
+    def _seconds(self) -> list[list[Second]]:
+        """Of the reference and of the arm."""
+        arms: list[list[Second]] = [[], []]
         for place, each in enumerate(self.passes):
             ahead = place << 32  # no two passes have a second in common
-            for arm, number in zip(seconds, (self.found.reference, self.found.arm), strict=True):
+            for arm, number in zip(arms, (self.found.reference, self.found.arm), strict=True):
                 rows = each.runs[number].seconds.filter(second__gte=0)
                 arm += [replace(row.value(), second=ahead + row.second) for row in rows]
-        return ArmSeconds(seconds).ratios(1, 0) if all(seconds) else {}
+        return arms
 
     @property
     def measured_s(self) -> float:

@@ -6,7 +6,15 @@ from campaigns.domain.presentation.tables import Table
 from campaigns.exports.tables import csv_of_tables
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.reports import run_report
-from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+    store_second,
+)
 from tests.queries.measured import measure
 from tests.values import make_second
 
@@ -63,3 +71,27 @@ def test_the_page_of_a_run_and_its_file_have_flows_above_their_steps(campaign):
     ]
     lines = csv_of_tables([report.table]).splitlines()
     assert [line.partition(",")[0] for line in lines[2:]] == [row[0] for row in rows(report.table)]
+
+
+def test_a_comparison_has_a_word_for_each_flow(project):
+    """HTTPS makes paying half as slow again, and browsing no slower."""
+    campaign, target = make_campaign(project, repeats=3), make_target(project)
+    version = make_plan(project, "shop", SHOP)
+    for scheme, pay_us in (("http", 60_000), ("https", 90_000)):
+        test = make_test(campaign, version, endpoint=make_endpoint(target, scheme))
+        for repeat in (1, 2, 3):
+            run = make_run(test, repeat)
+            for second in range(10):
+                store_second(run, make_second(second, [pay_us + repeat] * 10, step=2))
+            measure(run, 20_000 + repeat, n=1000)
+    (overhead,) = campaign_answer(campaign).overheads
+    words = {row.label: row.cells[-1].value for row in overhead.table.rows if row.kind == "flow"}
+    assert words == {
+        "browse, average": "no practical difference",
+        "browse, p95": "no practical difference",
+        "buy, average": "slower",
+        "buy, p95": "slower",
+    }
+    (buy,) = [row for row in overhead.table.rows if row.label == "buy, average"]
+    assert buy.link == {"flow": "buy"}
+    assert buy.cells[3].value == pytest.approx(1.5, abs=0.01)

@@ -115,6 +115,34 @@ def states(model) -> list[str]:
     return list(model.objects.order_by("pk").values_list("state", flat=True))
 
 
+def test_arms_in_turns_have_a_word_for_each_flow(sending, project):
+    flows = [{"name": "browse", "share": 9, "steps": 1}, {"name": "buy", "share": 1, "steps": 1}]
+    load = {**RATE, "arrival_unit": "session"}
+    spec = {"steps": [{"path": "/"}, {"path": "/pay"}], "load": load, "flows": flows}
+    plan, target = make_plan(project, spec=spec), make_target(project)
+    ends = make_endpoint(target), make_endpoint(target, scheme="https")
+    campaign, lease = sending(40, cells=[CampaignCell(plan, each, "new") for each in ends])
+    for arm, pay_us in enumerate((2000, 3000)):
+        for second in range(20):
+            rows = [make_second(second, [1000] * 90), make_second(second, [pay_us] * 10, step=1)]
+            lines = [{**row.to_json(), "type": "second", "arm": arm} for row in rows]
+            record_seconds(lease=lease, seconds=lines)
+    end(campaign, lease)
+    answer = campaign_answer(campaign)
+    (told,) = [each for each in answer.grounds if "flow" in each]
+    assert told.replace("\u202f", " ").startswith("The flow buy is 50 % slower (")
+    (overhead,) = answer.overheads
+    rows = {row.label: row for row in overhead.table.rows if row.kind == "flow"}
+    ratios = {label: (row.cells[3].value, row.cells[-1].value) for label, row in rows.items()}
+    typical = "median without the injector's part"
+    assert ratios == {
+        f"browse, {typical}": (1.0, "no practical difference"),
+        "browse, p95": (1.0, "no practical difference"),
+        f"buy, {typical}": (pytest.approx(1.5, rel=0.02), "slower"),
+        "buy, p95": (pytest.approx(1.5, rel=0.02), None),
+    }
+
+
 def test_the_runs_of_all_arms_take_one_slot_and_go_the_same_way(sending):
     campaign, lease = sending(3)
     assert states(Run) == ["running"] * 2

@@ -51,11 +51,15 @@ class ArmSeconds:
 
     def ratios(self, arm: int, reference: int = 0) -> dict[str, Ratio | None]:
         """By p90, p95 and p99; None where there are too few requests for an interval."""
+        names = [name for name, rank in RANKS.items() if rank != P50]
+        return {name: self.ratio(name, arm, reference) for name in names}
+
+    def ratio(self, name: str, arm: int, reference: int = 0) -> Ratio | None:
         pairs = [
             (self._without_own(number, reference), self._without_own(number, arm))
             for number in self._quieter
         ]
-        return {name: percentile_ratio(pairs, rank) for name, rank in RANKS.items() if rank != P50}
+        return percentile_ratio(pairs, RANKS[name])
 
     def _without_own(self, number: int, arm: int) -> Timing:
         timings = self._seconds[number][arm]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import exp, fsum, log
 from statistics import fmean
 
-from campaigns.domain.analysis.ratio import RatioInterval, ratio_interval
+from campaigns.domain.analysis.ratio import RatioInterval, Word, ratio_interval, word_of
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, percentiles_us
 from campaigns.domain.metrics.histogram import BUCKET_SHARE
@@ -34,7 +34,8 @@ def share(baseline: float, candidate: float) -> float | None:
 @dataclass(frozen=True, slots=True)
 class OverheadRow:
     """One metric of both arms, µs. `why` says why a figure or the interval is missing, `note` that
-    there can be no interval although both have enough runs."""
+    there can be no interval although both have enough runs. `flow`: of whose requests it is, "" for
+    all; such a row has a `word` of its own."""
 
     metric: str
     baseline_us: float | None
@@ -43,6 +44,13 @@ class OverheadRow:
     weak: bool = False
     why: str = ""
     note: str = ""
+    flow: str = ""
+    word: Word | None = None
+
+    def of_flow(self, name: str, threshold: float) -> "OverheadRow":
+        low, high = self.ends
+        word = None if low is None else word_of(low, high, threshold)
+        return replace(self, flow=name, word=word)
 
     @property
     def _is_whole(self) -> bool:

@@ -13,6 +13,7 @@ from campaigns.domain.presentation.ladder import split_rows
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import SplitAnswer
 from campaigns.domain.presentation.tables import (
+    Cell,
     Column,
     Figure,
     Row,
@@ -87,7 +88,8 @@ def overhead_table(
     *,
     in_turns: bool = False,
 ) -> Table:
-    """A row per metric; the verdict is in the first row. `in_turns`: ratios are of rounds.
+    """A row per metric; the verdict is in the first row, a flow's in its own. `in_turns`: ratios
+    are of rounds.
 
     `names`: of the baseline and the candidate. Columns of TLS twins keep the keys of their schemes.
     """
@@ -106,23 +108,33 @@ def overhead_table(
         for column, values in by_column.items()
     ]
     verdict = text_cell(str(word) if word else "", word_why)
-    columns.append([verdict, *(empty(_NO_WORD) for _ in rows[1:])])
+    columns.append([verdict, *map(_word_of_row, rows[1:])])
     return Table(
         key,
         title,
         tuple(_column(column, names) for column in (*_KEYS, "word")),
         tuple(
             Row(
-                METRICS[row.metric].title,
+                _title(row),
                 tuple(column[index] for column in columns),
-                row.metric,
+                "flow" if row.flow else row.metric,
                 row.note,
+                {"flow": row.flow} if row.flow else {},
             )
             for index, row in enumerate(rows)
         ),
         label_title="metric",
         note=in_names(_NOTE_OF_ROUNDS if in_turns else _NOTE, names),
     )
+
+
+def _title(row: OverheadRow) -> str:
+    title = METRICS[row.metric].title
+    return f"{row.flow}, {title}" if row.flow else title
+
+
+def _word_of_row(row: OverheadRow) -> Cell:
+    return text_cell(str(row.word)) if row.word else empty(_NO_WORD)
 
 
 def _figures(row: OverheadRow) -> dict[str, Figure]:
@@ -148,7 +160,7 @@ def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any
     """What the plot of ratios draws: the rows that have an interval; the first is primary."""
     return [
         {
-            "metric": METRICS[row.metric].title,
+            "metric": _title(row),
             "ratio": round(row.interval.ratio, 4),
             "low": round(row.interval.low, 4),
             "high": round(row.interval.high, 4),
