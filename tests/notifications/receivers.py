@@ -28,12 +28,13 @@ class Received:
 
 @dataclass
 class HttpReceiver:
-    """Answers each request with the first of `statuses`, and with the last one for ever; `hold`
-    keeps it from answering."""
+    """Answers each request with the first of `statuses`, and with the last one for ever, and with
+    `answer`; `hold` keeps it from answering."""
 
     port: int = 0
     statuses: list[int] = field(default_factory=lambda: [200])
     location: str = ""
+    answer: bytes = b"ok"  # what Slack answers
     received: list[Received] = field(default_factory=list)
     hold: threading.Event | None = None
 
@@ -57,10 +58,12 @@ def http_receiver(tls: ssl.SSLContext | None = None, **options: Any) -> Iterator
             self.send_response(statuses.pop(0) if len(statuses) > 1 else statuses[0])
             if receiver.location:
                 self.send_header("Location", receiver.location)
-            self.send_header("Content-Length", "2")
+            self.send_header("Content-Length", str(len(receiver.answer)))
             with contextlib.suppress(OSError):
                 self.end_headers()
-                self.wfile.write(b"ok")  # what Slack answers
+                self.wfile.write(receiver.answer)
+
+        do_PUT = do_POST
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from apprise.plugins.discord import NotifyDiscord
 from apprise.plugins.slack import NotifySlack
 from django.conf import settings
 
@@ -168,6 +169,32 @@ def test_slack_gets_headline_facts_and_link(monkeypatch, receiver):
     assert told["title"] == TOLD["title"]
     assert "*p95*: 42 ms" in told["text"]
     assert "<https://bench.example/campaigns/1/|See the result>" in told["text"]
+
+
+def test_discord_gets_headline_and_link(monkeypatch, receiver):
+    address = f"https://discord.com/api/webhooks/123456789012345678/{'t' * 64}"
+    root = f"http://127.0.0.1:{receiver.port}/api/webhooks"
+    monkeypatch.setattr(NotifyDiscord, "notify_url", root)
+    guard = sender.DialGuard(LOOPBACK)
+    assert sender.answer_to({"address": address, **TOLD, **LOOPBACK}, guard) == {"problem": ""}
+    (got,) = receiver.received
+    assert got.path == f"/api/webhooks/123456789012345678/{'t' * 64}"
+    assert TOLD["title"] in got.json["content"]
+    assert "[See the result](https://bench.example/campaigns/1/)" in got.json["content"]
+
+
+_SIGNED_IN = {"access_token": "t", "user_id": "@bot:home", "home_server": "home", "room_id": "!r:h"}
+
+
+def test_matrix_gets_the_message_in_its_room(process):
+    with http_receiver(answer=json.dumps(_SIGNED_IN).encode()) as home:
+        address = f"matrix://bot:s3cr3t@127.0.0.1:{home.port}/#room"
+        assert process.send({"address": address, **TOLD, **LOOPBACK}).problem == ""
+    paths = [each.path for each in home.received]
+    assert paths[0].endswith("/login")
+    assert "/join/%23room" in paths[1]
+    assert "/rooms/%21r%3Ah/send/m.room.message/" in paths[2]
+    assert TOLD["title"] in home.received[2].json["body"]
 
 
 def test_teams_gets_an_adaptive_card(process):
