@@ -104,7 +104,8 @@ def _end(campaign: Campaign, new_levels: Sequence["_Level"]) -> Announcement:
         headline = f"{campaign}: {sentence}" if sentence else f"{campaign} has ended."
         first = ("Baseline", against)
     else:
-        headline, first = f"{campaign}: {against or level}", ("Result", sentence)
+        said = f"{against[:1].lower()}{against[1:]}" or level
+        headline, first = f"{campaign}: {said}", ("Result", sentence)
     took = (campaign.finished_at or campaign.started_at) - campaign.started_at
     facts = [
         first,

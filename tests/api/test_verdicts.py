@@ -85,7 +85,7 @@ def test_a_baseline_is_compared_by_every_metric_as_soon_as_the_campaign_has_ende
     new = measured_test(project, 12_000, like=old)
     found = verdict(api, new.campaign)
     assert (found["word"], found["metric"]) == ("slower", "p95")
-    assert "against baseline “main”: 20" in found["sentence"]
+    assert "slower than baseline “main” (" in found["sentence"]
     (each,) = found["comparisons"]
     assert (each["baseline"], each["baseline_test"]) == ("main", old.pk)
     assert all(1.1 < one["low"] < 1.3 for one in each["metrics"])

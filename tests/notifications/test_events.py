@@ -102,7 +102,7 @@ def test_a_regression_is_told_once_with_its_interval_and_then_that_it_recovered(
         EventKind.ENDED,
     ]
     regression = Event.objects.get(kind=EventKind.REGRESSION).message
-    assert "slower [" in regression["headline"]
+    assert "slower than baseline “1.4” (" in regression["headline"]
     (judged,) = regression["data"]["tests"]
     change = judged["change"]
     assert 0 < change["low"] < change["estimate"] < change["high"] < 1

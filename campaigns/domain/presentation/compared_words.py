@@ -312,6 +312,26 @@ def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
     return "".join(f" {REFERENCE_DID[each]} for {counted(states[each], 'tests')}." for each in told)
 
 
+def _one_against(against: Against) -> tuple[str, str]:
+    """("20 % slower", " than baseline “main” (18 to 22 %, p95), or the environment")."""
+    metric = _METRICS[against.metric]
+    if against.ratio is None or not against.word:
+        return against.word or "No verdict", f" against baseline “{against.baseline}”"
+    if against.metric == "capacity":
+        said, ends = against.word, against_size(against)
+    else:
+        word = Word(against.word)
+        said, ends = difference_words(word, against.ratio, against.low, against.high)
+    is_changed = against.is_clear or "take" in against.word  # of a capacity
+    link = " than" if is_changed else " against"
+    rest = f"{link} baseline “{against.baseline}” ({ends}, {metric})"
+    if against.is_clear:
+        read = as_read("", _reference_of(against)).removeprefix(", ")
+        read = f"due to the {ENVIRONMENT}" if read == ENVIRONMENT else read
+        rest += f", {read}" if read else ""
+    return said[:1].upper() + said[1:], rest
+
+
 def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
     """Of a campaign's tests, as (label, against); [] if none has a baseline."""
     if not tests:
@@ -320,11 +340,8 @@ def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
     if len(tests) == 1:
         ((_, against),) = tests
         why = (f". {against.why}" if against.why else ".") + _reference_did(tests)
-        return [
-            (f"{_METRICS[against.metric]} against baseline {names}: ", False),
-            (against_words(against), True),
-            (why, False),
-        ]
+        said, rest = _one_against(against)
+        return [(said, True), (f"{rest}{why}", False)]
     counts = Counter(_counted_as(against) for _, against in tests)
     order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, *BOUNDED, Word.SAME, _NO_VERDICT)
     told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
