@@ -347,6 +347,7 @@ MOST_BODY_BYTES = 1024 * 1024
 MOST_URLENCODED_BYTES = 256 * 1024
 # A plan as JSON, with a file of 8 MiB as base64; its form, with files for bodies.
 MOST_PLAN_BYTES, MOST_PLAN_FORM_BYTES = 14 * 1024 * 1024, 34 * 1024 * 1024
+MOST_MANIFEST_BYTES = 2 * 1024 * 1024  # benchsite.yaml
 MOST_PASTE_BYTES = 4 * 1024 * 1024  # a HAR file, or an OpenAPI document
 # Of a form all but its files, for that is written back; of JSON the most that other views may say.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024

@@ -36,6 +36,7 @@ class AuditEvent(StrEnum):
     PERMIT_WITHDRAWN = auto()
     EXPORTER_SET = auto()
     SCHEDULE_SET = auto()
+    FILE_APPLIED = auto()
     CHANNEL_ADDED = auto()
     CHANNEL_CHANGED = auto()
     CHANNEL_REMOVED = auto()

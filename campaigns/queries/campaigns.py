@@ -67,13 +67,14 @@ def again_of(campaign: Campaign, grid: Grid) -> Again:
         next_name(campaign.name, names),
         tuple(dict.fromkeys(ticks)),
         tuple(sorted({test.injectors for test in tests})),
-        _sweep_of(tests),
+        sweep_of(tests),
         tuple(dict.fromkeys(differences)),
         has_own_reference(campaign),
     )
 
 
-def _sweep_of(tests: Sequence[Test]) -> Sweep | None:
+def sweep_of(tests: Sequence[Test]) -> Sweep | None:
+    """Of a number of the plan."""
     fields = {test.swept for test in tests}
     values = tuple(dict.fromkeys(test.swept_value for test in tests))
     return Sweep(fields.pop(), values) if len(fields) == 1 and fields != {""} else None

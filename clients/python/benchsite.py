@@ -4,6 +4,7 @@
     benchsite.py doctor
     benchsite.py run --campaign "Checkout at 200/s" --fail-if "p95 slower than baseline by 10 %"
     benchsite.py run --url https://preview.example/ --against https://main.example/
+    benchsite.py apply benchsite.yaml
 
 Reads BENCHSITE_URL and BENCHSITE_TOKEN. Needs Python 3.8 or newer and nothing else.
 Exit codes: 0 passed, 1 slower or a rule is broken, 2 usage or refused, 3 too close to call
@@ -26,7 +27,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import xml.etree.ElementTree as ElementTree
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from functools import cached_property
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 VERSION = "0.1.0"
 PASSED, FAILED, USAGE, TOO_CLOSE, NOT_MEASURED = range(5)
@@ -34,7 +36,6 @@ LONGEST_COMMENT = 65536  # GitHub's limit for a comment and for a check run's su
 WAIT_S = 50  # below the 60 s of most proxies
 TRY_FOR_S = 300
 ANSWER_WITHIN_S = 30
-PATIENT = {429, 502, 503, 504}
 Json = Dict[str, Any]
 
 
@@ -70,11 +71,8 @@ class Api:
         self.base = base.rstrip("/") + "/"
         self.patience_s = patience_s
         self._opener = urllib.request.build_opener(_NoRedirect)
-        self._headers = {
-            "Authorization": "Bearer " + token,
-            "Content-Type": "application/json",
-            "User-Agent": "benchsite-ci/" + VERSION,
-        }
+        agent = "benchsite-ci/" + VERSION
+        self._headers = {"Authorization": "Bearer " + token, "User-Agent": agent}
 
     def get(self, path: str, **query: Any) -> Any:
         asked = "?" + urllib.parse.urlencode(query) if query else ""
@@ -91,7 +89,8 @@ class Api:
             if not found["next"]:
                 return
 
-    def text(self, method: str, path: str, body: Optional[Json] = None) -> str:
+    def text(self, method: str, path: str, body: Union[Json, bytes, None] = None) -> str:
+        """A body in bytes is YAML."""
         until, pause_s = time.monotonic() + self.patience_s, 1.0
         while True:
             try:
@@ -105,9 +104,11 @@ class Api:
                 time.sleep(pause_s)
                 pause_s = min(2 * pause_s, 30.0)
 
-    def _once(self, method: str, path: str, body: Optional[Json]) -> str:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, self._headers, method=method)
+    def _once(self, method: str, path: str, body: Union[Json, bytes, None]) -> str:
+        data = json.dumps(body).encode() if isinstance(body, dict) else body
+        kind = "application/yaml" if isinstance(body, bytes) else "application/json"
+        headers = dict(self._headers, **{"Content-Type": kind})
+        request = urllib.request.Request(self.base + path, data, headers, method=method)
         try:
             with self._opener.open(request, timeout=WAIT_S + ANSWER_WITHIN_S) as answer:
                 return answer.read().decode("utf-8", "replace")
@@ -118,7 +119,7 @@ class Api:
     def _is_worth_another(method: str, error: Exception) -> bool:
         """What may have changed something is sent again only if nobody took it."""
         if isinstance(error, HttpError):
-            return error.status in ({429, 503} if method != "GET" else PATIENT)
+            return error.status in ((429, 503) if method != "GET" else (429, 502, 503, 504))
         reason = getattr(error, "reason", error)
         return method == "GET" or isinstance(reason, (ConnectionRefusedError, socket.gaierror))
 
@@ -132,7 +133,7 @@ def _http_error(error: urllib.error.HTTPError, url: str) -> HttpError:
         words = [fault["message"], *("%s: %s" % each for each in fields.items())]
     except (ValueError, AttributeError, KeyError):
         words = ["%s answers %d." % (url, error.code)]
-    return HttpError(" ".join(words), error.code)
+    return HttpError("\n  ".join(words), error.code)
 
 
 # --- what fails the job --------------------------------------------------------------------------
@@ -210,12 +211,8 @@ def _judge_errors(rule: Rule, test: Json) -> Result:
     n, errors = test["n"] or 0, test["errors"] or 0
     share = errors / (n + errors) if n + errors else 0.0
     state = "failed" if share > rule.limit else "passed"
-    text = "%d of %d requests of %s failed (%s)." % (
-        errors,
-        n + errors,
-        test["name"],
-        _percent(share),
-    )
+    told = (errors, n + errors, test["name"], _percent(share))
+    text = "%d of %d requests of %s failed (%s)." % told
     return Result("%s: %s" % (test["name"], rule.text), state, _with_limit(text, rule))
 
 
@@ -277,18 +274,12 @@ class Report(NamedTuple):
 
     site: "Site"
     campaign: Json
+    verdict: Json
     tests: List[Json]
     results: List[Result]
     code: int
     headline: str
-
-    @property
-    def url(self) -> str:
-        return self.site.page(self.campaign)
-
-    @property
-    def verdict(self) -> Json:
-        return self.campaign["verdict"]
+    url: str
 
 
 def report_of(site: "Site", campaign: Json, asked: argparse.Namespace) -> Report:
@@ -308,7 +299,9 @@ def report_of(site: "Site", campaign: Json, asked: argparse.Namespace) -> Report
     relative = [rule.text for rule in rules if not rule.is_of_errors]
     if code == PASSED and relative and not (verdict["comparisons"] or asked.save_baseline):
         raise Stop("No test has a baseline for %r. Run once with --save-baseline." % relative[0])
-    return Report(site, campaign, tests, results, code, headline_of(verdict, results, code))
+    headline = headline_of(verdict, results, code)
+    url = site.page(campaign)
+    return Report(site, campaign, verdict, tests, results, code, headline, url)
 
 
 def headline_of(verdict: Json, results: Sequence[Result], code: int) -> str:
@@ -373,23 +366,17 @@ def _row(comparison: Json) -> str:
 
 def junit(report: Report) -> str:
     """A suite of a case for each result; what is too close is skipped."""
-    states = [each.state for each in report.results]
-    counts = {
-        "tests": len(states) + (report.code == NOT_MEASURED),
-        "failures": states.count("failed"),
-        "errors": int(report.code == NOT_MEASURED),
-        "skipped": states.count("open"),
-    }
+    states, is_broken = [each.state for each in report.results], report.code == NOT_MEASURED
+    counts = {"tests": len(states) + is_broken, "failures": states.count("failed")}
+    counts.update(errors=int(is_broken), skipped=states.count("open"))
     told = {key: str(count) for key, count in counts.items()}
     suite = ElementTree.Element("testsuite", name=report.campaign["name"], **told)
     tags = {"failed": "failure", "open": "skipped"}
-    for each in report.results:
-        case = ElementTree.SubElement(suite, "testcase", classname="benchsite", name=each.name)
-        if each.state in tags:
-            ElementTree.SubElement(case, tags[each.state], message=each.text)
-    if report.code == NOT_MEASURED:
-        case = ElementTree.SubElement(suite, "testcase", classname="benchsite", name="measured")
-        ElementTree.SubElement(case, "error", message=report.headline)
+    cases = [(each.name, tags.get(each.state), each.text) for each in report.results]
+    for name, tag, text in cases + [("measured", "error", report.headline)] * is_broken:
+        case = ElementTree.SubElement(suite, "testcase", classname="benchsite", name=name)
+        if tag:
+            ElementTree.SubElement(case, tag, message=text)
     ElementTree.SubElement(suite, "system-out").text = report.url
     return ElementTree.tostring(suite, encoding="unicode")
 
@@ -400,16 +387,16 @@ def load_performance(report: Report) -> str:
     text = report.site.api.text("GET", "campaigns/%d/tables.csv" % report.campaign["id"])
     ids = {str(each["test"]) for each in _candidates(report.verdict, report.tests)}
     runs = [row for row in csv.DictReader(io.StringIO(text)) if row["test_id"] in ids]
-
-    def longest_ms(column: str) -> Optional[float]:
-        return max((float(row[column]) / 1000 for row in runs if row.get(column)), default=None)
-
-    waits = {"p(90)": longest_ms("wait_p90_us"), "p(95)": longest_ms("wait_p95_us")}
+    waits: Dict[str, float] = {}
+    for rank in (90, 95):
+        found = [row["wait_p%d_us" % rank] for row in runs if row.get("wait_p%d_us" % rank)]
+        if found:
+            waits["p(%d)" % rank] = max(map(float, found)) / 1000
     failed = sum(each.state == "failed" for each in report.results)
     rates = [each["rate"] for each in report.tests if str(each["test"]) in ids and each["rate"]]
     metrics = {
         "checks": {"passes": len(report.results) - failed, "fails": failed},
-        "http_req_waiting": {name: ms for name, ms in waits.items() if ms is not None},
+        "http_req_waiting": waits,
         "http_reqs": {"count": sum(int(row["ok"] or 0) for row in runs), "rate": sum(rates)},
     }
     return json.dumps({"metrics": metrics}, indent=2)
@@ -474,32 +461,21 @@ class GitHub:
     """The job's own repository. Never fails the job: what it may not do it says on stderr."""
 
     def __init__(self, env: Dict[str, str]):
-        self._env = env
-        self.event: Json = {}
+        event: Json = {}
         if os.path.isfile(env.get("GITHUB_EVENT_PATH", "")):
             with open(env["GITHUB_EVENT_PATH"], encoding="utf-8") as file:
-                self.event = json.load(file)
+                event = json.load(file)
         base = env.get("GITHUB_API_URL", "https://api.github.com")
         token = env.get("GITHUB_TOKEN", "")
         self._api = Api("%s/repos/%s" % (base, env.get("GITHUB_REPOSITORY", "")), token, 20)
         self._check: Optional[int] = None
-
-    @property
-    def pull_request(self) -> Json:
-        return self.event.get("pull_request") or {}
-
-    @property
-    def sha(self) -> str:
-        """Of the branch, not of the merge that GITHUB_SHA is in a pull request."""
-        of_workflow = (self.event.get("workflow_run") or {}).get("head_sha")
-        sha = (self.pull_request.get("head") or {}).get("sha") or of_workflow
-        return sha or self._env.get("GITHUB_SHA", "")
-
-    @property
-    def is_of_fork(self) -> bool:
-        source = (self.pull_request.get("head") or {}).get("repo") or {}
-        is_own = source.get("full_name") == self._env.get("GITHUB_REPOSITORY")
-        return bool(self.pull_request) and not is_own
+        self.pull_request: Json = event.get("pull_request") or {}
+        head = self.pull_request.get("head") or {}
+        of_workflow = (event.get("workflow_run") or {}).get("head_sha")
+        # Of the branch, not of the merge that GITHUB_SHA is in a pull request.
+        self.sha: str = head.get("sha") or of_workflow or env.get("GITHUB_SHA", "")
+        source = (head.get("repo") or {}).get("full_name")
+        self.is_of_fork = bool(self.pull_request) and source != env.get("GITHUB_REPOSITORY")
 
     def begin_check(self, name: str) -> None:
         """Before the load, so that a conclusion of an earlier attempt does not stay."""
@@ -534,7 +510,7 @@ class GitHub:
                 if (each["body"] or "").startswith(marker):
                     return each["id"]
             if len(found) < 100:
-                return None
+                break
         return None
 
     def _try(self, permission: str, method: str, path: str, body: Optional[Json] = None) -> Any:
@@ -562,18 +538,15 @@ class Site:
             raise Stop("BENCHSITE_URL begins with https:// or http://.")
         self.api = Api(self.url + "/api/v1", env["BENCHSITE_TOKEN"])
         self._wanted = project
-        self._project: Optional[Json] = None
 
-    @property
+    @cached_property
     def project(self) -> Json:
-        if self._project is None:
-            found = [each for each in self.api.rows("projects/") if not each["archived_at"]]
-            named = [e for e in found if self._wanted in ("", e["name"], str(e["id"]))]
-            if len(named) != 1:
-                names = ", ".join(each["name"] for each in found) or "none"
-                raise Stop("Choose one project by --project. The token sees: %s." % names)
-            self._project = named[0]
-        return self._project
+        found = [each for each in self.api.rows("projects/") if not each["archived_at"]]
+        named = [e for e in found if self._wanted in ("", e["name"], str(e["id"]))]
+        if len(named) != 1:
+            names = ", ".join(each["name"] for each in found) or "none"
+            raise Stop("Choose one project by --project. The token sees: %s." % names)
+        return named[0]
 
     def page(self, campaign: Json) -> str:
         return "%s/campaigns/%d/" % (self.url, campaign["id"])
@@ -691,10 +664,8 @@ def _get_plan(urls: Sequence[str], rate_per_s: float) -> Tuple[str, Json]:
 
 def source_of(env: Dict[str, str], github: GitHub, asked: argparse.Namespace) -> Json:
     """Commit, branch and link: as given, else as GitHub, GitLab or Jenkins say."""
-    job = ""
-    if env.get("GITHUB_RUN_ID"):
-        names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
-        job = "%s/%s/actions/runs/%s" % tuple(env.get(name, "") for name in names)
+    parts = [env.get("GITHUB_" + name, "") for name in ("SERVER_URL", "REPOSITORY", "RUN_ID")]
+    job = "%s/%s/actions/runs/%s" % tuple(parts) if parts[2] else ""
 
     def first(*names: str) -> str:
         return next((env[name] for name in names if env.get(name)), "")
@@ -710,10 +681,11 @@ def source_of(env: Dict[str, str], github: GitHub, asked: argparse.Namespace) ->
     return {key: value for key, value in source.items() if value}
 
 
-# --- commands ------------------------------------------------------------------------------------
+# --- commands: their docstrings are the help of the command line ---------------------------------
 
 
 def run(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+    """measure, wait, report"""
     if not (asked.campaign or (asked.url and asked.against)):
         raise Stop("Name --campaign, or --url and --against.")
     rules_of(asked)  # refuses a wrong one before any load
@@ -737,9 +709,8 @@ def _draft(site: Site, asked: argparse.Namespace, source: Json) -> Json:
     if asked.seconds:
         body.update(limit_s=asked.seconds, order="side_by_side")
     # A limit takes longer to decide than which of the two is slower.
-    body["until_settled"] = not any(
-        each.limit and not each.is_of_errors for each in rules_of(asked)
-    )
+    has_limit = any(each.limit and not each.is_of_errors for each in rules_of(asked))
+    body["until_settled"] = not has_limit
     return site.api.send("POST", "campaigns/", body)
 
 
@@ -759,10 +730,12 @@ def _start(site: Site, draft: Json, asked: argparse.Namespace) -> Json:
 
 
 def wait(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+    """wait for a campaign that was started, report"""
     return finish(site, site.wait(site.campaign(asked.which), asked.minutes), asked, github)
 
 
 def report(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+    """report on a campaign that has ended"""
     campaign = site.api.get("campaigns/%d/" % site.campaign(asked.which)["id"])
     if not campaign["verdict"]:
         raise Stop("Campaign %d has not ended. Use wait." % campaign["id"])
@@ -792,7 +765,7 @@ def finish(site: Site, campaign: Json, asked: argparse.Namespace, github: GitHub
 
 
 def doctor(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
-    """Says what keeps a job from measuring, before there is one."""
+    """say what keeps a job from measuring"""
     site.api.patience_s = 0
     faults = []
 
@@ -821,6 +794,32 @@ def doctor(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
     return NOT_MEASURED if faults else PASSED
 
 
+def apply(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+    """make targets, plans, campaigns and schedules as a file says"""
+    with open(asked.file, "rb") as file:
+        text = file.read()
+    where = "projects/%d/manifest/?prune=%d&" % (site.project["id"], asked.prune)
+    found = json.loads(site.api.text("POST", where + "dry_run=1", text))
+    print(found["text"], flush=True)
+    if asked.dry_run or not found["sentence"]:
+        return PASSED
+    if not asked.yes:
+        if not sys.stdin.isatty():
+            raise Stop("Nothing was changed: nobody can be asked here. Add --yes.")
+        if input("Apply? (y/N) ").strip().lower() not in ("y", "yes"):
+            raise Stop("Nothing was changed.")
+    # The site refuses if that is not what was shown.
+    site.api.text("POST", where + "version=" + found["version"], text)
+    print("Applied: %s." % found["sentence"])
+    return PASSED
+
+
+def export(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
+    """print such a file of what the project has"""
+    print(site.api.text("GET", "projects/%d/manifest.yaml" % site.project["id"]), end="")
+    return PASSED
+
+
 def parser() -> argparse.ArgumentParser:
     about, _, codes = (__doc__ or "").partition("Reads")
     raw = argparse.RawDescriptionHelpFormatter
@@ -829,13 +828,8 @@ def parser() -> argparse.ArgumentParser:
     )
     new.add_argument("--version", action="version", version=VERSION)
     commands = new.add_subparsers(dest="command", required=True)
-    for command, words in (
-        (doctor, "say what keeps a job from measuring"),
-        (run, "measure, wait, report"),
-        (wait, "wait for a campaign that was started, report"),
-        (report, "report on a campaign that has ended"),
-    ):
-        each = commands.add_parser(command.__name__, help=words)
+    for command in (doctor, run, wait, report, apply, export):
+        each = commands.add_parser(command.__name__, help=command.__doc__)
         each.set_defaults(act=command)
         each.add_argument("--project", default="", help="name or number, if the token sees several")
         if command in (wait, report):
@@ -846,8 +840,13 @@ def parser() -> argparse.ArgumentParser:
             _add_run(each)
         if command in (run, wait):
             each.add_argument("--minutes", type=float, default=60, help="wait so long (60)")
-        if command is not doctor:
+        if command in (run, wait, report):
             _add_report(each)
+        if command is apply:
+            each.add_argument("file", metavar="FILE", help="such as benchsite.yaml")
+            each.add_argument("--yes", action="store_true", help="do not ask")
+            each.add_argument("--prune", action="store_true", help="also delete what it lacks")
+            each.add_argument("--dry-run", action="store_true", help="only show the changes")
     return new
 
 
@@ -890,9 +889,9 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
                 "Measure it after a review, from a branch of this repository."
             )
         return asked.act(asked, Site(env, asked.project), github)
-    except Stop as stop:
-        print("benchsite: %s" % stop, file=sys.stderr)
-        return stop.code
+    except (Stop, OSError) as fault:
+        print("benchsite: %s" % fault, file=sys.stderr)
+        return getattr(fault, "code", USAGE)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,10 @@ from rest_framework import serializers
 
 from campaigns.api.fields import AboveField, InputSerializer, SecondsField
 from campaigns.api.urls import urlpatterns
+from campaigns.manifest import api as manifest
 from campaigns.schedules import api as schedules
 
-PATTERNS = [*schedules.urlpatterns, *urlpatterns]
+PATTERNS = [*manifest.urlpatterns, *schedules.urlpatterns, *urlpatterns]
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +148,7 @@ def test_the_docs_page_keeps_to_the_content_security_policy(client, db):
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DOC = (DOCS / "api.md").read_text()
 TABLE = DOC.split("## URLs")[1].split("\n## ")[0]
-_TEXTS = DOC + (DOCS / "schedules.md").read_text()
+_TEXTS = DOC + "".join((DOCS / f"{name}.md").read_text() for name in ("as-code", "schedules"))
 EXAMPLES = "\n".join(re.findall(r"^```sh\n(.*?)^```", _TEXTS, re.MULTILINE | re.DOTALL))
 NUMBER = re.compile(r"<int:(\w+)>")
 ROUTES = [str(each.pattern) for each in PATTERNS if each.name != "api-nothing-here"]

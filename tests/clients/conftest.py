@@ -41,7 +41,9 @@ def job(monkeypatch, tmp_path, alice, github):
     def once(self, method, path, body):
         if not self.base.startswith(SITE):
             return real(self, method, path, body)
-        answer = getattr(api, method.lower())(f"/api/v1/{path}", body, format="json")
+        is_file = isinstance(body, bytes)
+        how = {"content_type": "application/yaml"} if is_file else {"format": "json"}
+        answer = getattr(api, method.lower())(f"/api/v1/{path}", body, **how)
         said = answer.getvalue()
         if answer.status_code >= 400:
             fault = urllib.error.HTTPError(path, answer.status_code, "", {}, io.BytesIO(said))

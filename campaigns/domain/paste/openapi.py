@@ -9,8 +9,6 @@ from urllib.parse import quote, urlencode
 from campaigns.domain.paste.draft import Omissions, RequestDraft
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
 
-# Read by libyaml; a text that refers to parts of itself could grow beyond all bounds.
-_MOST_YAML = 1_000_000
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "query")
 _MOST_DEEP = 8
 _OF_FORMATS = {
@@ -181,18 +179,3 @@ def _sample_by_type(document: Mapping[str, Any], schema: dict[str, Any], deep: i
     if kind == "string" and schema.get("format") in _OF_FORMATS:
         return _OF_FORMATS[schema["format"]]
     return _OF_TYPES.get(kind, "string")
-
-
-def read_yaml(text: str) -> Any:
-    """A document in YAML, as JSON would have it. Raises ValueError."""
-    import yaml  # and libyaml, which few pastes need
-
-    if len(text) > _MOST_YAML:
-        raise ValueError(f"{len(text):,} characters are too many; at most {_MOST_YAML:,}")
-    try:
-        events = yaml.parse(text, Loader=yaml.CSafeLoader)
-        if any(isinstance(event, yaml.AliasEvent) for event in events):
-            raise ValueError("it has an alias (*name); write it out")
-        return json.loads(json.dumps(yaml.load(text, Loader=yaml.CSafeLoader), default=str))
-    except (yaml.YAMLError, TypeError) as error:
-        raise ValueError(str(error).replace("\n", " ")) from None

@@ -10,10 +10,12 @@ from typing import Any
 from campaigns.domain.paste import httpie, javascript, powershell, recorded
 from campaigns.domain.paste.curl import read_curl
 from campaigns.domain.paste.draft import Omissions
-from campaigns.domain.paste.openapi import read_openapi, read_yaml
+from campaigns.domain.paste.openapi import read_openapi
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address
+from campaigns.domain.yaml_text import InvalidYaml, read_yaml
 
 MAX_COMMAND, MAX_DOCUMENT = 1_000_000, 4_000_000  # characters
+_MOST_YAML = 1_000_000  # which takes longer to read than JSON
 MAX_REQUESTS = 2000
 _PROMPT = re.compile(r"(?:[$%#>]|PS [^>\n]*>|[A-Z]:\\[^>\n]*>)\s+")
 _YAML = re.compile(r"(?:---\s*\n|#[^\n]*\n|\s*\n)*(?:openapi|swagger)\s*:", re.I)
@@ -67,13 +69,23 @@ def _parsed(text: str) -> dict[str, Any]:
         raise _too_long(text, MAX_DOCUMENT)
     is_json = text.startswith("{")
     try:
-        document = json.loads(text) if is_json else read_yaml(text)
+        document = json.loads(text) if is_json else _of_yaml(text)
     except (ValueError, RecursionError) as error:
         kind = "JSON" if is_json else "YAML"
         raise NotUnderstood(f"This {kind} cannot be read: {error}.") from None
     if not isinstance(document, dict):
         raise NotUnderstood("This document is no OpenAPI document.")
     return document
+
+
+def _of_yaml(text: str) -> Any:
+    if len(text) > _MOST_YAML:
+        raise _too_long(text, _MOST_YAML)
+    try:
+        return read_yaml(text).value
+    except InvalidYaml as fault:
+        sentence = str(fault).removesuffix(".")
+        raise ValueError(f"line {fault.line}: {sentence}") from None
 
 
 def _read_document(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:

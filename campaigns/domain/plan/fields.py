@@ -159,6 +159,16 @@ def json_of(value: Any) -> dict[str, Any]:
     return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
 
 
+def chosen_json(value: Any) -> dict[str, Any]:
+    """The same without what is at its default."""
+    rows = fields_of(type(value))
+    return {
+        name: chosen_json(given) if row.part and is_dataclass(given) else _plain(given)
+        for name, row in rows.items()
+        if (given := getattr(value, name)) != row.default
+    }
+
+
 def _plain(value: Any) -> Any:
     if hasattr(value, "to_json"):
         return value.to_json()

@@ -1,0 +1,376 @@
+"""What a file would change in a project, and the change. Both are the same transaction: a preview
+is not stored. An item of the file is the project's of the same name; what is alike stays untouched.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from hashlib import blake2s
+from itertools import product
+from typing import Annotated, Any, NamedTuple, Self
+
+from django.db import transaction
+from django.utils import timezone
+
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.timetable import daily_cron
+from campaigns.domain.units import and_joined
+from campaigns.manifest.content import SECTIONS, Content
+from campaigns.manifest.schema import read_manifest, with_lines
+from campaigns.models import Campaign, Endpoint, Project, SavedPlan, Target
+from campaigns.permissions import Action, Actor, require
+from campaigns.schedules.services import create_schedule, delete_schedule, edit_schedule
+from campaigns.services import audit
+from campaigns.services.blocks import CampaignCell
+from campaigns.services.campaigns import create_campaign, edit_draft
+from campaigns.services.items import archive_items, delete_items, describe_item
+from campaigns.services.plans import create_plan, edit_plan
+from campaigns.services.targets import (
+    change_profile,
+    create_profile,
+    create_target,
+    delete_profile,
+    edit_target,
+)
+
+
+class ManifestField(NamedTuple):
+    """`field` is a path, such as spec.load.rate_per_s."""
+
+    field: str
+    before: Annotated[Any, "Null where there is none; shortened."]
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestChange:
+    kind: Annotated[str, "target, plan, campaign, schedule or tls profile."]
+    name: str
+    action: Annotated[str, "create, change, keep, archive or delete."]
+    fields: Sequence[ManifestField] = ()
+    note: str = ""
+
+    @property
+    def lines(self) -> Iterator[str]:
+        yield f"{self.action.capitalize()} {self.kind} {self.name}"
+        for name, before, after in self.fields:
+            if name == "name":
+                continue
+            told = [json.dumps(each, ensure_ascii=False) for each in (before, after)]
+            yield f"    {name}: {told[1] if before is None else ' → '.join(told)}"
+        if self.note:
+            yield f"    {self.note}"
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestChanges:
+    sentence: Annotated[str, "2 created, 1 changed; empty without any change."]
+    version: Annotated[str, "Names these changes; others have another one."]
+    changes: Sequence[ManifestChange]
+
+    @classmethod
+    def of(cls, changes: Sequence[ManifestChange]) -> Self:
+        real = [each for each in changes if each.action != "keep"]
+        counts = Counter(each.action for each in real)
+        told = json.dumps([(each.kind, each.name, each.action, each.fields) for each in real])
+        return cls(
+            ", ".join(f"{counts[key]} {word}" for key, word in _DONE.items() if counts[key]),
+            blake2s(told.encode(), digest_size=16).hexdigest(),
+            [replace(each, fields=list(map(_short, each.fields))) for each in changes],
+        )
+
+    @property
+    def text(self) -> str:
+        """What people read before they agree."""
+        lines = [line for each in self.changes if each.action != "keep" for line in each.lines]
+        return "\n".join(lines) or "The project is as the file says."
+
+
+_DONE = {"create": "created", "change": "changed", "archive": "archived", "delete": "deleted"}
+_MOST_SHOWN = 300
+
+
+def _short(change: ManifestField) -> ManifestField:
+    return ManifestField(change.field, *map(_shown, (change.before, change.after)))
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    text = json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+
+
+@transaction.atomic
+def apply_manifest(
+    *,
+    by: Actor,
+    project: Project,
+    text: str,
+    prune: bool = False,
+    version: str | None = None,
+    dry_run: bool = False,
+) -> ManifestChanges:
+    """Make the project have what the file says, all of it or nothing. `prune`: also remove what
+    its sections do not name. `version`: that of the changes that somebody has seen. Raises
+    Forbidden, Refused where these are others by now, and InvalidFields with lines."""
+    require(by, Action.EDIT, project)
+    document, data = read_manifest(text)
+    Project.objects.select_for_update(no_key=True).get(pk=project.pk)  # one file at a time
+    work = _Work(by, project)
+    for section in SECTIONS:
+        # What these name is wrong itself.
+        if section in {"campaigns", "schedules"} and work.errors:
+            break
+        work.apply(section, data.get(section, ()))
+    for section in reversed(SECTIONS if prune and not work.errors else ()):
+        if section in data:
+            work.prune(section, {row["name"] for row in data[section]})
+    if work.errors:
+        raise with_lines(document, work.errors)
+    changes = ManifestChanges.of(work.changes)
+    if version is not None and version != changes.version:
+        raise Refused("The file or the project has changed since the preview. Preview it again.")
+    if dry_run:
+        transaction.set_rollback(True)
+    elif changes.sentence:
+        audit.note(by, AuditEvent.FILE_APPLIED, changes.sentence, project=project)
+    return changes
+
+
+@dataclass
+class _Work:
+    by: Actor
+    project: Project
+    changes: list[ManifestChange] = field(default_factory=list)
+    errors: dict[str, str] = field(default_factory=dict)
+    campaigns: dict[str, Campaign] = field(default_factory=dict)  # of the file, by name
+
+    def apply(self, section: str, wanted: Sequence[Mapping[str, Any]]) -> None:
+        names = [each["name"] for each in wanted]
+        rows = SECTIONS[section](self.project).rows.filter(name__in=names)
+        known: dict[str, Any] = {}
+        for row in rows.select_for_update(of=("self",), no_key=True):
+            known.setdefault(row.name, row)
+        for index, values in enumerate(wanted):
+            with self._errors_of(f"{section}.{index}", is_plan=section == "plans"):
+                self.changes.append(self._applied(section, dict(values), known.get(values["name"])))
+
+    def _applied(self, section: str, values: dict[str, Any], row: Any) -> ManifestChange:
+        kind, name, tags = _noun(section), values["name"], values.pop("tags", None)
+        with transaction.atomic():
+            before = self._content(section, row)
+            made = _SAVE[section](self, row, values)
+            if tags is not None:
+                describe_item(by=self.by, item=made, tags=tags)
+            after = self._content(section, made)
+            if before == after:  # a save would make its saver a schedule's owner, among others
+                transaction.set_rollback(True)
+                made = row
+        if section == "campaigns":
+            self.campaigns[name] = made
+        if before == after:
+            return ManifestChange(kind, name, "keep")
+        action, note = "change" if row else "create", ""
+        if row and made.pk != row.pk:
+            note = f"Campaign {row.pk} has been started and stays. A new draft has the change."
+        return ManifestChange(kind, name, action, list(_differences(before, after)), note)
+
+    def _content(self, section: str, row: Any) -> Content:
+        if row is None:
+            return {}
+        rows, content_of = SECTIONS[section](self.project)
+        try:
+            return content_of(rows.get(pk=row.pk))
+        except ValueError:  # what a file can't say
+            return {"_is": "another"}
+
+    def prune(self, section: str, names: set[str]) -> None:
+        rows = SECTIONS[section](self.project).rows.exclude(name__in=names)
+        if section == "campaigns":
+            rows = rows.filter(started_at=None)
+        for row in rows.select_for_update(of=("self",), no_key=True):
+            with self._errors_of(section):
+                action = _REMOVE.get(section, _delete_or_archive)(self.by, row)
+                self.changes.append(ManifestChange(_noun(section), row.name, action))
+
+    @contextmanager
+    def _errors_of(self, path: str, *, is_plan: bool = False) -> Iterator[None]:
+        try:
+            with transaction.atomic():
+                yield
+        except InvalidFields as invalid:
+            within = f"{path}.spec" if is_plan and isinstance(invalid, InvalidPlan) else path
+            for name, sentence in invalid.errors.items():
+                at = path if name == "name" else within
+                self.errors[f"{at}.{name}"] = sentence
+        except Refused as refusal:
+            self.errors[path] = str(refusal)
+
+
+def _noun(section: str) -> str:
+    return section.removesuffix("s").replace("_", " ")
+
+
+def _differences(before: Any, after: Any, path: str = "") -> Iterator[ManifestField]:
+    """Of two values of JSON, by path: objects field by field, lists of objects one by one."""
+    if before == after:
+        return
+    old, new = _parts(before), _parts(after)
+    if old is None or new is None or not (old or new):
+        yield ManifestField(path.replace("._", ".").removeprefix("_"), before, after)
+        return
+    for name in dict.fromkeys([*new, *old]):
+        within = f"{path}.{name}" if path else name
+        yield from _differences(old.get(name), new.get(name), within)
+
+
+def _parts(value: Any) -> dict[str, Any] | None:
+    """None of what is one value."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+        return {str(index): each for index, each in enumerate(value)}
+    return {} if value is None else None
+
+
+# --- how an item of each section is saved --------------------------------------------------------
+
+
+def _save_tls_profile(work: _Work, row: Any, values: dict[str, Any]) -> Any:
+    if row:
+        return change_profile(by=work.by, profile=row, **values)
+    return create_profile(by=work.by, project=work.project, **values)
+
+
+def _save_target(work: _Work, row: Any, values: dict[str, Any]) -> Target:
+    try:
+        if row:
+            return edit_target(by=work.by, target=row, **values)
+        return create_target(by=work.by, project=work.project, **values)
+    except InvalidFields as invalid:
+        raise InvalidFields(
+            {
+                path: _NO_KEY if path.endswith("_key_pem") else invalid.errors[path]
+                for path in invalid.errors
+            }
+        ) from None
+
+
+_NO_KEY = (
+    "A file has no keys. Leave the certificate out, apply the file, then add both on the target's "
+    "page."
+)
+
+
+def _save_plan(work: _Work, row: Any, values: dict[str, Any]) -> SavedPlan:
+    if row:
+        return edit_plan(by=work.by, plan=row, **values).plan
+    return create_plan(by=work.by, project=work.project, **values).plan
+
+
+def _save_campaign(work: _Work, row: Any, values: dict[str, Any]) -> Campaign:
+    """A draft: `row`, if it is one."""
+    values["cells"] = _cells(work.project, values["cells"])
+    if row and row.started_at is None:
+        return edit_draft(by=work.by, campaign=row, seed=row.seed, **values)
+    return create_campaign(by=work.by, project=work.project, **values)
+
+
+def _cells(project: Project, wanted: Sequence[Mapping[str, Any]]) -> list[CampaignCell]:
+    plans = {each.name: each for each in project.plans.filter(archived_at=None)}
+    targets = {each.name: each for each in project.targets.filter(archived_at=None, is_kept=True)}
+    errors: dict[str, str] = {}
+    cells = []
+    for index, row in enumerate(wanted):
+        for plan, target in product(row["plan"], row["target"]):
+            if plan not in plans:
+                errors[f"cells.{index}.plan"] = (
+                    f"Neither the project nor the file has a plan {plan}."
+                )
+            elif target not in targets:
+                errors[f"cells.{index}.target"] = (
+                    f"Neither the project nor the file has a target {target}."
+                )
+            else:
+                cells += _cells_of(plans[plan], targets[target], row, index, errors)
+    if errors:
+        raise InvalidFields(errors)
+    return cells
+
+
+def _cells_of(
+    plan: SavedPlan, target: Target, row: Mapping[str, Any], index: int, errors: dict[str, str]
+) -> list[CampaignCell]:
+    endpoint, version = _endpoint(target, row.get("endpoint")), plan.latest
+    modes = row.get("connection_mode") or [version.value().connection_mode]
+    if endpoint is None:
+        known = and_joined([str(each) for each in target.endpoints.filter(archived_at=None)])
+        errors[f"cells.{index}.endpoint"] = f"Name one endpoint of {target.name}: {known}."
+        return []
+    if unknown := [mode for mode in modes if mode not in list(ConnectionMode)]:
+        errors[f"cells.{index}.connection_mode"] = (
+            f"{unknown[0]} is none of {', '.join(ConnectionMode)}."
+        )
+        return []
+    return [CampaignCell(version, endpoint, ConnectionMode(mode)) for mode in modes]
+
+
+def _endpoint(target: Target, named: str | None) -> Endpoint | None:
+    """The only one that this may mean."""
+    found = list(target.endpoints.filter(archived_at=None).select_related("target"))
+    if named:
+        found = [each for each in found if named in (str(each), each.scheme)]
+    return found[0] if len(found) == 1 else None
+
+
+def _save_schedule(work: _Work, row: Any, values: dict[str, Any]) -> Any:
+    name = values.pop("campaign")
+    rows = SECTIONS["campaigns"](work.project).rows.filter(name=name)
+    template = work.campaigns.get(name) or rows.first()
+    if template is None:
+        raise InvalidFields(
+            {"campaign": f"Neither the project nor the file has a campaign {name}."}
+        )
+    if "every" in values:
+        hour, minute = values.pop("at").split(":")
+        values["cron"] = daily_cron(values.pop("every"), int(hour), int(minute))
+    values |= {"template": template, "by": work.by, "now": timezone.now()}
+    if row:
+        return edit_schedule(schedule=row, **values)
+    return create_schedule(project=work.project, **values)
+
+
+_SAVE: dict[str, Callable[..., Any]] = {
+    "tls_profiles": _save_tls_profile,
+    "targets": _save_target,
+    "plans": _save_plan,
+    "campaigns": _save_campaign,
+    "schedules": _save_schedule,
+}
+
+
+def _delete_or_archive(by: Actor, item: Target | SavedPlan | Campaign) -> str:
+    try:
+        delete_items(by=by, items=[item])
+        return "delete"
+    except Refused:  # something was measured with it
+        archive_items(by=by, items=[item])
+        return "archive"
+
+
+def _delete_tls_profile(by: Actor, profile: Any) -> str:
+    delete_profile(by=by, profile=profile)
+    return "delete"
+
+
+def _delete_schedule(by: Actor, schedule: Any) -> str:
+    delete_schedule(by=by, schedule=schedule)
+    return "delete"
+
+
+_REMOVE = {"tls_profiles": _delete_tls_profile, "schedules": _delete_schedule}

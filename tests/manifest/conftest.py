@@ -1,0 +1,1 @@
+from tests.views.conftest import as_editor  # noqa: F401
