@@ -144,18 +144,18 @@ def test_deleting_a_project_asks_first_and_then_deletes(as_owner, project):
 
 @pytest.mark.parametrize("kind", ["campaign", "plan", "target"])
 class TestUndo:
-    @pytest.mark.parametrize("what", ["archive", "delete"])
-    def test_the_list_that_follows_undoes_it(self, as_owner, project, kind, what):
-        pks = [make_item(kind, project, name).pk for name in ("a", "b")]
-        make_item(kind, project, "c")
-        url = bulk_url(kind, project)
-        after = as_owner.post(url, {"pk": pks, "do": what}, follow=True)
-        assert listed(as_owner, kind, project) == ["c"]
-        undo = after.context["undo"]
-        assert undo["words"].startswith(f"2 {kind}s {what}d")
-        assert as_owner.get(list_url(kind, project)).context["undo"] is None
-        as_owner.post(undo["url"], {"at": undo["at"], "do": "restore"})
-        assert sorted(listed(as_owner, kind, project)) == ["a", "b", "c"]
+    def test_the_list_that_follows_undoes_it(self, as_owner, project, kind):
+        for what in ["archive", "delete"]:
+            pks = [make_item(kind, project, name).pk for name in ("a", "b")]
+            make_item(kind, project, "c")
+            url = bulk_url(kind, project)
+            after = as_owner.post(url, {"pk": pks, "do": what}, follow=True)
+            assert listed(as_owner, kind, project) == ["c"]
+            undo = after.context["undo"]
+            assert undo["words"].startswith(f"2 {kind}s {what}d")
+            assert as_owner.get(list_url(kind, project)).context["undo"] is None
+            as_owner.post(undo["url"], {"at": undo["at"], "do": "restore"})
+            assert sorted(listed(as_owner, kind, project)) == ["a", "b", "c"]
 
     def test_the_trash_restores_and_deletes_forever(self, as_owner, project, kind):
         pks = [make_item(kind, project, name).pk for name in ("a", "b")]
