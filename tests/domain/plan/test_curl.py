@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
+from tests.values import read_typed
 
 BASIC = base64.b64encode(b"ann:s3:cret").decode()
 
@@ -144,7 +144,6 @@ def test_what_cannot_be_followed_gets_a_sentence():
         ("curl", "has no address"),
         ("curl -X", "-X needs a value"),
         ("curl --frobnicate http://a/", "--frobnicate is not understood"),
-        ("curl http://a/ http://b/", "2 requests. Leave one"),
         ("curl 'http://a/", "not closed"),
         ("curl -d @/etc/passwd http://a/", "files on your machine"),
         ("curl --data-urlencode x@/etc/passwd http://a/", "files on your machine"),
