@@ -15,6 +15,8 @@ from django.conf import settings
 from tests.clients.actions import Job
 from tests.clients.github_api import github_api, pull_request
 
+pytestmark = pytest.mark.long
+
 DOCS = Path(settings.BASE_DIR) / "docs" / "ci.md"
 SERVER = """\
 import sys, time

@@ -2,8 +2,6 @@ import csv
 from collections.abc import Sequence
 from io import StringIO
 
-import pytest
-
 from campaigns.domain.metrics.series import columns_of
 from campaigns.domain.percentiles import P50, why_not_shown
 from campaigns.domain.presentation.metrics import METRICS
@@ -18,8 +16,6 @@ from campaigns.domain.presentation.tables import (
 )
 from campaigns.exports.runs import csv_of_seconds
 from campaigns.exports.tables import csv_of_tables, safe, text_of_tables
-
-pytestmark = pytest.mark.pure
 
 FEW = Figure(-2.0, why_not_shown(15, P50), weak=True)
 AVERAGES = column_cells([Figure(1234.56), Figure(None, "why"), FEW], decimals=1)

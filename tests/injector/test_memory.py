@@ -21,6 +21,8 @@ from tests.injector.websocket.peers import after_opening
 from workers.injector import vitals
 from workers.injector.vitals import RestingCollector
 
+pytestmark = pytest.mark.long
+
 N_FAILURES = 2000
 MOST_GROWTH_BYTES = 5 * 1024 * 1024
 TIMEOUTS = {"connect_s": 1, "tls_s": 1, "total_s": 1}

@@ -6,6 +6,8 @@ from tests.injector.http2 import log_lines
 from tests.injector.servers import closed, measure
 from workers.injector.http2.frames import HEAD_BYTES
 
+pytestmark = pytest.mark.long
+
 ARRIVING = {"model": "open", "rate_per_s": 150, "requests": 30}
 WINDOW = {"model": "window", "low": 3, "high": 6, "requests": 40}
 PAUSE = {"kind": "constant", "mean_s": 0.01}

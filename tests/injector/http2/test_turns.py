@@ -5,11 +5,14 @@ import time
 from statistics import median
 
 import gevent
+import pytest
 
 from campaigns.domain.analysis.ratio import Word
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.test_side_by_side import OPEN, arms_order
 from workers.injector.arms_run import run_arms
+
+pytestmark = pytest.mark.long
 
 CLOSED = {"model": "closed", "connections": 2, "duration_s": 60}
 
