@@ -8,7 +8,7 @@ ARGS ?=
 FILE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-fast check check-api demo-target backup restore benchmark benchmark-peers docs setup
+.PHONY: help run test test-all test-fast check check-api demo-target backup restore benchmark benchmark-peers docs setup
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -16,8 +16,11 @@ help: ## say what there is
 run: ## set up, start everything, run the sample once, serve until Ctrl-C (ONCE=1: end after the sample)
 	@exec $(PYTHON) -m local run $(if $(filter-out 0,$(ONCE)),--once)
 
-test: ## set up and run all tests (ARGS="-k histogram": only these, by pytest)
+test: ## set up and run the tests (ARGS="-k histogram": only these, by pytest)
 	@exec $(PYTHON) -m local test $(ARGS)
+
+test-all: ## the same with the long ones: faults, other servers, statistics of measurements, axe
+	@exec $(PYTHON) -m local test-all $(ARGS)
 
 test-fast: ## the tests that need no server: the domain, the injector's logic, JavaScript (seconds)
 	@exec $(PYTHON) -m local test-fast

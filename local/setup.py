@@ -25,7 +25,7 @@ VENV = ROOT / ".venv"
 VENV_PYTHON = VENV / "bin" / "python"
 # The module of each, loaded when .venv is there, since what it imports is in it.
 COMMANDS = {"setup": "", "run": "run", "demo-target": "run", "backup": "run", "restore": "run"}
-COMMANDS |= dict.fromkeys(("test", "test-fast", "check", "check-api"), "testing")
+COMMANDS |= dict.fromkeys(("test", "test-all", "test-fast", "check", "check-api"), "testing")
 # What the machine refuses, and somebody can do something about.
 _REFUSALS = {
     *(errno.EACCES, errno.EPERM, errno.EROFS, errno.EEXIST, errno.ENOTDIR),

@@ -1,6 +1,7 @@
 """`make test`: Python on real servers, the browser modules in node, the pages in Chromium.
-`make test-fast`: tests that need no server. `make check`: style, imports, templates, settings and
-so on. `make check-api`: the API does what its schema says.
+`make test-all`: the tests marked long as well. `make test-fast`: tests that need no server.
+`make check`: style, imports, templates, settings and so on. `make check-api`: the API does what
+its schema says.
 """
 
 import os
@@ -33,31 +34,40 @@ BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 IN_PARALLEL = ("-n", str(N_WORKERS), *BY_FILE)
 ALONE = ("-n", "0")
 IN_BROWSERS = tuple(f"--tx=popen//id={name}" for name in BROWSER_WORKERS)
-PYTHON_TESTS = (*IN_PARALLEL, "-m", "not alone", "--ignore=tests/browser")
+PYTHON_TESTS = (*IN_PARALLEL, "--ignore=tests/browser")
 # Which tests failed is kept apart: both runs write it at their ends.
 OWN_CACHE = ("-o", "cache_dir=.pytest_cache/browser")
-BROWSER_TESTS = (*IN_BROWSERS, *BY_FILE, *OWN_CACHE, "-m", "browser", "tests/browser")
+BROWSER_TESTS = (*IN_BROWSERS, *BY_FILE, *OWN_CACHE, "tests/browser")
 # Where the tests marked pure are, without files that cannot be imported without settings.
-PURE = ("tests/domain", "tests/exports/test_tables.py", "tests/injector")
+PURE = ("tests/domain", "tests/injector")
 TESTS_FAILED = 1  # pytest's exit status
 
 
 def test(arguments: list[str]) -> int:
-    """0 if every test that could run passed. With arguments, runs only pytest with them."""
+    return _test(arguments, " and not long")
+
+
+def test_all(arguments: list[str]) -> int:
+    return _test(arguments, "")
+
+
+def _test(arguments: list[str], also: str) -> int:
+    """0 if every test that could run passed. With arguments, runs only pytest with them. `also`
+    narrows the marks."""
     with throw_away_servers(*WORKERS) as (supervisor, env):
         make_tables(supervisor, env)
         env |= {"TESTS_TEMPLATE": DATABASE}
         if arguments:
             chosen = _pytest(env, SETTINGS, *arguments)
             return _report({"chosen tests": supervisor.run_to_end(chosen)})
-        parts = {"Python tests": PYTHON_TESTS}
+        parts = {"Python tests": (*PYTHON_TESTS, "-m", f"not alone{also}")}
         if ensure_programs():
-            parts["browser tests"] = BROWSER_TESTS
+            parts["browser tests"] = (*BROWSER_TESTS, "-m", f"browser{also}")
         results = _run_twice(supervisor, env, parts)
         # To import all other files would take as long as their tests.
         files = sorted((ROOT / "tests").rglob("test_*.py"))
         timed = [str(path.relative_to(ROOT)) for path in files if "mark.alone" in path.read_text()]
-        results |= _run_twice(supervisor, env, {"tests of time": ("-m", "alone", *timed)})
+        results |= _run_twice(supervisor, env, {"tests of time": ("-m", f"alone{also}", *timed)})
         results["JavaScript tests"] = supervisor.run_to_end(_node_tests(env))
     return _report(results)
 

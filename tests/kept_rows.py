@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from django.core.cache import caches
@@ -17,6 +18,15 @@ def rows_of_the_file(django_db_setup, django_db_blocker) -> Iterator[None]:
     the rows asks for `db`. `now()` stands still.
     """
     with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@contextmanager
+def undone() -> Iterator[None]:
+    """What a case of a table writes is undone before the next one."""
+    forget()
+    with transaction.atomic():
         yield
         transaction.set_rollback(True)
 

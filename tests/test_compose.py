@@ -5,7 +5,6 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
 import yaml
 from django.urls import reverse
 
@@ -29,29 +28,29 @@ NOT_OF_COMPOSE = {
 }
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_every_variable_is_known_to_the_settings(name):
-    assert set(OURS[name]["environment"]) - names_read() == set()
+def test_every_variable_is_known_to_the_settings():
+    for name in OURS:
+        assert set(OURS[name]["environment"]) - names_read() == set()
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_every_service_runs_as_a_server(name):
-    assert OURS[name]["environment"]["BENCHSITE_MODE"] == "server"
+def test_every_service_runs_as_a_server():
+    for name in OURS:
+        assert OURS[name]["environment"]["BENCHSITE_MODE"] == "server"
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_every_command_exists(name):
-    program, *arguments = OURS[name]["command"]
-    if program == "python":
-        module = arguments[1] if arguments[0] == "-m" else arguments[0].removesuffix(".py")
-        assert importlib.util.find_spec(module)
-    else:
-        assert importlib.util.find_spec(program)
-    for flag, place in pairwise(arguments):
-        if flag == "-c" and program == "gunicorn":
-            assert (ROOT / place).exists()
-        if flag == "-A":
-            assert importlib.util.find_spec(f"{place}.celery")
+def test_every_command_exists():
+    for name in OURS:
+        program, *arguments = OURS[name]["command"]
+        if program == "python":
+            module = arguments[1] if arguments[0] == "-m" else arguments[0].removesuffix(".py")
+            assert importlib.util.find_spec(module)
+        else:
+            assert importlib.util.find_spec(program)
+        for flag, place in pairwise(arguments):
+            if flag == "-c" and program == "gunicorn":
+                assert (ROOT / place).exists()
+            if flag == "-A":
+                assert importlib.util.find_spec(f"{place}.celery")
 
 
 def test_every_queue_of_the_settings_has_a_worker(settings):
@@ -97,12 +96,12 @@ def test_the_web_s_health_check_asks_a_page_that_answers_plain_http(settings):
     assert web["environment"]["BENCHSITE_HOSTS"].endswith(f" {host}")
 
 
-@pytest.mark.parametrize("name", ["injector", "general"])
-def test_a_worker_s_health_check_asks_it_by_its_own_name(name):
-    service = COMPOSE["services"][name]
-    (node,) = (after for flag, after in pairwise(service["command"]) if flag == "-n")
-    asked = re.search(r"-d (\S+)", service["healthcheck"]["test"][-1])[1]
-    assert asked == node.replace("%h", "$$(hostname)")
+def test_a_worker_s_health_check_asks_it_by_its_own_name():
+    for name in ["injector", "general"]:
+        service = COMPOSE["services"][name]
+        (node,) = (after for flag, after in pairwise(service["command"]) if flag == "-n")
+        asked = re.search(r"-d (\S+)", service["healthcheck"]["test"][-1])[1]
+        assert asked == node.replace("%h", "$$(hostname)")
 
 
 def test_the_dispatcher_s_health_check_reads_the_file_that_it_touches():
@@ -147,16 +146,16 @@ def test_no_worker_gossips_over_redis():
         assert {"--without-gossip", "--without-mingle"} <= set(command), command
 
 
-@pytest.mark.parametrize("name", ["web", "injector", "general", "dispatcher", "postgres", "redis"])
-def test_what_can_hang_has_a_health_check(name):
-    assert COMPOSE["services"][name]["healthcheck"]["test"]
+def test_what_can_hang_has_a_health_check():
+    for name in ["web", "injector", "general", "dispatcher", "postgres", "redis"]:
+        assert COMPOSE["services"][name]["healthcheck"]["test"]
 
 
-@pytest.mark.parametrize("name", COMPOSE["services"])
-def test_every_service_starts_again_and_its_log_rotates(name):
-    service = COMPOSE["services"][name]
-    assert service["restart"] == ("no" if name == "migrate" else "unless-stopped")
-    assert service["logging"]["options"].keys() >= {"max-size", "max-file"}
+def test_every_service_starts_again_and_its_log_rotates():
+    for name in COMPOSE["services"]:
+        service = COMPOSE["services"][name]
+        assert service["restart"] == ("no" if name == "migrate" else "unless-stopped")
+        assert service["logging"]["options"].keys() >= {"max-size", "max-file"}
 
 
 def test_postgres_18_keeps_its_data_where_its_image_wants_them():

@@ -17,7 +17,7 @@ from tests.injector.http2.log_lines import find, free_ports
 from tests.waiting import eventually
 from workers.echo.tls import ensure_certificate
 
-pytestmark = pytest.mark.sockets
+pytestmark = [pytest.mark.sockets, pytest.mark.long]
 OPERATING = Path(__file__).resolve().parent.parent / "docs" / "operating.md"
 SHELL = """
 %(user)s pid %(folder)s/pid; error_log %(folder)s/error.log; daemon off; events {}

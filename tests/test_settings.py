@@ -66,9 +66,8 @@ def test_every_variable_that_is_documented_is_read():
     assert names_documented() - names_read() == set()
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_a_wrong_value_is_answered_with_the_name_of_its_variable():
+    for name, value in [
         ("BENCHSITE_MODE", "production"),
         ("BENCHSITE_DB_POOL", "many"),
         ("BENCHSITE_DB_ANSWER_S", "0"),
@@ -108,31 +107,25 @@ def test_every_variable_that_is_documented_is_read():
         ("REDIS_URL", "nonsense"),
         ("REDIS_URL", "redis://localhost:port"),
         ("BENCHSITE_SECRET_KEY", ""),
-    ],
-)
-def test_a_wrong_value_is_answered_with_the_name_of_its_variable(name, value):
-    with pytest.raises(WrongSetting, match=rf"^{name}\b"):
-        settings(**{name: value})
+    ]:
+        with pytest.raises(WrongSetting, match=rf"^{name}\b"):
+            settings(**{name: value})
 
 
-@pytest.mark.parametrize(
-    "process",
-    [
+def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write():
+    for process in [
         "manage.py migrate",
         "-m celery -A benchsite worker",
         "-m gunicorn -c benchsite/gunicorn.py benchsite.wsgi",
         "-m workers.dispatcher",
-    ],
-)
-def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write(process):
-    done = ended(*process.split(), BENCHSITE_MODE="production")
-    assert done.returncode == 1
-    assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
+    ]:
+        done = ended(*process.split(), BENCHSITE_MODE="production")
+        assert done.returncode == 1
+        assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
+def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border():
+    for name, value, words in [
         ("BENCHSITE_SECRET_KEY", "x", "is too weak for a server"),
         ("BENCHSITE_SECRET_KEY", "x" * 50, "is too weak for a server"),
         ("BENCHSITE_TOKEN_PEPPER", "pepper", "is too weak for a server"),
@@ -140,11 +133,9 @@ def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write(process):
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8 0.0.0.0/0", "0.0.0.0/0 allows load to every"),
         ("BENCHSITE_ALLOWED_NETWORKS", "::/0", "::/0 allows load to every"),
         ("BENCHSITE_ALLOWED_NETWORKS", "0.0.0.0/0:443", "0.0.0.0/0:443 allows load to every"),
-    ],
-)
-def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border(name, value, words):
-    with pytest.raises(WrongSetting, match=rf"^{name}\b.*{re.escape(words)}"):
-        settings(**SERVER | {name: value})
+    ]:
+        with pytest.raises(WrongSetting, match=rf"^{name}\b.*{re.escape(words)}"):
+            settings(**SERVER | {name: value})
 
 
 def test_a_command_without_postgresql_ends_with_a_sentence():

@@ -7,6 +7,8 @@ import numpy as np
 
 from campaigns.domain.metrics.series import Point, point_of
 from campaigns.domain.metrics.snapshot import PARTS, Second, Timing
+from campaigns.domain.paste.reader import read_paste
+from campaigns.domain.plan.typed_request import TypedRequest
 
 
 def plan_spec(**load: Any) -> dict[str, Any]:
@@ -49,3 +51,9 @@ def make_point(second: int, **fields: Any) -> Point:
 @cache
 def _a_point() -> Point:
     return point_of(0, [(0, make_second(0, [10_000] * 10))], {0: None}, None)
+
+
+def read_typed(text: str) -> TypedRequest:
+    """The only request that was typed or pasted."""
+    (request,) = read_paste(text).requests
+    return request

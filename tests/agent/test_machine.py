@@ -65,25 +65,22 @@ def test_a_counter_counts_from_the_second_after_it_appeared_or_began_anew():
     assert [machine.take(each * S).values["sent_bytes"] for each in (2, 3)] == [0, 2]
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "percent"),
-    [
+def test_what_a_core_did_is_from_0_to_100_percent_whatever_linux_counts():
+    for before, now, percent in [
         ((900, 1000), (1000, 1095), 100),  # its waiting for disks fell by 5
         ((900, 1000), (20, 1100), 0),  # another core stands at its place
         ((900, 1000), (30, 40), 0),
-    ],
-)
-def test_what_a_core_did_is_from_0_to_100_percent_whatever_linux_counts(before, now, percent):
-    machine = sampler({"cores": [before]}, {"cores": [now]})
-    machine.take(0)
-    assert machine.take(S).values["cores"] == [percent]
+    ]:
+        machine = sampler({"cores": [before]}, {"cores": [now]})
+        machine.take(0)
+        assert machine.take(S).values["cores"] == [percent]
 
 
-@pytest.mark.parametrize(("took_s", "is_second"), [(0.1, False), (1.6, True), (60, False)])
-def test_an_interval_that_is_no_second_is_a_gap(took_s, is_second):
-    machine = sampler({}, {}, {})
-    machine.take(0)
-    assert (machine.take(int(took_s * S)) is not None) is is_second
+def test_an_interval_that_is_no_second_is_a_gap():
+    for took_s, is_second in [(0.1, False), (1.6, True), (60, False)]:
+        machine = sampler({}, {}, {})
+        machine.take(0)
+        assert (machine.take(int(took_s * S)) is not None) is is_second
 
 
 def stat(name: str, ticks: int, started: int = 5) -> str:
@@ -279,12 +276,12 @@ def test_what_a_machine_does_not_have_is_absent():
     assert cpu_of("") == ({}, [], {})
 
 
-@pytest.mark.parametrize("name", ["head", "a) R 1 (b", "tmux: server"])
-def test_a_process_is_read_whatever_its_name(name):
-    rest = "S 1 1 1 0 -1 4194304 107 0 0 0 250 50 0 0 20 0 14 0 6832279 2998272 418 184467"
-    process = process_of(f"18602 ({name}) {rest}")
-    assert (process.cpu_s, process.threads, process.started) == (3.0, 14, 6832279)
-    assert process.memory_bytes == 418 * 4096
+def test_a_process_is_read_whatever_its_name():
+    for name in ["head", "a) R 1 (b", "tmux: server"]:
+        rest = "S 1 1 1 0 -1 4194304 107 0 0 0 250 50 0 0 20 0 14 0 6832279 2998272 418 184467"
+        process = process_of(f"18602 ({name}) {rest}")
+        assert (process.cpu_s, process.threads, process.started) == (3.0, 14, 6832279)
+        assert process.memory_bytes == 418 * 4096
 
 
 def test_a_process_that_has_ended_is_none():

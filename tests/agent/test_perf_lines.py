@@ -20,9 +20,8 @@ def printed(intervals: PerfIntervals, *blocks: tuple[float, float], began_s: flo
         intervals.add(line, round((began_s + until_s) * S))
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
+def test_a_line_is_an_event_with_its_count_or_why_it_has_none():
+    for text, line in [
         (
             "     1.003584035;8.04;msec;task-clock;8043000;100.00;0.008;CPUs utilized\n",
             PerfLine(1.003584035, "task-clock", 8.04, 100),
@@ -40,10 +39,8 @@ def printed(intervals: PerfIntervals, *blocks: tuple[float, float], began_s: flo
             PerfLine(1.0, "cycles", None, 0, "not counted"),
         ),
         ("     1.0;7;;page-faults:u;900;100.00;;", PerfLine(1.0, "page-faults:u", 7, 100)),
-    ],
-)
-def test_a_line_is_an_event_with_its_count_or_why_it_has_none(text, line):
-    assert line_of(text) == line
+    ]:
+        assert line_of(text) == line
 
 
 def test_what_did_not_run_counted_nothing():
@@ -56,9 +53,9 @@ def test_a_user_who_may_not_count_the_kernel_has_no_context_switches():
     assert (line.count, line.lack) == (None, USER_ONLY)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "Error:", "a;b;c;d;e;f", "1.0;2;;cycles", "# time;"])
-def test_what_is_no_count_is_none(text):
-    assert line_of(text) is None
+def test_what_is_no_count_is_none():
+    for text in ["", "\n", "Error:", "a;b;c;d;e;f", "1.0;2;;cycles", "# time;"]:
+        assert line_of(text) is None
 
 
 def test_an_interval_counts_for_the_sampled_second_in_which_its_middle_is():

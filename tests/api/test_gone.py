@@ -107,19 +107,16 @@ def _plans_go_while_they_are_read() -> Iterator[None]:
     assert read
 
 
-@pytest.mark.parametrize(
-    ("address", "status"),
-    [
+def test_a_plan_that_is_deleted_while_it_is_read_is_not_there(owner, doomed):
+    for address, status in [
         ("/api/v1/plans/{plan}/", 404),
         ("/api/v1/plans/", 200),
         ("/plans/{plan}/", 404),
         ("/plans/{plan}/edit/", 404),
         ("/projects/{project}/plans/", 200),
-    ],
-)
-def test_a_plan_that_is_deleted_while_it_is_read_is_not_there(owner, doomed, address, status):
-    plan = make_plan(doomed).plan_id
-    enter(browser := Client(), owner)
-    with _plans_go_while_they_are_read():
-        answer = browser.get(address.format(plan=plan, project=doomed.pk))
-    assert answer.status_code == status
+    ]:
+        plan = make_plan(doomed).plan_id
+        enter(browser := Client(), owner)
+        with _plans_go_while_they_are_read():
+            answer = browser.get(address.format(plan=plan, project=doomed.pk))
+        assert answer.status_code == status

@@ -81,19 +81,17 @@ def test_marks_are_listed_newest_first_and_deleted(client, post_mark, project):
     assert client.get(f"/api/v1/marks/{old}/").status_code == 404
 
 
-@pytest.mark.parametrize("offset", ["+23:59", "-23:59"])
-@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31", "2026-11-21"])
-def test_no_instant_that_can_be_written_breaks_the_list_or_a_new_mark(
-    client, post_mark, project, day, offset
-):
-    instant = f"{day}T12:00:00{offset}"
-    path = f"/api/v1/projects/{project.pk}/marks/"
-    assert post_mark(text="1.4.2", at=instant).status_code in (201, 400)
-    for name in ("since", "until"):
-        answer = client.get(path, {name: instant})
-        assert answer.status_code in (200, 400)
-        if answer.status_code == 400:
-            assert list(answer.json()["error"]["fields"]) == [name]
+def test_no_instant_that_can_be_written_breaks_the_list_or_a_new_mark(client, post_mark, project):
+    for day in ["0001-01-01", "9999-12-31", "2026-11-21"]:
+        for offset in ["+23:59", "-23:59"]:
+            instant = f"{day}T12:00:00{offset}"
+            path = f"/api/v1/projects/{project.pk}/marks/"
+            assert post_mark(text="1.4.2", at=instant).status_code in (201, 400)
+            for name in ("since", "until"):
+                answer = client.get(path, {name: instant})
+                assert answer.status_code in (200, 400)
+                if answer.status_code == 400:
+                    assert list(answer.json()["error"]["fields"]) == [name]
 
 
 def test_a_mark_begins_a_history_and_is_told_in_it(client, post_mark, project):

@@ -77,21 +77,18 @@ def test_a_faulty_report_is_refused_by_field(made):
     assert "report.seconds.0.did.user_s" in answer.json()["error"]["fields"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
+def test_a_hostile_body_is_refused_with_a_sentence(made):
+    for body in [
         '{"host": "shop-1", "seconds": ' + "[" * 20_000 + "]" * 20_000 + "}",
         '{"host": "shop-1", "seconds": [{"at_s": 1e999}]}',
         '{"host": "shop-1", "seconds": [{"at_s": NaN}]}',
         '{"host": "shop\\u00001", "seconds": []}',
         "[]",
         "",
-    ],
-)
-def test_a_hostile_body_is_refused_with_a_sentence(made, body):
-    answer = agent_client(made[1]).post(ADDRESS, body, content_type="application/json")
-    assert answer.status_code == 400
-    assert answer.json()["error"]["message"]
+    ]:
+        answer = agent_client(made[1]).post(ADDRESS, body, content_type="application/json")
+        assert answer.status_code == 400
+        assert answer.json()["error"]["message"]
 
 
 def test_tables_have_what_the_pages_say_of_the_machine(api, project):

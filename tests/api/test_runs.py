@@ -155,12 +155,14 @@ def test_a_misspelt_filter_of_seconds_is_refused_also_where_their_tag_is_known(a
     assert api.get(f"{address}?bogus=1", headers=known).status_code == 400
 
 
-@pytest.mark.parametrize("style", ["ab", "httperf", "jmeter", "plain", "wsperf"])
-def test_a_report_in_the_style_of_a_tool_is_the_text_of_the_page(api, run, style):
+def test_a_report_in_the_style_of_a_tool_is_the_text_of_the_page(api, run):
     measure(run, 12_000)
-    answer = api.get(f"{RUNS}{run.pk}/report.txt?style={style}")
-    assert answer["Content-Disposition"] == f'attachment; filename="run-{run.label}-{style}.txt"'
-    assert answer.content.decode() == tool_report(run, style)
+    for style in ["ab", "httperf", "jmeter", "plain", "wsperf"]:
+        answer = api.get(f"{RUNS}{run.pk}/report.txt?style={style}")
+        assert (
+            answer["Content-Disposition"] == f'attachment; filename="run-{run.label}-{style}.txt"'
+        )
+        assert answer.content.decode() == tool_report(run, style)
 
 
 @pytest.fixture
@@ -186,12 +188,12 @@ def test_what_cannot_be_kept_is_answered_by_field(post):
     assert answer.json()["error"]["fields"].keys() == {"text"}
 
 
-@pytest.mark.parametrize("name", ["page", "page_size"])
-@pytest.mark.parametrize("odd", ["", "0", "-1", "1.5", "last", "1e1", "1_0", "²"])
-def test_what_is_no_number_of_a_page_is_refused_with_what_to_write(api, name, odd):
-    answer = api.get("/api/v1/campaigns/", {name: odd})
-    assert answer.status_code == 400
-    assert answer.json()["error"]["fields"] == {name: "Write a number from 1."}
+def test_what_is_no_number_of_a_page_is_refused_with_what_to_write(api):
+    for odd in ["", "0", "-1", "1.5", "last", "1e1", "1_0", "²"]:
+        for name in ["page", "page_size"]:
+            answer = api.get("/api/v1/campaigns/", {name: odd})
+            assert answer.status_code == 400
+            assert answer.json()["error"]["fields"] == {name: "Write a number from 1."}
 
 
 def read_whole(api, address: str, make) -> list[int]:

@@ -21,7 +21,7 @@ from tests.browser.installation import enter
 from tests.browser.test_long_run import LongRun
 from tests.factories import make_membership, make_project
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SMALL_CONTROLS = Path(__file__).with_name("small_controls.js").read_text()
 DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}

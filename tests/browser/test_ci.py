@@ -13,7 +13,10 @@ import yaml
 from django.conf import settings
 
 from tests.clients.actions import Job
-from tests.clients.github_api import github_api, pull_request
+from tests.clients.github_api import github as github
+from tests.clients.github_api import pull_request
+
+pytestmark = pytest.mark.long
 
 DOCS = Path(settings.BASE_DIR) / "docs" / "ci.md"
 SERVER = """\
@@ -72,12 +75,6 @@ class Repository:
             ["git", *who, *words], cwd=self.folder, capture_output=True, text=True, check=True
         )
         return done.stdout.strip()
-
-
-@pytest.fixture
-def github():
-    with github_api() as api:
-        yield api
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from campaigns.domain.analysis.ratio import Word
 from tests.browser.installation import sign_in
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 MOST_CLICKS = 8
 PORTS = (8080, 8443)
 # A trial of 3 s, a minute at most for all arms, and what other tests leave of two cores.

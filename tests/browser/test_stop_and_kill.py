@@ -13,6 +13,8 @@ from playwright.sync_api import expect
 
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def long_run(site, new_project):

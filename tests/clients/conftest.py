@@ -10,7 +10,8 @@ import pytest
 from django.conf import settings
 
 from tests.api.conftest import token_client
-from tests.clients.github_api import github_api, pull_request
+from tests.clients.github_api import github as github
+from tests.clients.github_api import pull_request
 
 CLIENT = Path(settings.BASE_DIR) / "clients" / "python" / "benchsite.py"
 SITE = "https://bench.example"
@@ -25,12 +26,6 @@ def load_client():
 
 
 client_module = load_client()
-
-
-@pytest.fixture
-def github():
-    with github_api() as api:
-        yield api
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ import json
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+import pytest
 
 REPOSITORY, TOKEN, MOST = "shop/shop", "ghs_of_the_job", 65_536
 _STATUSES = {"queued", "in_progress", "completed"}
@@ -97,8 +98,8 @@ class GitHubApi:
         return 200, self.checks[number - 1]
 
 
-@contextmanager
-def github_api() -> Iterator[GitHubApi]:
+@pytest.fixture
+def github() -> Iterator[GitHubApi]:
     api = GitHubApi()
 
     class Handler(BaseHTTPRequestHandler):

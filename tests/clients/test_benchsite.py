@@ -52,12 +52,9 @@ def judged(*comparisons: dict, rules=(), strict=False, measured=True) -> tuple[i
     return report.code, report.headline
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "code"),
-    [(1.11, 1.2, 1), (1.09, 1.2, 0), (1.02, 1.09, 0), (0.8, 0.9, 0)],
-)
-def test_a_limit_is_broken_where_the_lower_end_is_beyond_it(low, high, code):
-    assert judged(compared(low, high), rules=[P95])[0] == code
+def test_a_limit_is_broken_where_the_lower_end_is_beyond_it():
+    for low, high, code in [(1.11, 1.2, 1), (1.09, 1.2, 0), (1.02, 1.09, 0), (0.8, 0.9, 0)]:
+        assert judged(compared(low, high), rules=[P95])[0] == code
 
 
 def test_too_close_to_call_passes_unless_strict():
@@ -85,11 +82,13 @@ def test_a_rule_that_is_none_is_refused_before_any_load(job, capsys, rule):
     assert not Campaign.objects.exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["p95 slower than baseline by 10 %", "slower > 5%", "median slower by more than 3%"]
-)
-def test_rules_are_written_as_people_say_them(text):
-    assert client_module.Rule.read(text).limit in {0.1, 0.05, 0.03}
+def test_rules_are_written_as_people_say_them():
+    for text in [
+        "p95 slower than baseline by 10 %",
+        "slower > 5%",
+        "median slower by more than 3%",
+    ]:
+        assert client_module.Rule.read(text).limit in {0.1, 0.05, 0.03}
 
 
 def test_a_job_fails_with_the_size_its_interval_and_the_limit(job, slower, capsys, tmp_path):

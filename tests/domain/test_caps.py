@@ -1,7 +1,5 @@
 """What is said of a cap: figures in its unit, and a sentence when it is reached."""
 
-import pytest
-
 from campaigns.domain.caps import (
     LOAD_HOURS,
     NO_CEILING,
@@ -17,18 +15,15 @@ from campaigns.domain.caps import (
 )
 
 
-@pytest.mark.parametrize(
-    ("cap", "value", "text"),
-    [
+def test_a_small_use_is_never_shown_as_none():
+    for cap, value, text in [
         (PLANS, 1000, "1,000"),
         (LOAD_HOURS, 5400, "1.50"),
         (STORED_GB, 0, "0"),
         (STORED_GB, 10_500, "< 0.001"),
         (STORED_GB, 1_000_000, "0.001"),
-    ],
-)
-def test_a_small_use_is_never_shown_as_none(cap, value, text):
-    assert cap.figure(value) == text
+    ]:
+        assert cap.figure(value) == text
 
 
 def test_a_projects_own_cap_comes_before_the_installations_and_0_is_none():
@@ -43,11 +38,9 @@ def test_what_fits_exactly_is_not_refused():
     assert not Use(RUNS, 10**6).refusal("Shop", 1)
 
 
-@pytest.mark.parametrize(
-    ("offered", "most"), [(12, 9), (3, 2), (2, 1), (1, 1), (0, 0)], ids=lambda each: str(each)
-)
-def test_a_share_is_rounded_down_and_leaves_every_project_one(offered, most):
-    assert share_of(offered, 75).most == most
+def test_a_share_is_rounded_down_and_leaves_every_project_one():
+    for offered, most in [(12, 9), (3, 2), (2, 1), (1, 1), (0, 0)]:
+        assert share_of(offered, 75).most == most
 
 
 def test_what_is_beyond_a_share_is_refused():

@@ -20,9 +20,8 @@ from campaigns.domain.percentiles import (
 )
 
 
-@pytest.mark.parametrize(
-    ("n", "per_100k", "ranks"),
-    [
+def test_the_ranks_of_the_interval_are_exact():
+    for n, per_100k, ranks in [
         (10, 50_000, (2, 9)),
         (100, 50_000, (40, 61)),
         (100, 90_000, (84, 96)),
@@ -34,15 +33,12 @@ from campaigns.domain.percentiles import (
         (10_000, 99_900, (9983, 9997)),
         (200_000, 99_900, (199_772, 199_828)),
         (200_000, 99_990, (199_971, 199_989)),
-    ],
-)
-def test_the_ranks_of_the_interval_are_exact(n, per_100k, ranks):
-    assert rank_interval(n, per_100k) == ranks
+    ]:
+        assert rank_interval(n, per_100k) == ranks
 
 
-@pytest.mark.parametrize(
-    ("per_100k", "two_sided", "upper"),
-    [
+def test_an_interval_needs_enough_samples():
+    for per_100k, two_sided, upper in [
         (50_000, 6, 5),
         (75_000, 13, 11),
         (90_000, 36, 29),
@@ -50,24 +46,26 @@ def test_the_ranks_of_the_interval_are_exact(n, per_100k, ranks):
         (99_000, 368, 299),
         (99_900, 3688, 2995),
         (99_990, 36887, 29956),
-    ],
-)
-def test_an_interval_needs_enough_samples(per_100k, two_sided, upper):
-    assert None not in rank_interval(two_sided, per_100k)
-    assert None in rank_interval(two_sided - 1, per_100k)
-    assert rank_interval(upper, per_100k, confidence=0.9)[1] is not None
-    assert rank_interval(upper - 1, per_100k, confidence=0.9)[1] is None
+    ]:
+        assert None not in rank_interval(two_sided, per_100k)
+        assert None in rank_interval(two_sided - 1, per_100k)
+        assert rank_interval(upper, per_100k, confidence=0.9)[1] is not None
+        assert rank_interval(upper - 1, per_100k, confidence=0.9)[1] is None
 
 
-@pytest.mark.parametrize(
-    ("per_100k", "least"),
-    [(50_000, 20), (75_000, 40), (90_000, 100), (95_000, 200), (99_000, 1000), (99_990, 100_000)],
-)
-def test_a_percentile_is_shown_with_ten_samples_beyond_it(per_100k, least):
-    assert shown(least, per_100k) is Shown.OK
-    assert shown(least - 1, per_100k) is Shown.WEAK
-    assert shown(-(-least // 2), per_100k) is Shown.WEAK
-    assert shown(least // 2 - 1, per_100k) is Shown.NO
+def test_a_percentile_is_shown_with_ten_samples_beyond_it():
+    for per_100k, least in [
+        (50_000, 20),
+        (75_000, 40),
+        (90_000, 100),
+        (95_000, 200),
+        (99_000, 1000),
+        (99_990, 100_000),
+    ]:
+        assert shown(least, per_100k) is Shown.OK
+        assert shown(least - 1, per_100k) is Shown.WEAK
+        assert shown(-(-least // 2), per_100k) is Shown.WEAK
+        assert shown(least // 2 - 1, per_100k) is Shown.NO
 
 
 def test_a_hundred_requests_show_p90_and_a_weak_p95_and_no_p99():
@@ -124,17 +122,17 @@ def test_the_percentile_of_a_union_is_not_the_average_of_percentiles():
     assert union.mean_us == pytest.approx(11.871, abs=5e-4)
 
 
-@pytest.mark.parametrize("truth", [11, 55, 100])
-@pytest.mark.parametrize("n", [500, 1000, 5000])
-def test_the_interval_holds_where_the_percentile_lies_in_a_gap(n, truth):
+def test_the_interval_holds_where_the_percentile_lies_in_a_gap():
     """99 % within 10 to 11 and 1 % from 100 on: anything from 11 to 100 is a p99."""
-    source = np.random.default_rng(n)
-    is_slow = source.random((1000, n)) < 0.01
-    values = np.where(is_slow, 100, 10) + source.random((1000, n))
-    values.sort(axis=1)
-    low, high = rank_interval(n, P99)
-    held = (values[:, low - 1] <= truth) & (truth <= values[:, high - 1])
-    assert held.mean() >= 0.94
+    for n in [500, 1000, 5000]:
+        for truth in [11, 55, 100]:
+            source = np.random.default_rng(n)
+            is_slow = source.random((1000, n)) < 0.01
+            values = np.where(is_slow, 100, 10) + source.random((1000, n))
+            values.sort(axis=1)
+            low, high = rank_interval(n, P99)
+            held = (values[:, low - 1] <= truth) & (truth <= values[:, high - 1])
+            assert held.mean() >= 0.94
 
 
 def test_a_gap_that_is_most_of_what_a_percentile_may_be_is_a_jump():
@@ -159,7 +157,7 @@ def test_a_curve_among_very_many_has_the_usual_percentiles_and_its_end():
     assert usual_points([]) == []
 
 
-@pytest.mark.parametrize("n", [1, 30, 5000])
-def test_a_curve_that_is_not_smooth_has_the_usual_points_alone(n):
-    timing = Timing.of(range(1, n + 1))
-    assert curve(timing, is_smooth=False) == usual_points(curve(timing))
+def test_a_curve_that_is_not_smooth_has_the_usual_points_alone():
+    for n in [1, 30, 5000]:
+        timing = Timing.of(range(1, n + 1))
+        assert curve(timing, is_smooth=False) == usual_points(curve(timing))

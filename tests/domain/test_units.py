@@ -9,9 +9,8 @@ from campaigns.domain.presentation.overhead_table import split_answer
 from campaigns.domain.presentation.tables import Figure, column_cells
 
 
-@pytest.mark.parametrize(
-    ("value", "decimals", "text"),
-    [
+def test_numbers_are_rounded_half_up_with_commas_and_a_true_minus():
+    for value, decimals, text in [
         (99.05, 1, "99.1"),
         (0.125, 2, "0.13"),
         (2.5, 0, "3"),
@@ -19,10 +18,8 @@ from campaigns.domain.presentation.tables import Figure, column_cells
         (-12.345, 2, "−12.35"),
         (1997.4, 0, "1,997"),
         (None, 2, "–"),
-    ],
-)
-def test_numbers_are_rounded_half_up_with_commas_and_a_true_minus(value, decimals, text):
-    assert units.number(value, decimals) == text
+    ]:
+        assert units.number(value, decimals) == text
 
 
 def test_differences_carry_their_sign_and_zero_has_none():
@@ -48,11 +45,9 @@ def test_a_second_of_a_long_run_is_told_in_minutes():
     assert [units.second_text(second) for second in seconds] == told
 
 
-@pytest.mark.parametrize(
-    ("value", "text"), [(18.87, "18.9"), (1997.2, "1,997"), (0.4567, "0.457"), (0, "0.00")]
-)
-def test_one_number_has_three_significant_digits(value, text):
-    assert units.figure(value) == text
+def test_one_number_has_three_significant_digits():
+    for value, text in [(18.87, "18.9"), (1997.2, "1,997"), (0.4567, "0.457"), (0, "0.00")]:
+        assert units.figure(value) == text
 
 
 def test_a_column_has_the_decimals_of_its_typical_value():
@@ -72,20 +67,17 @@ def test_a_cell_s_value_has_the_digits_of_its_text():
     assert [(cell.value, cell.text) for cell in cells] == [(-1234.6, "−1,234.6"), (2.3, "+2.3")]
 
 
-@pytest.mark.parametrize(
-    ("value", "decimals", "text"),
-    [
+def test_a_small_value_has_more_decimals_than_its_column_and_does_not_read_0():
+    for value, decimals, text in [
         (0.04, 1, "+0.04"),
         (-0.0006, 0, "−0.001"),
         (0.0004, 1, "0.000"),  # below a microsecond in milliseconds
         (0.0, 1, "0.0"),
         (12.04, 1, "+12.0"),
         (0.00001, 4, "0.0000"),
-    ],
-)
-def test_a_small_value_has_more_decimals_than_its_column_and_does_not_read_0(value, decimals, text):
-    (cell,) = column_cells([Figure(value)], decimals=decimals, signed=True)
-    assert cell.text == text
+    ]:
+        (cell,) = column_cells([Figure(value)], decimals=decimals, signed=True)
+        assert cell.text == text
 
 
 parts = st.dictionaries(
@@ -134,17 +126,19 @@ def test_a_small_part_keeps_three_digits_beside_a_large_one():
     assert split.decimals == 3
 
 
-@pytest.mark.parametrize(
-    ("value", "limit", "decimals"),
-    [(312.2, 200, 0), (200.4, 200, 1), (199.97, 200, 2), (200, 200, 0), (1e-9, 0, 6)],
-)
-def test_a_figure_beside_its_limit_has_the_decimals_that_tell_them_apart(value, limit, decimals):
-    assert units.decimals_beside(value, limit, 0) == decimals
+def test_a_figure_beside_its_limit_has_the_decimals_that_tell_them_apart():
+    for value, limit, decimals in [
+        (312.2, 200, 0),
+        (200.4, 200, 1),
+        (199.97, 200, 2),
+        (200, 200, 0),
+        (1e-9, 0, 6),
+    ]:
+        assert units.decimals_beside(value, limit, 0) == decimals
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
+def test_a_duration_reads_as_people_say_it():
+    for seconds, text in [
         (0.4, "0.4 s"),
         (12, "12 s"),
         (59.99, "1 min"),
@@ -152,24 +146,19 @@ def test_a_figure_beside_its_limit_has_the_decimals_that_tell_them_apart(value, 
         (120, "2 min"),
         (7320, "2 h 2 min"),
         (43_200, "12 h"),
-    ],
-)
-def test_a_duration_reads_as_people_say_it(seconds, text):
-    assert units.duration(seconds) == text
+    ]:
+        assert units.duration(seconds) == text
 
 
-@pytest.mark.parametrize(
-    ("n_bytes", "said"),
-    [
+def test_a_size_is_on_its_own_side_of_a_limit_beside_it():
+    for n_bytes, said in [
         (1_000_001, "1.000001 MB"),
         (1_004_000, "1.004 MB"),
         (1_000_000, "1.00 MB"),
         (999_999, "999.999 kB"),
         (2_610_000, "2.61 MB"),
-    ],
-)
-def test_a_size_is_on_its_own_side_of_a_limit_beside_it(n_bytes, said):
-    assert units.size(n_bytes, 1_000_000).replace("\u202f", " ") == said
+    ]:
+        assert units.size(n_bytes, 1_000_000).replace("\u202f", " ") == said
 
 
 def without_thin_spaces(said):
@@ -186,9 +175,8 @@ def test_what_a_share_does_not_exceed_is_never_below_it():
     assert without_thin_spaces(said) == ["43 %", "44 %", "7 %", "100 %", "100 %"]
 
 
-@pytest.mark.parametrize(
-    ("share", "said"),
-    [
+def test_some_does_not_read_as_nothing_nor_most_as_all():
+    for share, said in [
         (0.0, "0.00"),
         (0.00001, "0.001"),
         (-0.00001, "\u22120.001"),
@@ -198,10 +186,8 @@ def test_what_a_share_does_not_exceed_is_never_below_it():
         (1 - 1e-16, "100"),
         (1e-17, "0.00"),
         (1.5, "150"),
-    ],
-)
-def test_some_does_not_read_as_nothing_nor_most_as_all(share, said):
-    assert units.percent(share).removesuffix("\u202f%") == said
+    ]:
+        assert units.percent(share).removesuffix("\u202f%") == said
 
 
 def test_a_share_is_on_its_own_side_of_a_limit_beside_it():

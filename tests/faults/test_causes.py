@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from benchmarks.faults import kinds
 from campaigns.domain.lifecycle import StopReason
 from campaigns.services.endings import STOPPED_BEFORE
@@ -18,9 +16,8 @@ from workers.launcher import _why_cut_off
 from workers.leftovers import KILLED
 
 
-@pytest.mark.parametrize(
-    ("pattern", "sentence"),
-    [
+def test_a_cause_is_a_sentence_of_the_product():
+    for pattern, sentence in [
         (kinds.HOST_SILENT, LOST_BEFORE),
         (kinds.HOST_SILENT, LOST_SENDING),
         (kinds.HOST_SILENT, LOST_STORING),
@@ -33,7 +30,5 @@ from workers.leftovers import KILLED
         (kinds.DEAD_MAN, StopReason.DEAD_MAN.sentence),
         (kinds.STOPPED, StopReason.USER.sentence),
         (kinds.STOPPED, STOPPED_BEFORE),
-    ],
-)
-def test_a_cause_is_a_sentence_of_the_product(pattern, sentence):
-    assert re.fullmatch(pattern, sentence)
+    ]:
+        assert re.fullmatch(pattern, sentence)

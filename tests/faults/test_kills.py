@@ -15,7 +15,7 @@ from tests.faults.runs import RATE_PER_S, ended, in_the_middle, stored_requests
 from tests.process_tree import is_alive
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 
 def test_a_killed_injector_leaves_a_partial_run_that_says_so(site, begin):

@@ -9,7 +9,7 @@ import pytest
 from tests.waiting import eventually
 from workers.celery_worker import PULSE_EVERY_S
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 BUSY_S = 20
 
 

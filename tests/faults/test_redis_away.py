@@ -27,7 +27,7 @@ from tests.waiting import eventually
 from workers import stop_listener
 from workers.tasks.inject import UNHEARD_AFTER_S
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 
 def test_a_run_begins_soon_after_a_frozen_redis_is_back(site, begin, redis_server):

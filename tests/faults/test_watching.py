@@ -14,7 +14,7 @@ from campaigns.services.agents import create_agent
 from tests.factories import make_run, make_test
 from tests.faults.watching import Candle, Site, WatchedRun, start_agent
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 LATE_S = 1  # a busy machine may sample after the candle went out what should have been before
 
 

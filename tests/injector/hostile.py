@@ -6,7 +6,7 @@ which proves on the way that no reply keeps the hub from the others.
 
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,9 +182,3 @@ def merged(*tables: dict[str, Case]) -> dict[str, Case]:
         assert not cases.keys() & table.keys(), cases.keys() & table.keys()
         cases |= table
     return cases
-
-
-def selected(cases: dict[str, Case], items: Iterable[Any]) -> dict[str, Case]:
-    """The cases that this session of tests asks for."""
-    wanted = {item.callspec.params.get("name") for item in items if hasattr(item, "callspec")}
-    return {name: case for name, case in cases.items() if name in wanted}

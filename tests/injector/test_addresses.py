@@ -53,18 +53,18 @@ def by_address(result):
     return [totals[each] for each in named]
 
 
-@pytest.mark.parametrize("mode", ["keep-alive", "new"])
-@pytest.mark.parametrize("plan", [{}, {"session": {"cookies": True}}, {"redirects": "same_origin"}])
-def test_connections_go_round_the_addresses_and_each_has_its_figures(name_server, mode, plan):
-    with three_servers() as servers:
-        load = {"model": "closed", "connections": 3, "duration_s": 0.5}
-        result = spread(servers[0].port, load=load, mode=mode, plan=plan)
-    totals = by_address(result)
-    assert [each.count("ok") for each in totals] == [each.n_requests for each in servers]
-    assert all(each.n_connections >= 1 for each in servers)
-    assert sum(each.count("ok") for each in totals) == result.total.count("ok")
-    whole = sum(each.timing("response").sum_us for each in totals)
-    assert whole == result.total.timing("response").sum_us
+def test_connections_go_round_the_addresses_and_each_has_its_figures(name_server):
+    for plan in [{}, {"session": {"cookies": True}}, {"redirects": "same_origin"}]:
+        for mode in ["keep-alive", "new"]:
+            with three_servers() as servers:
+                load = {"model": "closed", "connections": 3, "duration_s": 0.5}
+                result = spread(servers[0].port, load=load, mode=mode, plan=plan)
+            totals = by_address(result)
+            assert [each.count("ok") for each in totals] == [each.n_requests for each in servers]
+            assert all(each.n_connections >= 1 for each in servers)
+            assert sum(each.count("ok") for each in totals) == result.total.count("ok")
+            whole = sum(each.timing("response").sum_us for each in totals)
+            assert whole == result.total.timing("response").sum_us
 
 
 def test_a_slow_address_is_told_apart(name_server):

@@ -58,9 +58,8 @@ def run_unstarved(*arguments):
         return run(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
+def test_the_options_name_a_load_model():
+    for arguments, expected in [
         ("", {"model": "closed", "connections": 1, "requests": 1}),
         ("--connections 4 --duration 2", {"model": "closed", "connections": 4, "duration_s": 2.0}),
         ("--ramp-up 2", {"model": "closed", "connections": 1, "requests": 1, "ramp_up_s": 2.0}),
@@ -86,21 +85,22 @@ def run_unstarved(*arguments):
         ),
         (
             "--stages 30:10,60:10-50",
-            {"model": "open", "stages": [
-                {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
-                {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
-            ]},
+            {
+                "model": "open",
+                "stages": [
+                    {"duration_s": 30, "from_per_s": 10, "to_per_s": 10},
+                    {"duration_s": 60, "from_per_s": 10, "to_per_s": 50},
+                ],
+            },
         ),
         (
             "--low 2 --high 4 --requests 9 --hold keep_s --hold-s 3",
             {"model": "window", "low": 2, "high": 4, "requests": 9, "hold": "keep_s", "hold_s": 3},
         ),
-    ],
-)  # fmt: skip
-def test_the_options_name_a_load_model(arguments, expected):
-    options = cli.make_parser().parse_args(["http://127.0.0.1/", *arguments.split()])
-    given = {name: value for name, value in make_load(options).items() if value is not None}
-    assert given == expected
+    ]:
+        options = cli.make_parser().parse_args(["http://127.0.0.1/", *arguments.split()])
+        given = {name: value for name, value in make_load(options).items() if value is not None}
+        assert given == expected
 
 
 def test_json_is_one_object_with_every_figure():
@@ -125,36 +125,32 @@ def test_json_is_one_object_with_every_figure():
     assert server.requests[0].startswith(b"GET /a?b=c HTTP/1.1\r\n")
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_several_processes_share_one_load(processes):
-    with scripted(always(OK_REPLY)) as server:
-        url = f"http://127.0.0.1:{server.port}/"
-        load = ("--requests", 101, "--over", 1)
-        process = begun(url, *load, "--processes", processes, "--json")
-        output, _ = process.communicate(timeout=30)
-    summary = json.loads(output)
-    assert (summary["counters"]["ok"], server.n_requests) == (101, 101)
-    assert summary["timings_ms"]["lateness"]["n"] == 101
-    assert 0.9 < summary["metrics"]["duration"] < 1.5
+def test_several_processes_share_one_load():
+    for processes in [1, 2]:
+        with scripted(always(OK_REPLY)) as server:
+            url = f"http://127.0.0.1:{server.port}/"
+            load = ("--requests", 101, "--over", 1)
+            process = begun(url, *load, "--processes", processes, "--json")
+            output, _ = process.communicate(timeout=30)
+        summary = json.loads(output)
+        assert (summary["counters"]["ok"], server.n_requests) == (101, 101)
+        assert summary["timings_ms"]["lateness"]["n"] == 101
+        assert 0.9 < summary["metrics"]["duration"] < 1.5
 
 
-@pytest.mark.parametrize(
-    ("report", "words"),
-    [
+def test_a_report_in_the_style_of():
+    for report, words in [
         ("plain", "20 requests"),
         ("httperf", "Total: connections 1 requests 20 replies 20"),
         ("ab", "Complete requests:      20"),
-    ],
-)
-def test_a_report_in_the_style_of(report, words):
-    with scripted(always(OK_REPLY)) as server:
-        done = run(f"http://127.0.0.1:{server.port}/", "--requests", 20, "--report", report)
-    assert words in done.stdout
+    ]:
+        with scripted(always(OK_REPLY)) as server:
+            done = run(f"http://127.0.0.1:{server.port}/", "--requests", 20, "--report", report)
+        assert words in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
+def test_it_refuses_with_the_option_that_is_wrong_and_status_2():
+    for arguments, words in [
         ("ftp://127.0.0.1/", "not an address"),
         ("http://127.0.0.1:99999/", "not an address"),
         ("http://[::1:80/", "not an address"),
@@ -180,13 +176,11 @@ def test_a_report_in_the_style_of(report, words):
         ("https://127.0.0.1:1/ --tls-min 1.3 --tls-max 1.2", "--tls-max"),
         ("http://198.18.0.1/ --processes 2", "--allow"),
         ("http://169.254.169.254/ --allow 0.0.0.0/0", "no load is ever sent there"),
-    ],
-)
-def test_it_refuses_with_the_option_that_is_wrong_and_status_2(arguments, words):
-    done = run(*arguments.split())
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert len(lines := done.stderr.splitlines()) == len(set(lines))
+    ]:
+        done = run(*arguments.split())
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert len(lines := done.stderr.splitlines()) == len(set(lines))
 
 
 def test_errors_of_this_machine_are_no_usable_measurement():
@@ -231,20 +225,17 @@ def test_a_refusing_target_is_a_result_too():
     assert judged["precision"]["state"] == "none"
 
 
-@pytest.mark.parametrize(
-    ("options", "status"),
-    [
+def test_a_broken_threshold_is_exit_status_1():
+    for options, status in [
         ("--rate 300 --duration 0.5 --threshold p95<10s", 0),
         ("--rate 300 --duration 0.5 --threshold rate>1000000", 1),
         (f"{SESSIONS} --threshold session_p95<20s --threshold sessions_failed<1%", 0),
         (f"{SESSIONS} --threshold session_p50<300ms", 1),
-    ],
-)
-def test_a_broken_threshold_is_exit_status_1(options, status):
-    with scripted(always(OK_REPLY)) as server:
-        done = run_unstarved(f"http://127.0.0.1:{server.port}/", *options.split())
-    assert done.returncode == status, done.stdout
-    assert ("FAILED" in done.stdout) == bool(status)
+    ]:
+        with scripted(always(OK_REPLY)) as server:
+            done = run_unstarved(f"http://127.0.0.1:{server.port}/", *options.split())
+        assert done.returncode == status, done.stdout
+        assert ("FAILED" in done.stdout) == bool(status)
 
 
 def test_numbers_of_each_process_are_multiplied():

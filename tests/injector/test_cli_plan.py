@@ -70,19 +70,16 @@ def test_credentials_of_a_plan_need_their_secret(plan_file, tmp_path, capsys):
     assert order["secrets"] == {"auth": "abc"}
 
 
-@pytest.mark.parametrize(
-    ("option", "words"),
-    [
+def test_nothing_else_may_say_what_the_plan_says(plan_file, capsys):
+    for option, words in [
         ("--rate=5", "--rate: --plan says that"),
         ("--step=/b", "--step: --plan says that"),
         ("--threshold=p95<1s", "--threshold: --plan says that"),
         ("--calls-per-session=3", "--calls-per-session: --plan says that"),
         ("--warm-up=3", "--warm-up: --plan says that"),
         ("--messages=3", "--messages: --plan says that"),
-    ],
-)
-def test_nothing_else_may_say_what_the_plan_says(option, words, plan_file, capsys):
-    assert words in refusal(capsys, ADDRESS, "--plan", plan_file(load=CLOSED), option)
+    ]:
+        assert words in refusal(capsys, ADDRESS, "--plan", plan_file(load=CLOSED), option)
 
 
 def test_every_option_of_tls_may_stand_beside_a_plan():
@@ -157,9 +154,9 @@ def test_a_step_has_a_method_a_path_and_a_body_of_text_or_of_a_file(tmp_path):
     assert all(b"\r\nX-A: 1\r\n" in request for request in server.requests)
 
 
-@pytest.mark.parametrize("step", ["/d", "POST /d", "  post  /d"])
-def test_spaces_within_a_body_stay(step):
-    assert order("--step", f"{step} a  b\n\tc ")["plan"]["steps"][1]["body"] == "a  b\n\tc "
+def test_spaces_within_a_body_stay():
+    for step in ["/d", "POST /d", "  post  /d"]:
+        assert order("--step", f"{step} a  b\n\tc ")["plan"]["steps"][1]["body"] == "a  b\n\tc "
 
 
 @pytest.mark.sockets
@@ -175,16 +172,13 @@ def test_a_body_of_a_file_is_sent_to_the_byte(tmp_path):
 
 
 @pytest.mark.sockets
-@pytest.mark.parametrize(
-    ("source", "reply"),
-    [
+def test_a_value_is_taken_out_of_a_reply_and_used():
+    for source, reply in [
         ("body t=(\\w+)", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nt=abc"),
         ("header:Token (.*)", b"HTTP/1.1 200 OK\r\nToken: abc\r\nContent-Length: 0\r\n\r\n"),
-    ],
-)
-def test_a_value_is_taken_out_of_a_reply_and_used(source, reply):
-    options = ["--step", "/item/${token}", "--extract", f"1 token {source}", "--requests", "2"]
-    assert paths_sent(*options, replies=(reply,)) == ["GET /a", "GET /item/abc"]
+    ]:
+        options = ["--step", "/item/${token}", "--extract", f"1 token {source}", "--requests", "2"]
+        assert paths_sent(*options, replies=(reply,)) == ["GET /a", "GET /item/abc"]
 
 
 @pytest.mark.sockets
@@ -207,19 +201,16 @@ def order(*options: str):
     return cli.make_order(cli.make_parser().parse_args(["http://127.0.0.1:1/", *options]))
 
 
-@pytest.mark.parametrize(
-    ("options", "field", "value"),
-    [
+def test_times_and_rates_may_have_units():
+    for options, field, value in [
         ("--duration 2s", "duration_s", 2.0),
         ("--duration 500ms", "duration_s", 0.5),
         ("--duration 2h", "duration_s", 7200.0),
         ("--duration 1.5min", "duration_s", 90.0),
         ("--rate 30/min --requests 9", "rate_per_s", 0.5),
         ("--rate 9/s --requests 9", "rate_per_s", 9.0),
-    ],
-)
-def test_times_and_rates_may_have_units(options, field, value):
-    assert order(*options.split())["plan"]["load"][field] == value
+    ]:
+        assert order(*options.split())["plan"]["load"][field] == value
 
 
 @pytest.mark.parametrize("options", ["--duration 2x", "--rate 5s", "--warm-up 500ms"])
@@ -234,16 +225,13 @@ def test_a_question_mark_without_a_query_is_sent():
     assert made["plan"]["steps"][0]["path"] == "/?"
 
 
-@pytest.mark.parametrize(
-    ("text", "think"),
-    [
+def test_think_times_are_written_in_three_ways():
+    for text, think in [
         ("0.5", {"kind": "constant", "mean_s": 0.5}),
         ("1-3", {"kind": "uniform", "min_s": 1.0, "max_s": 3.0}),
         ("~2", {"kind": "exponential", "mean_s": 2.0}),
-    ],
-)
-def test_think_times_are_written_in_three_ways(text, think):
-    assert order("--think-time", text)["plan"]["session"]["think_time"] == think
+    ]:
+        assert order("--think-time", text)["plan"]["session"]["think_time"] == think
 
 
 @pytest.mark.sockets

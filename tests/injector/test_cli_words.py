@@ -27,20 +27,20 @@ OPTIONS = [
 COMMAND = [sys.executable, "-m", "workers.injector"]
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.option_strings[0])
-def test_help_says_the_default_of_every_option(option):
-    said = re.search(r"\(([^()]+)\)$", option.help)
-    assert said, option.help
-    if option.default not in (None, False, [], ""):
-        default = option.default
-        expected = f"{default:g}" if isinstance(default, float) else str(default)
-        assert said[1].startswith(expected)
+def test_help_says_the_default_of_every_option():
+    for option in OPTIONS:
+        said = re.search(r"\(([^()]+)\)$", option.help)
+        assert said, option.help
+        if option.default not in (None, False, [], ""):
+            default = option.default
+            expected = f"{default:g}" if isinstance(default, float) else str(default)
+            assert said[1].startswith(expected)
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.option_strings[0])
-def test_the_document_has_every_option(option):
-    with open("docs/command-line.md") as document:
-        assert option.option_strings[0] in document.read()
+def test_the_document_has_every_option():
+    for option in OPTIONS:
+        with open("docs/command-line.md") as document:
+            assert option.option_strings[0] in document.read()
 
 
 @pytest.mark.parametrize(
@@ -93,30 +93,30 @@ def test_ctrl_c_before_there_is_anything_to_report_shows_no_traceback():
 
 
 @pytest.mark.sockets
-@pytest.mark.parametrize("style", [["--json"], []])
-def test_a_reader_that_has_left_causes_no_complaint(style):
-    with scripted(always(OK_REPLY)) as server:
-        process = begun(f"http://127.0.0.1:{server.port}/", "--requests", 5, *style)
-        process.stdout.close()
-        complaint = process.stderr.read()
-        status = process.wait(30)
-        process.stderr.close()
-    assert status in {cli.OK, cli.NO_ANSWER}
-    assert "Traceback" not in complaint
-    assert "Broken pipe" not in complaint
+def test_a_reader_that_has_left_causes_no_complaint():
+    for style in [["--json"], []]:
+        with scripted(always(OK_REPLY)) as server:
+            process = begun(f"http://127.0.0.1:{server.port}/", "--requests", 5, *style)
+            process.stdout.close()
+            complaint = process.stderr.read()
+            status = process.wait(30)
+            process.stderr.close()
+        assert status in {cli.OK, cli.NO_ANSWER}
+        assert "Traceback" not in complaint
+        assert "Broken pipe" not in complaint
 
 
 @pytest.mark.sockets
-@pytest.mark.parametrize("processes", [1, 2])
-def test_nobody_who_reads_the_progress_any_more_ends_no_measurement(processes):
+def test_nobody_who_reads_the_progress_any_more_ends_no_measurement():
     """As `2>&1 | head -1` does."""
-    with scripted(always(OK_REPLY)) as server:
-        options = ["--requests", 5, "--connections", 2, "--processes", processes, "--json"]
-        process = begun(f"http://127.0.0.1:{server.port}/", *options)
-        process.stderr.close()
-        report, _ = process.communicate(timeout=30)
-    assert process.returncode in {cli.OK, cli.NO_ANSWER}, report
-    assert json.loads(report)["counters"]["ok"] == 5
+    for processes in [1, 2]:
+        with scripted(always(OK_REPLY)) as server:
+            options = ["--requests", 5, "--connections", 2, "--processes", processes, "--json"]
+            process = begun(f"http://127.0.0.1:{server.port}/", *options)
+            process.stderr.close()
+            report, _ = process.communicate(timeout=30)
+        assert process.returncode in {cli.OK, cli.NO_ANSWER}, report
+        assert json.loads(report)["counters"]["ok"] == 5
 
 
 @pytest.mark.sockets

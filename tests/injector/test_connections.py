@@ -26,20 +26,20 @@ from workers.injector.preflight import raise_descriptor_limit
 SHORT = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
 
 
-@pytest.mark.parametrize("connections", [1, 8])
-def test_the_longest_burst_is_of_connections_that_were_begun_together(connections):
-    result, _ = against(always(OK_REPLY), load=closed(40, connections))
-    assert result.ends[0].connect_burst == connections
+def test_the_longest_burst_is_of_connections_that_were_begun_together():
+    for connections in [1, 8]:
+        result, _ = against(always(OK_REPLY), load=closed(40, connections))
+        assert result.ends[0].connect_burst == connections
 
 
-@pytest.mark.parametrize("connections", [1, 8])
-@pytest.mark.parametrize("mode", ["new", "keep-alive"])
-def test_the_most_connections_at_once_are_those_of_the_load(connections, mode):
-    with scripted(always(OK_REPLY)) as server:
-        (end,) = measure(server.port, mode=mode, load=closed(200, connections)).ends
-    assert 1 <= end.connections_at_once <= connections
-    if mode == "keep-alive":
-        assert end.connections_at_once == connections
+def test_the_most_connections_at_once_are_those_of_the_load():
+    for mode in ["new", "keep-alive"]:
+        for connections in [1, 8]:
+            with scripted(always(OK_REPLY)) as server:
+                (end,) = measure(server.port, mode=mode, load=closed(200, connections)).ends
+            assert 1 <= end.connections_at_once <= connections
+            if mode == "keep-alive":
+                assert end.connections_at_once == connections
 
 
 def test_cpu_time_is_told_apart_and_its_parts_add_up():
@@ -68,29 +68,29 @@ def one_reply_then_close(sock, server):
     server.read_request(sock)
 
 
-@pytest.mark.parametrize("load", [closed(5), {"model": "sequential", "requests": 5}])
-def test_a_request_that_met_a_closed_connection_is_replayed_and_counted(load):
-    total, server = measured(one_reply_each, load=load)
-    assert (total.count("ok"), total.errors, total.count("replayed")) == (5, {}, 4)
-    assert (total.count("started"), server.n_requests, server.n_connections) == (5, 5, 5)
+def test_a_request_that_met_a_closed_connection_is_replayed_and_counted():
+    for load in [closed(5), {"model": "sequential", "requests": 5}]:
+        total, server = measured(one_reply_each, load=load)
+        assert (total.count("ok"), total.errors, total.count("replayed")) == (5, {}, 4)
+        assert (total.count("started"), server.n_requests, server.n_connections) == (5, 5, 5)
 
 
-@pytest.mark.parametrize(
-    ("script", "kind"),
-    [(one_reply_then_reset, Kind.RESET), (one_reply_then_close, Kind.EOF_BEFORE_REPLY)],
-)
-def test_a_request_that_reached_the_server_and_got_no_reply_has_failed(script, kind):
-    total, server = measured(script, load=closed(6))
-    assert (total.count("ok"), total.errors, total.count("replayed")) == (3, {kind: 3}, 0)
-    assert server.n_requests == 6
+def test_a_request_that_reached_the_server_and_got_no_reply_has_failed():
+    for script, kind in [
+        (one_reply_then_reset, Kind.RESET),
+        (one_reply_then_close, Kind.EOF_BEFORE_REPLY),
+    ]:
+        total, server = measured(script, load=closed(6))
+        assert (total.count("ok"), total.errors, total.count("replayed")) == (3, {kind: 3}, 0)
+        assert server.n_requests == 6
 
 
-@pytest.mark.parametrize(("script", "ok"), [(one_reply_then_reset, 2), (one_reply_each, 4)])
-def test_a_server_never_reads_a_post_twice(script, ok):
+def test_a_server_never_reads_a_post_twice():
     """One that reached it has failed; one that met a connection which it had closed goes again."""
-    total, server = measured(script, method="POST", body="once", load=closed(4))
-    assert (total.count("ok"), total.count("failed")) == (ok, 4 - ok)
-    assert server.n_requests == total.count("started") == 4
+    for script, ok in [(one_reply_then_reset, 2), (one_reply_each, 4)]:
+        total, server = measured(script, method="POST", body="once", load=closed(4))
+        assert (total.count("ok"), total.count("failed")) == (ok, 4 - ok)
+        assert server.n_requests == total.count("started") == 4
 
 
 def test_a_replayed_request_that_fails_has_failed():
@@ -217,11 +217,11 @@ def test_an_address_that_is_not_allowed_gets_no_packet():
     assert canary.n_connections == 0
 
 
-@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "::ffff:127.0.0.1"])
-def test_another_spelling_of_an_address_is_the_same_address(host):
-    with scripted(always(OK_REPLY)) as canary, pytest.raises(Refusal):
-        measure(canary.port, host=host, allow=["10.0.0.0/8"])
-    assert canary.n_connections == 0
+def test_another_spelling_of_an_address_is_the_same_address():
+    for host in ["127.1", "2130706433", "0x7f000001", "::ffff:127.0.0.1"]:
+        with scripted(always(OK_REPLY)) as canary, pytest.raises(Refusal):
+            measure(canary.port, host=host, allow=["10.0.0.0/8"])
+        assert canary.n_connections == 0
 
 
 def test_a_name_of_two_addresses_uses_the_one_that_answers(monkeypatch):

@@ -201,10 +201,6 @@ def test_an_injector_that_refuses_every_order_does_not_pass(tmp_path):
     assert "Every order was refused: I cannot do anything." in result.stdout
 
 
-@pytest.mark.parametrize(
-    "case",
-    [case for case in CASES["cases"] if case.get("refused") != "bad_order"],
-    ids=lambda case: case["name"],
-)
-def test_an_order_that_may_be_taken_is_one_that_the_schema_describes(case):
-    assert fault(order_of(case, 80), "order") is None
+def test_an_order_that_may_be_taken_is_one_that_the_schema_describes():
+    for case in [case for case in CASES["cases"] if case.get("refused") != "bad_order"]:
+        assert fault(order_of(case, 80), "order") is None

@@ -79,9 +79,9 @@ def test_every_network_that_is_always_refused_is_listed():
     assert listed == {str(network) for network, _ in _NEVER} | {"::/96"}
 
 
-@pytest.mark.parametrize("address", ["100.64.0.1", "198.18.0.1", "fc00::1", "::1"])
-def test_what_the_document_says_may_be_listed_may(address):
-    assert vet(address, 443, EVERYWHERE) is None
+def test_what_the_document_says_may_be_listed_may():
+    for address in ["100.64.0.1", "198.18.0.1", "fc00::1", "::1"]:
+        assert vet(address, 443, EVERYWHERE) is None
 
 
 def test_single_empty_buckets_are_written_as_the_document_shows():

@@ -2,8 +2,6 @@
 
 from collections import Counter, defaultdict
 
-import pytest
-
 from campaigns.domain.plan.flows import flow_order
 from tests.injector.servers import OK_REPLY, after, against, always, closed, scripted
 from tests.injector.test_loads import is_conserved
@@ -81,22 +79,19 @@ def test_arriving_sessions_have_the_flow_of_their_number_whichever_shard_sends_t
     assert parts[0] | parts[1] | parts[2] == {k: (BROWSE, BUY)[order[k]] for k in range(50)}
 
 
-@pytest.mark.parametrize(
-    ("session", "script"),
-    [
+def test_bursts_pauses_and_retries_of_a_flow_are_those_of_a_session():
+    for session, script in [
         ({"burst_length": 2, "connections_per_session": 2}, always(OK_REPLY)),
         ({"burst_length": 2, "pipeline_depth": 2, "first_call_alone": False}, answering_pipelined),
         ({"calls_per_connection": 1, "think_time": think(0.02)}, always(OK_REPLY)),
         ({"retry_on_failure": True, "cookies": True}, counting_visits),
-    ],
-)
-def test_bursts_pauses_and_retries_of_a_flow_are_those_of_a_session(session, script):
-    plan = SHOP | {"session": session}
-    result, server = against(script, steps=STEPS, load=OPEN, plan=plan)
-    sent = Counter(request.split()[1].decode() for request in server.requests)
-    assert sent == {"/": 16, "/list": 16, "/cart": 4, "/pay": 4}
-    assert result.total.count("sessions_ok") == 20
-    assert is_conserved(result)
+    ]:
+        plan = SHOP | {"session": session}
+        result, server = against(script, steps=STEPS, load=OPEN, plan=plan)
+        sent = Counter(request.split()[1].decode() for request in server.requests)
+        assert sent == {"/": 16, "/list": 16, "/cart": 4, "/pay": 4}
+        assert result.total.count("sessions_ok") == 20
+        assert is_conserved(result)
 
 
 def test_sessions_count_at_the_first_step_of_their_flow():
@@ -112,18 +107,18 @@ def test_sessions_count_at_the_first_step_of_their_flow():
     assert result.ends[0].sessions_in_flight == 0
 
 
-@pytest.mark.parametrize("when", ["queue", "drop"])
-def test_what_was_never_sent_is_of_the_flow_that_was_due(when):
-    load = OPEN | {"max_in_flight": 1, "when_saturated": when}
-    limits = {"total_s": 0.3}
-    result, _ = against(after(5), steps=STEPS, load=load, plan=SHOP, timeouts=limits, seed=3)
-    dropped = [step.count("dropped") for step in result.measurement.steps]
-    never = [step.count("sessions_dropped") for step in result.measurement.steps]
-    begun = [step.count("sessions_started") for step in result.measurement.steps]
-    assert dropped == never
-    assert begun == [16, 0, 4, 0]
-    assert dropped[2] > 0
-    assert is_conserved(result)
+def test_what_was_never_sent_is_of_the_flow_that_was_due():
+    for when in ["queue", "drop"]:
+        load = OPEN | {"max_in_flight": 1, "when_saturated": when}
+        limits = {"total_s": 0.3}
+        result, _ = against(after(5), steps=STEPS, load=load, plan=SHOP, timeouts=limits, seed=3)
+        dropped = [step.count("dropped") for step in result.measurement.steps]
+        never = [step.count("sessions_dropped") for step in result.measurement.steps]
+        begun = [step.count("sessions_started") for step in result.measurement.steps]
+        assert dropped == never
+        assert begun == [16, 0, 4, 0]
+        assert dropped[2] > 0
+        assert is_conserved(result)
 
 
 def test_a_value_is_asked_for_again_in_its_own_flow():

@@ -75,13 +75,13 @@ def test_n_over_t_starts_at_even_distances_and_not_at_the_end():
     assert is_conserved(result)
 
 
-@pytest.mark.parametrize(("rate", "duration", "count"), [(75, 1, 75), (37.5, 0.4, 15), (3, 1, 3)])
-def test_an_open_load_sends_an_exact_number(rate, duration, count):
-    load = {"model": "open", "rate_per_s": rate, "duration_s": duration}
-    result, server = against(always(OK_REPLY), load=load)
-    assert server.n_requests == count
-    assert result.total.count("ok") == count
-    assert result.total.timing("lateness").n == count
+def test_an_open_load_sends_an_exact_number():
+    for rate, duration, count in [(75, 1, 75), (37.5, 0.4, 15), (3, 1, 3)]:
+        load = {"model": "open", "rate_per_s": rate, "duration_s": duration}
+        result, server = against(always(OK_REPLY), load=load)
+        assert server.n_requests == count
+        assert result.total.count("ok") == count
+        assert result.total.timing("lateness").n == count
 
 
 def test_an_idle_connection_that_the_server_closed_is_opened_anew():
@@ -106,14 +106,14 @@ def test_arrivals_that_were_never_sent_are_dropped_and_counted():
     assert is_conserved(result)
 
 
-@pytest.mark.parametrize("n_requests", [255, 256, 512])
-def test_as_many_arrivals_as_are_handed_over_at_once_wait_no_longer_than_others(n_requests):
-    load = {"model": "over", "requests": n_requests, "over_s": 0.00001, "max_in_flight": 8}
-    limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
-    result, _ = against(Arrivals(service_s=0.2), load=load, timeouts=limits)
-    # Eight each 0.2 s, for the 0.5 s that the last of them may wait.
-    assert result.ends[0].totals["dropped"] >= n_requests - 8 * 5
-    assert is_conserved(result)
+def test_as_many_arrivals_as_are_handed_over_at_once_wait_no_longer_than_others():
+    for n_requests in [255, 256, 512]:
+        load = {"model": "over", "requests": n_requests, "over_s": 0.00001, "max_in_flight": 8}
+        limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5}
+        result, _ = against(Arrivals(service_s=0.2), load=load, timeouts=limits)
+        # Eight each 0.2 s, for the 0.5 s that the last of them may wait.
+        assert result.ends[0].totals["dropped"] >= n_requests - 8 * 5
+        assert is_conserved(result)
 
 
 def test_a_closed_load_keeps_its_connections_busy_and_sends_an_exact_number():
@@ -145,23 +145,20 @@ def test_several_steps_and_no_vitals_but_in_the_first():
     assert [row.vitals is not None for row in result.seconds] == [True, False]
 
 
-@pytest.mark.parametrize(
-    "load",
-    [
+def test_the_warm_up_has_negative_seconds_and_counts_for_nothing():
+    for load in [
         {"model": "open", "rate_per_s": 50, "duration_s": 0.5},
         {"model": "closed", "connections": 2, "requests": 20},
-    ],
-)
-def test_the_warm_up_has_negative_seconds_and_counts_for_nothing(load):
-    arrivals = Arrivals(service_s=0.02)
-    result, _ = against(arrivals, load=load, warm_up_s=1)
-    warm = [row for row in result.seconds if row.second < 0]
-    assert {row.second for row in warm} == {-1}
-    n_warm = sum(row.counters["ok"] for row in warm)
-    expected = load.get("requests", 25)
-    assert result.total.count("ok") == expected
-    assert n_warm + expected + result.total.count("carried") == len(arrivals.times)
-    assert is_conserved(result)
+    ]:
+        arrivals = Arrivals(service_s=0.02)
+        result, _ = against(arrivals, load=load, warm_up_s=1)
+        warm = [row for row in result.seconds if row.second < 0]
+        assert {row.second for row in warm} == {-1}
+        n_warm = sum(row.counters["ok"] for row in warm)
+        expected = load.get("requests", 25)
+        assert result.total.count("ok") == expected
+        assert n_warm + expected + result.total.count("carried") == len(arrivals.times)
+        assert is_conserved(result)
 
 
 def test_a_frozen_server_shows_in_response_time_but_not_in_the_median_of_service_time():
@@ -222,15 +219,15 @@ def misbehave(sock, server):
                 sock.sendall(OK_REPLY)
 
 
-@pytest.mark.parametrize("load", [closed(300, 8), {"model": "over", "requests": 300, "over_s": 1}])
-def test_every_attempt_is_in_exactly_one_count(load):
-    result, _ = against(misbehave, load=load, method="POST")
-    total = result.total
-    assert total.count("started") == 300
-    assert total.count("ok") + total.count("failed") == 300
-    assert sum(total.errors.values()) == total.count("failed") == total.timing("failed").n
-    assert len(total.errors) >= 4
-    assert is_conserved(result)
+def test_every_attempt_is_in_exactly_one_count():
+    for load in [closed(300, 8), {"model": "over", "requests": 300, "over_s": 1}]:
+        result, _ = against(misbehave, load=load, method="POST")
+        total = result.total
+        assert total.count("started") == 300
+        assert total.count("ok") + total.count("failed") == 300
+        assert sum(total.errors.values()) == total.count("failed") == total.timing("failed").n
+        assert len(total.errors) >= 4
+        assert is_conserved(result)
 
 
 def kept() -> LocalRun:
@@ -392,29 +389,25 @@ def test_drops_of_the_warm_up_stay_in_the_warm_up():
     assert is_conserved(result)
 
 
-@pytest.mark.parametrize(
-    "load",
-    [
+def test_the_third_injector_begins_two_offsets_later():
+    for load in [
         {"model": "closed", "connections": 3, "requests": 9, "start_offset_s": 0.4},
         {"model": "window", "low": 1, "high": 1, "requests": 9, "start_offset_s": 0.4},
-    ],
-    ids=["closed", "window"],
-)
-def test_the_third_injector_begins_two_offsets_later(load):
-    with scripted(always(OK_REPLY)) as server:
-        first = measure(server.port, load=load, shard={"index": 0, "count": 3})
-        third = measure(server.port, load=load, shard={"index": 2, "count": 3})
-    assert server.n_requests == 6
-    assert first.measurement.duration_s < 0.3
-    assert 0.79 < third.measurement.duration_s < 1.1
-    assert is_conserved(third)
+    ]:
+        with scripted(always(OK_REPLY)) as server:
+            first = measure(server.port, load=load, shard={"index": 0, "count": 3})
+            third = measure(server.port, load=load, shard={"index": 2, "count": 3})
+        assert server.n_requests == 6
+        assert first.measurement.duration_s < 0.3
+        assert 0.79 < third.measurement.duration_s < 1.1
+        assert is_conserved(third)
 
 
-@pytest.mark.parametrize("model", ["closed", "window"])
-def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun(model):
-    marks = {"low": 1, "high": 1} if model == "window" else {"connections": 3}
-    load = {"model": model, "requests": 9, "start_offset_s": 60} | marks
-    began = time.monotonic()
-    end = stopped(1, 0.2, load=load, shard={"index": 1, "count": 3})
-    assert time.monotonic() - began < 1.2
-    assert (end.outcome, end.totals.get("started", 0)) == ("stopped", 0)
+def test_a_stop_does_not_wait_for_an_injector_that_has_not_begun():
+    for model in ["closed", "window"]:
+        marks = {"low": 1, "high": 1} if model == "window" else {"connections": 3}
+        load = {"model": model, "requests": 9, "start_offset_s": 60} | marks
+        began = time.monotonic()
+        end = stopped(1, 0.2, load=load, shard={"index": 1, "count": 3})
+        assert time.monotonic() - began < 1.2
+        assert (end.outcome, end.totals.get("started", 0)) == ("stopped", 0)

@@ -47,10 +47,10 @@ def test_a_link_of_unknown_speed_is_not_judged():
     assert "link_share" not in seen_after(eth0=more)
 
 
-@pytest.mark.parametrize(("packets", "lost", "share"), [(9_900, 100, 0.01), (0, 10, 0.01)])
-def test_lost_packets_are_a_share_of_all_and_of_no_fewer_than_a_thousand(packets, lost, share):
-    after = replace(QUIET, packets=100 + packets, lost=3 + lost)
-    assert seen_after(eth0=after)["packets_lost_share"] == share
+def test_lost_packets_are_a_share_of_all_and_of_no_fewer_than_a_thousand():
+    for packets, lost, share in [(9_900, 100, 0.01), (0, 10, 0.01)]:
+        after = replace(QUIET, packets=100 + packets, lost=3 + lost)
+        assert seen_after(eth0=after)["packets_lost_share"] == share
 
 
 def test_the_kernel_is_read_without_the_loopback():
@@ -194,18 +194,15 @@ def test_more_new_connections_than_a_minute_has_ports_are_a_warning_with_the_num
         assert number in text
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_what_fits_is_not_warned_of():
+    for given in [
         {"mode": "new", "load": short(rate_per_s=470)},
         {"mode": "new", "load": short(duration_s=50)},
         {"mode": "keep-alive", "load": short()},
         {"mode": "new", "load": short(), "shard": {"index": 0, "count": 2}},
         {"mode": "new", "load": {"model": "closed", "connections": 50, "requests": 100_000}},
-    ],
-)
-def test_what_fits_is_not_warned_of(given):
-    assert warnings(**given) == ()
+    ]:
+        assert warnings(**given) == ()
 
 
 def test_connections_that_arrive_are_new_ones_however_they_are_kept():
@@ -213,13 +210,16 @@ def test_connections_that_arrive_are_new_ones_however_they_are_kept():
     assert len(warnings(mode="keep-alive", load=load)) == 1
 
 
-@pytest.mark.parametrize(
-    ("reuse", "addresses", "n_warnings"),
-    [(1, FAR, 0), (2, FAR, 1), (2, LOCAL, 0), (0, LOCAL, 1), (2, [*LOCAL, *FAR], 1)],
-)
-def test_a_kernel_that_reuses_ports_needs_fewer(machine_of, reuse, addresses, n_warnings):
-    machine_of(reuse=reuse)
-    assert len(warnings(addresses, mode="new", load=short())) == n_warnings
+def test_a_kernel_that_reuses_ports_needs_fewer(machine_of):
+    for reuse, addresses, n_warnings in [
+        (1, FAR, 0),
+        (2, FAR, 1),
+        (2, LOCAL, 0),
+        (0, LOCAL, 1),
+        (2, [*LOCAL, *FAR], 1),
+    ]:
+        machine_of(reuse=reuse)
+        assert len(warnings(addresses, mode="new", load=short())) == n_warnings
 
 
 def test_reused_ports_run_out_as_well(machine_of):
@@ -234,14 +234,12 @@ def test_more_in_flight_than_open_files_are_a_warning_with_the_numbers():
         assert number in text
 
 
-@pytest.mark.parametrize(
-    ("clock", "n_warnings"), [("tsc", 0), ("kvm-clock", 0), ("", 0), ("acpi_pm", 1), ("hpet", 1)]
-)
-def test_a_clock_that_is_slow_to_read_is_a_warning(machine_of, clock, n_warnings):
-    machine_of(clock=clock)
-    found = warnings(load=short(rate_per_s=10, duration_s=1))
-    assert len(found) == n_warnings
-    assert all(clock in text for text in found)
+def test_a_clock_that_is_slow_to_read_is_a_warning(machine_of):
+    for clock, n_warnings in [("tsc", 0), ("kvm-clock", 0), ("", 0), ("acpi_pm", 1), ("hpet", 1)]:
+        machine_of(clock=clock)
+        found = warnings(load=short(rate_per_s=10, duration_s=1))
+        assert len(found) == n_warnings
+        assert all(clock in text for text in found)
 
 
 def test_what_can_never_be_in_flight_needs_no_files():

@@ -72,9 +72,8 @@ def reset_slowly(sock):
     reset(sock)
 
 
-@pytest.mark.parametrize(
-    ("answers", "then", "n_ok", "errors"),
-    [
+def test_how_four_unanswered_calls_end():
+    for answers, then, n_ok, errors in [
         ((OK_REPLY, OK_REPLY), socket.socket.close, 2, {Kind.EOF_BEFORE_REPLY: 2}),
         (
             (OK_REPLY, b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"),
@@ -84,12 +83,9 @@ def reset_slowly(sock):
         ),
         ((OK_REPLY,), reset_slowly, 1, {Kind.RESET: 3}),
         ((OK_REPLY * 5,), socket.socket.close, 3, {Kind.HTTP_PARSE: 1}),
-    ],
-    ids=["closed after two", "said to be closed after two", "reset after one", "one too many"],
-)
-def test_how_four_unanswered_calls_end(answers, then, n_ok, errors):
-    total, _ = measured(four_at_a_time(*answers, then=then), load=closed(4), plan=depth(4))
-    assert (total.count("started"), total.count("ok"), total.errors) == (4, n_ok, errors)
+    ]:
+        total, _ = measured(four_at_a_time(*answers, then=then), load=closed(4), plan=depth(4))
+        assert (total.count("started"), total.count("ok"), total.errors) == (4, n_ok, errors)
 
 
 def test_garbage_between_replies_is_credited_to_nobody():

@@ -13,6 +13,8 @@ from tests.injector.authority import authority, issue, server_context
 from tests.injector.servers import closed, make_order, reset, scripted
 from workers.injector.local_run import run_here
 
+pytestmark = pytest.mark.long
+
 HEAD = b"Server: mixed/1\r\nConnection: close\r\nContent-Length: "
 OK = b"HTTP/1.1 200 OK\r\n" + HEAD + b"2\r\n\r\nok"
 # httperf divides by whole numbers: of as many such replies the mean is one.

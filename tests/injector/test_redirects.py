@@ -4,8 +4,6 @@ import contextlib
 import socket
 import time
 
-import pytest
-
 from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.authority import issue, server_context
 from tests.injector.servers import OK_REPLY, closed, measure, probe_order, scripted
@@ -42,33 +40,33 @@ def header(request, name):
     return next((value for given, value in pairs if given.lower() == name.lower()), None)
 
 
-@pytest.mark.parametrize("mode", ["keep-alive", "new"])
-def test_a_request_ends_with_the_reply_behind_its_redirects(mode):
-    chain = {"/a": to("/b"), "/b": to("c?x=1#top", 307)}
-    with scripted(routes(chain)) as server:
-        result = measure(server.port, load=closed(5), path="/a", plan=SAME, mode=mode)
-    total = result.total
-    assert lines_of(server) == ["GET /a", "GET /b", "GET /c?x=1"] * 5
-    assert (total.count("ok"), total.statuses, total.errors) == (5, {"200": 5}, {})
-    assert total.count("redirects") == 10
-    assert server.n_connections == (1 if mode == "keep-alive" else 15)
-    assert total.count("bytes_sent") == sum(map(len, server.requests))
-    replies = [len(each) for each in (chain["/a"], chain["/b"], OK_REPLY)]
-    assert total.count("bytes_received") == 5 * sum(replies)
+def test_a_request_ends_with_the_reply_behind_its_redirects():
+    for mode in ["keep-alive", "new"]:
+        chain = {"/a": to("/b"), "/b": to("c?x=1#top", 307)}
+        with scripted(routes(chain)) as server:
+            result = measure(server.port, load=closed(5), path="/a", plan=SAME, mode=mode)
+        total = result.total
+        assert lines_of(server) == ["GET /a", "GET /b", "GET /c?x=1"] * 5
+        assert (total.count("ok"), total.statuses, total.errors) == (5, {"200": 5}, {})
+        assert total.count("redirects") == 10
+        assert server.n_connections == (1 if mode == "keep-alive" else 15)
+        assert total.count("bytes_sent") == sum(map(len, server.requests))
+        replies = [len(each) for each in (chain["/a"], chain["/b"], OK_REPLY)]
+        assert total.count("bytes_received") == 5 * sum(replies)
 
 
-@pytest.mark.parametrize("mode", ["keep-alive", "new"])
-def test_each_redirect_has_its_time_and_all_add_up_to_the_response(mode):
-    chain = {"/a": to("/b"), "/b": to("/c")}
-    with scripted(routes(chain, delay_s=0.02)) as server:
-        total = measure(server.port, load=closed(4), path="/a", plan=SAME, mode=mode).total
-    hops = [total.timing(f"hop_{nth}") for nth in range(3)]
-    assert [hop.n for hop in hops] == [4, 4, 4]
-    assert min(hop.min_us for hop in hops) >= 20_000
-    response = total.timing("response").sum_us
-    assert response == sum(hop.sum_us for hop in hops)
-    assert response == sum(total.timing(part).sum_us for part in PARTS)
-    assert total.timing("redirects").sum_us == hops[0].sum_us + hops[1].sum_us
+def test_each_redirect_has_its_time_and_all_add_up_to_the_response():
+    for mode in ["keep-alive", "new"]:
+        chain = {"/a": to("/b"), "/b": to("/c")}
+        with scripted(routes(chain, delay_s=0.02)) as server:
+            total = measure(server.port, load=closed(4), path="/a", plan=SAME, mode=mode).total
+        hops = [total.timing(f"hop_{nth}") for nth in range(3)]
+        assert [hop.n for hop in hops] == [4, 4, 4]
+        assert min(hop.min_us for hop in hops) >= 20_000
+        response = total.timing("response").sum_us
+        assert response == sum(hop.sum_us for hop in hops)
+        assert response == sum(total.timing(part).sum_us for part in PARTS)
+        assert total.timing("redirects").sum_us == hops[0].sum_us + hops[1].sum_us
 
 
 def test_replies_that_do_not_redirect_keep_their_time_beside_those_that_do():
@@ -90,24 +88,27 @@ def test_each_kept_request_has_its_redirects_as_a_part():
         assert sum(row.parts_us.values()) == row.response_us
 
 
-@pytest.mark.parametrize(
-    ("status", "method", "after"),
-    [
-        (301, "POST", "GET"), (302, "POST", "GET"), (303, "POST", "GET"), (303, "PUT", "GET"),
-        (307, "POST", "POST"), (308, "POST", "POST"), (302, "PUT", "PUT"), (303, "HEAD", "HEAD"),
-    ],
-)  # fmt: skip
-def test_method_and_body_follow_as_in_a_browser(status, method, after):
-    step = {"method": method, "path": "/a", "headers": [["Content-Type", "text/x"]]}
-    reply = to("/b", status, body=b"") if method == "HEAD" else to("/b", status)
-    step["body"] = "" if method == "HEAD" else "hello"
-    end = b"HTTP/1.1 204 N\r\n\r\n"
-    with scripted(routes({"/a": reply, "/b": end})) as server:
-        total = measure(server.port, steps=[step], plan=SAME).total
-    assert (total.count("ok"), lines_of(server)[1]) == (1, f"{after} /b")
-    kept = after == method
-    assert header(server.requests[1], "Content-Type") == ("text/x" if kept else None)
-    assert server.requests[1].endswith(b"hello") == (kept and method != "HEAD")
+def test_method_and_body_follow_as_in_a_browser():
+    for status, method, after in [
+        (301, "POST", "GET"),
+        (302, "POST", "GET"),
+        (303, "POST", "GET"),
+        (303, "PUT", "GET"),
+        (307, "POST", "POST"),
+        (308, "POST", "POST"),
+        (302, "PUT", "PUT"),
+        (303, "HEAD", "HEAD"),
+    ]:
+        step = {"method": method, "path": "/a", "headers": [["Content-Type", "text/x"]]}
+        reply = to("/b", status, body=b"") if method == "HEAD" else to("/b", status)
+        step["body"] = "" if method == "HEAD" else "hello"
+        end = b"HTTP/1.1 204 N\r\n\r\n"
+        with scripted(routes({"/a": reply, "/b": end})) as server:
+            total = measure(server.port, steps=[step], plan=SAME).total
+        assert (total.count("ok"), lines_of(server)[1]) == (1, f"{after} /b")
+        kept = after == method
+        assert header(server.requests[1], "Content-Type") == ("text/x" if kept else None)
+        assert server.requests[1].endswith(b"hello") == (kept and method != "HEAD")
 
 
 def test_too_many_redirects_are_a_failure_of_their_own():
@@ -119,14 +120,17 @@ def test_too_many_redirects_are_a_failure_of_their_own():
     assert result.total.count("bytes_sent") == sum(map(len, server.requests))
 
 
-@pytest.mark.parametrize(
-    "location",
-    ["ftp://127.0.0.1/", "http://127.1/", "http://169.254.169.254/", "http://h:0/", "//[x/"],
-)
-def test_a_location_that_leads_nowhere_is_a_failure(location):
-    with scripted(routes({"/a": to(location)})) as server:
-        total = measure(server.port, path="/a", plan=ALL).total
-    assert total.errors == {Kind.REDIRECT_FAILED: 1}
+def test_a_location_that_leads_nowhere_is_a_failure():
+    for location in [
+        "ftp://127.0.0.1/",
+        "http://127.1/",
+        "http://169.254.169.254/",
+        "http://h:0/",
+        "//[x/",
+    ]:
+        with scripted(routes({"/a": to(location)})) as server:
+            total = measure(server.port, path="/a", plan=ALL).total
+        assert total.errors == {Kind.REDIRECT_FAILED: 1}
 
 
 def test_another_origin_is_left_alone_where_only_the_same_one_is_followed():
@@ -224,17 +228,17 @@ def test_a_value_is_taken_from_the_last_reply():
     assert (total.errors, lines_of(server)) == ({}, ["GET /a", "GET /b", "GET /5"])
 
 
-@pytest.mark.parametrize("host", ["127.0.0.2", "[::1]", "10.255.255.1", "localhost"])
-def test_no_redirect_leads_where_load_may_not_go(host):
-    with (
-        scripted(routes({}), address="127.0.0.2") as forbidden,
-        scripted(routes({"/a": to(f"http://{host}:{forbidden.port}/")})) as server,
-    ):
-        policy = {"allow": [f"127.0.0.1/32:{server.port}"]}
-        result = measure(server.port, path="/a", load=closed(2), plan=ALL, policy=policy)
-    assert result.total.errors == {Kind.ADDRESS_REFUSED: 2}
-    assert forbidden.n_connections == 0
-    assert "after a redirect to" in str(result.measurement.failures[0].details)
+def test_no_redirect_leads_where_load_may_not_go():
+    for host in ["127.0.0.2", "[::1]", "10.255.255.1", "localhost"]:
+        with (
+            scripted(routes({}), address="127.0.0.2") as forbidden,
+            scripted(routes({"/a": to(f"http://{host}:{forbidden.port}/")})) as server,
+        ):
+            policy = {"allow": [f"127.0.0.1/32:{server.port}"]}
+            result = measure(server.port, path="/a", load=closed(2), plan=ALL, policy=policy)
+        assert result.total.errors == {Kind.ADDRESS_REFUSED: 2}
+        assert forbidden.n_connections == 0
+        assert "after a redirect to" in str(result.measurement.failures[0].details)
 
 
 def test_a_place_that_is_proven_for_one_name_is_not_for_another():

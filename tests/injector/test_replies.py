@@ -29,34 +29,31 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD)
-@pytest.mark.parametrize("byte_by_byte", [False, True])
-def test_it_reads_a_reply(name, byte_by_byte):
-    pieces = [bytes([byte]) for byte in GOOD[name]] if byte_by_byte else [GOOD[name]]
-    total, _ = measured(always(*pieces), load=closed(3))
-    assert (total.count("ok"), total.errors) == (3, {})
-    assert total.count("connections_opened") == 1
-    assert total.count("bytes_received") == 3 * len(GOOD[name])
-    parts = (total.count(f"{part}_received") for part in ("head", "body", "framing"))
-    assert sum(parts) == total.count("bytes_received")
+def test_it_reads_a_reply():
+    for byte_by_byte in [False, True]:
+        for name in GOOD:
+            pieces = [bytes([byte]) for byte in GOOD[name]] if byte_by_byte else [GOOD[name]]
+            total, _ = measured(always(*pieces), load=closed(3))
+            assert (total.count("ok"), total.errors) == (3, {})
+            assert total.count("connections_opened") == 1
+            assert total.count("bytes_received") == 3 * len(GOOD[name])
+            parts = (total.count(f"{part}_received") for part in ("head", "body", "framing"))
+            assert sum(parts) == total.count("bytes_received")
 
 
-@pytest.mark.parametrize(
-    ("name", "body", "framing"),
-    [
+def test_head_body_and_framing_are_counted_apart():
+    for name, body, framing in [
         ("length", b"hello", b""),
         ("chunks", b"helloabc", b"5\r\n\r\n3;x=y\r\n\r\n0\r\n\r\n"),
         ("trailers", b"x", b"1\r\n\r\n0\r\nDigest: a\r\n\r\n"),
         ("interim replies", b"ok", b""),
-    ],
-)
-def test_head_body_and_framing_are_counted_apart(name, body, framing):
-    total, _ = measured(always(GOOD[name]), load=closed(5))
-    head = len(GOOD[name]) - len(body) - len(framing)
-    assert total.count("head_received") == 5 * head, "interim heads included"
-    assert total.count("body_received") == 5 * len(body)
-    assert total.count("framing_received") == 5 * len(framing)
-    assert total.count("body_squares") == 5 * len(body) ** 2
+    ]:
+        total, _ = measured(always(GOOD[name]), load=closed(5))
+        head = len(GOOD[name]) - len(body) - len(framing)
+        assert total.count("head_received") == 5 * head, "interim heads included"
+        assert total.count("body_received") == 5 * len(body)
+        assert total.count("framing_received") == 5 * len(framing)
+        assert total.count("body_squares") == 5 * len(body) ** 2
 
 
 def test_a_reply_to_head_has_no_body():
@@ -65,17 +62,14 @@ def test_a_reply_to_head_has_no_body():
     assert (total.count("ok"), total.count("connections_opened")) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    "head",
-    [
+def test_a_connection_is_not_used_again_where_the_server_will_close_it():
+    for head in [
         b"HTTP/1.1 200 OK\r\nConnection: close\r\n",
         b"HTTP/1.1 200 OK\r\nConnection: X-A ,\tClose\t\r\n",
         b"HTTP/1.0 200 OK\r\n",
-    ],
-)
-def test_a_connection_is_not_used_again_where_the_server_will_close_it(head):
-    total, server = measured(always(head + b"Content-Length: 2\r\n\r\nok"), load=closed(3))
-    assert (total.count("ok"), server.n_connections) == (3, 3)
+    ]:
+        total, server = measured(always(head + b"Content-Length: 2\r\n\r\nok"), load=closed(3))
+        assert (total.count("ok"), server.n_connections) == (3, 3)
 
 
 def test_an_old_server_may_keep_the_connection_if_it_says_so():
@@ -119,21 +113,18 @@ HTTP_1_0 = {"http_version": "1.0"}
 LENGTH = b"Content-Length: 2\r\n\r\nok"
 
 
-@pytest.mark.parametrize(
-    ("reply", "n_connections"),
-    [
+def test_a_connection_is_kept_only_where_both_sides_say_so():
+    for reply, n_connections in [
         (b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + LENGTH, 1),
         (b"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n" + LENGTH, 1),
         (b"HTTP/1.1 200 OK\r\n" + LENGTH, 3),
         (b"HTTP/1.0 200 OK\r\n" + LENGTH, 3),
         (b"HTTP/1.1 200 OK\r\nConnection: close\r\n" + LENGTH, 3),
-    ],
-)
-def test_a_connection_is_kept_only_where_both_sides_say_so(reply, n_connections):
-    total, server = measured(always(reply), load=closed(3), plan=HTTP_1_0)
-    assert (total.count("ok"), server.n_connections) == (3, n_connections)
-    assert all(b" HTTP/1.0\r\n" in request for request in server.requests)
-    assert all(b"\r\nConnection: keep-alive\r\n" in request for request in server.requests)
+    ]:
+        total, server = measured(always(reply), load=closed(3), plan=HTTP_1_0)
+        assert (total.count("ok"), server.n_connections) == (3, n_connections)
+        assert all(b" HTTP/1.0\r\n" in request for request in server.requests)
+        assert all(b"\r\nConnection: keep-alive\r\n" in request for request in server.requests)
 
 
 def test_a_connection_used_once_needs_no_word_for_it():
@@ -193,11 +184,11 @@ def test_attempts_in_the_hub_have_times_that_follow_each_other():
     assert total.timing("lateness").n == 0
 
 
-@pytest.mark.parametrize("reply", [LONGER_REPLY, OK_REPLY[:-2] + b"no"])
-def test_a_reply_unlike_the_one_before_is_as_good(reply):
-    total, server = measured(each_third(reply), load=closed(90))
-    assert (total.count("ok"), total.errors, server.n_connections) == (90, {}, 1)
-    assert total.count("bytes_received") == 60 * len(OK_REPLY) + 30 * len(reply)
+def test_a_reply_unlike_the_one_before_is_as_good():
+    for reply in [LONGER_REPLY, OK_REPLY[:-2] + b"no"]:
+        total, server = measured(each_third(reply), load=closed(90))
+        assert (total.count("ok"), total.errors, server.n_connections) == (90, {}, 1)
+        assert total.count("bytes_received") == 60 * len(OK_REPLY) + 30 * len(reply)
 
 
 def test_a_reply_in_pieces_is_read_to_its_end():
@@ -333,18 +324,15 @@ def test_values_of_variables_are_in_neither_the_request_nor_the_reply():
     assert example["reply"].endswith("no user [hidden], no pin [hidden]")
 
 
-@pytest.mark.parametrize(
-    ("body", "shown"),
-    [
+def test_hostile_bodies_are_kept_as_text_that_can_be_stored():
+    for body, shown in [
         (b"<script>alert(1)</script>", "<script>alert(1)</script>"),
         (b"\x00\x07\x1b[31m\xff\xfe", "\\x00\\x07\\x1b[31m\\ufffd\\ufffd"),
-    ],
-)
-def test_hostile_bodies_are_kept_as_text_that_can_be_stored(body, shown):
-    with scripted(always(not_found(body))) as server:
-        (example,) = examples_of(measure(server.port, load=closed(1)))
-    kept = example["reply"].partition("\n\n")[2]
-    assert kept.encode("unicode_escape").decode().replace("\\\\", "\\") == shown
+    ]:
+        with scripted(always(not_found(body))) as server:
+            (example,) = examples_of(measure(server.port, load=closed(1)))
+        kept = example["reply"].partition("\n\n")[2]
+        assert kept.encode("unicode_escape").decode().replace("\\\\", "\\") == shown
 
 
 def test_of_a_large_body_only_the_beginning_is_kept():

@@ -9,7 +9,6 @@ import zlib
 from collections import Counter
 
 import brotli
-import pytest
 import zstandard
 
 from campaigns.domain.percentiles import P50
@@ -71,19 +70,19 @@ def examples(result) -> list[dict]:
 TAKING = [step(extract=[parse_extract('id = body: "id":"(\\d+)"')]), step("/item/${id}")]
 
 
-@pytest.mark.parametrize("version", ["1.1", "2"])
-def test_a_reply_without_a_value_that_is_needed_is_a_failure_and_nothing_is_sent_without(version):
-    if version == "1.1":
-        result, server = against(always(reply(b"<p>busy")), steps=TAKING, load=closed(4))
-        assert paths(server) == {"/a": 4}
-    else:
-        result, server_paths = h2_against(b"<p>busy", steps=TAKING, load=closed(4))
-        assert set(server_paths) == {"/a"}
-    assert result.total.errors == {"value_missing": 4}
-    assert result.total.statuses == {"200": 4}
-    (example, *_) = examples(result)
-    assert 'expected id = body: "id":"(\\d+)"; the body begins: <p>busy' in example["detail"]
-    assert example["reply"].endswith("<p>busy")
+def test_a_reply_without_a_value_that_is_needed_is_a_failure_and_nothing_is_sent_without():
+    for version in ["1.1", "2"]:
+        if version == "1.1":
+            result, server = against(always(reply(b"<p>busy")), steps=TAKING, load=closed(4))
+            assert paths(server) == {"/a": 4}
+        else:
+            result, server_paths = h2_against(b"<p>busy", steps=TAKING, load=closed(4))
+            assert set(server_paths) == {"/a"}
+        assert result.total.errors == {"value_missing": 4}
+        assert result.total.statuses == {"200": 4}
+        (example, *_) = examples(result)
+        assert 'expected id = body: "id":"(\\d+)"; the body begins: <p>busy' in example["detail"]
+        assert example["reply"].endswith("<p>busy")
 
 
 def test_a_value_that_may_miss_is_no_failure():
@@ -109,9 +108,8 @@ def test_a_step_that_needs_a_value_waits_for_the_one_that_gives_it():
     assert server.requests[0].startswith(b"GET /a ")
 
 
-@pytest.mark.parametrize(
-    ("line", "value"),
-    [
+def test_a_value_comes_from_the_body_a_json_path_a_header_or_a_cookie():
+    for line, value in [
         ("x = json: $.items[0].id", "12345"),
         ("x = json: $..id", "12345"),
         ("x = json: $.items[?@.id == 7].id", "7"),
@@ -122,21 +120,18 @@ def test_a_step_that_needs_a_value_waits_for_the_one_that_gives_it():
         ("x = cookie sid", "s1=="),
         ("x = cookie sid: (..)", "s1"),
         ("x = body: status. ?: .(o)", "o"),
-    ],
-)
-def test_a_value_comes_from_the_body_a_json_path_a_header_or_a_cookie(line, value):
-    headers = ("Set-Cookie: a=1", "Set-Cookie: sid=s1==; Path=/", "X-Token: t0k")
-    script = answering(a=reply(json.dumps(DOCUMENT).encode(), *headers), got=reply(b""))
-    steps = [step(extract=[parse_extract(line)]), step("/got/${x}")]
-    result, server = against(script, steps=steps, load=closed(2))
-    assert result.total.errors == {}
-    assert paths(server) == {"/a": 1, f"/got/{value}": 1}
+    ]:
+        headers = ("Set-Cookie: a=1", "Set-Cookie: sid=s1==; Path=/", "X-Token: t0k")
+        script = answering(a=reply(json.dumps(DOCUMENT).encode(), *headers), got=reply(b""))
+        steps = [step(extract=[parse_extract(line)]), step("/got/${x}")]
+        result, server = against(script, steps=steps, load=closed(2))
+        assert result.total.errors == {}
+        assert paths(server) == {"/a": 1, f"/got/{value}": 1}
 
 
 # --- checks --------------------------------------------------------------------------------------
-@pytest.mark.parametrize(
-    ("line", "came"),
-    [
+def test_a_check_that_does_not_hold_fails_the_request_and_says_what_came():
+    for line, came in [
         ("text: ok", ""),
         ("text: Welcome", "the body begins: {"),
         ("no text: Welcome", ""),
@@ -161,45 +156,39 @@ def test_a_value_comes_from_the_body_a_json_path_a_header_or_a_cookie(line, valu
         ("no json: $.items[*].id = 7", "there is 7"),
         ("status: 200 204", ""),
         ("status: 3xx", "the status is 200"),
-    ],
-)
-def test_a_check_that_does_not_hold_fails_the_request_and_says_what_came(line, came):
-    script = answering(a=reply(json.dumps(DOCUMENT).encode()))
-    result, _ = against(script, steps=[step(check=line)], load=closed(3))
-    assert result.total.errors == ({"check_failed": 3} if came else {})
-    rows = [each.details for each in result.measurement.failures]
-    assert rows == ([{f"expected {parsed(line)}": 3}] if came else [])
-    if came:
-        assert examples(result)[0]["detail"].startswith(f"expected {parsed(line)}; {came}")
+    ]:
+        script = answering(a=reply(json.dumps(DOCUMENT).encode()))
+        result, _ = against(script, steps=[step(check=line)], load=closed(3))
+        assert result.total.errors == ({"check_failed": 3} if came else {})
+        rows = [each.details for each in result.measurement.failures]
+        assert rows == ([{f"expected {parsed(line)}": 3}] if came else [])
+        if came:
+            assert examples(result)[0]["detail"].startswith(f"expected {parsed(line)}; {came}")
 
 
 def parsed(line: str) -> str:
     return line.replace("= ok", '= "ok"')
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_every_way_of_sending_checks_its_replies():
+    """Each second reply is wrong, with the same head and length as a right one."""
+    for given in [
         {"plan": {"session": {"cookies": True}}},
         {"plan": {"session": {"pipeline_depth": 2}}},
         {"load": {"model": "open", "rate_per_s": 500, "requests": 10}},
         {"mode": "new"},
-    ],
-    ids=["session", "pipelined", "open", "new"],
-)
-def test_every_way_of_sending_checks_its_replies(given):
-    """Each second reply is wrong, with the same head and length as a right one."""
+    ]:
 
-    def script(sock, server):
-        while server.read_request(sock) is not None:
-            sock.sendall(reply(b"wrong" if server.n_requests % 2 == 0 else b"right"))
+        def script(sock, server):
+            while server.read_request(sock) is not None:
+                sock.sendall(reply(b"wrong" if server.n_requests % 2 == 0 else b"right"))
 
-    load = given.get("load", closed(10))
-    result, _ = against(script, steps=[step(check="text: right")], **{**given, "load": load})
-    assert result.total.count("ok") == 5
-    assert result.total.errors == {"check_failed": 5}
-    (row,) = result.measurement.failures
-    assert row.details == {"expected text: right": 5}, "the rule stands with its kind"
+        load = given.get("load", closed(10))
+        result, _ = against(script, steps=[step(check="text: right")], **{**given, "load": load})
+        assert result.total.count("ok") == 5
+        assert result.total.errors == {"check_failed": 5}
+        (row,) = result.measurement.failures
+        assert row.details == {"expected text: right": 5}, "the rule stands with its kind"
 
 
 def test_over_http_2_each_reply_is_checked():
@@ -221,47 +210,45 @@ def raw_deflate(data: bytes) -> bytes:
     return packer.compress(data) + packer.flush()
 
 
-@pytest.mark.parametrize(
-    ("coding", "pack"),
-    [
-        ("gzip", gzip.compress),
-        ("deflate", zlib.compress),
-        ("deflate", raw_deflate),
-        ("br", brotli.compress),
-        ("zstd", zstandard.compress),
-        ("br, gzip", lambda data: gzip.compress(brotli.compress(data))),
-    ],
-)
-@pytest.mark.parametrize("is_chunked", [False, True])
-def test_an_encoded_body_is_decoded_for_checks_and_values(coding, pack, is_chunked):
-    body = pack(json.dumps(DOCUMENT).encode())
-    encoded = reply(body, f"Content-Encoding: {coding}")
-    if is_chunked:
-        head = encoded.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
-        parts = [body[at : at + 5] for at in range(0, len(body), 5)]
-        encoded = head + b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (*parts, b""))
-    taking = step(check="text: 12345", extract=[parse_extract("id = json: $.items[0].id")])
-    script = answering(a=encoded, item=reply(b"it"))
-    result, server = against(script, steps=[taking, step("/item/${id}")], load=closed(6))
-    assert result.total.errors == {}
-    assert paths(server) == {"/a": 3, "/item/12345": 3}
+def test_an_encoded_body_is_decoded_for_checks_and_values():
+    for is_chunked in [False, True]:
+        for coding, pack in [
+            ("gzip", gzip.compress),
+            ("deflate", zlib.compress),
+            ("deflate", raw_deflate),
+            ("br", brotli.compress),
+            ("zstd", zstandard.compress),
+            ("br, gzip", lambda data: gzip.compress(brotli.compress(data))),
+        ]:
+            body = pack(json.dumps(DOCUMENT).encode())
+            encoded = reply(body, f"Content-Encoding: {coding}")
+            if is_chunked:
+                head = (
+                    encoded.partition(b"Content-Length")[0] + b"Transfer-Encoding: chunked\r\n\r\n"
+                )
+                parts = [body[at : at + 5] for at in range(0, len(body), 5)]
+                encoded = head + b"".join(
+                    b"%x\r\n%s\r\n" % (len(part), part) for part in (*parts, b"")
+                )
+            taking = step(check="text: 12345", extract=[parse_extract("id = json: $.items[0].id")])
+            script = answering(a=encoded, item=reply(b"it"))
+            result, server = against(script, steps=[taking, step("/item/${id}")], load=closed(6))
+            assert result.total.errors == {}
+            assert paths(server) == {"/a": 3, "/item/12345": 3}
 
 
-@pytest.mark.parametrize(
-    ("coding", "body", "came"),
-    [
+def test_a_body_that_cannot_be_decoded_fails_its_checks():
+    for coding, body, came in [
         ("gzip", b"no gzip at all", "the body is no gzip"),
         ("gzip", gzip.compress(b"fine " * 9, mtime=0)[:-4], "the body's gzip ends in the middle"),
         ("sdch", b"fine", "nothing here decodes the body's coding sdch"),
-    ],
-)
-def test_a_body_that_cannot_be_decoded_fails_its_checks(coding, body, came):
-    script = always(reply(body, f"Content-Encoding: {coding}"))
-    result, _ = against(script, steps=[step(check="text: fine")], load=closed(1))
-    assert result.total.errors == {"check_failed": 1}
-    assert came in examples(result)[0]["detail"]
-    (row,) = result.measurement.failures
-    assert row.details == {f"expected text: fine ({came})": 1}
+    ]:
+        script = always(reply(body, f"Content-Encoding: {coding}"))
+        result, _ = against(script, steps=[step(check="text: fine")], load=closed(1))
+        assert result.total.errors == {"check_failed": 1}
+        assert came in examples(result)[0]["detail"]
+        (row,) = result.measurement.failures
+        assert row.details == {f"expected text: fine ({came})": 1}
 
 
 def test_a_body_in_another_charset_is_searched_as_text():
@@ -273,31 +260,32 @@ def test_a_body_in_another_charset_is_searched_as_text():
     assert paths(server) == {"/a": 2, "/item/5": 2}
 
 
-@pytest.mark.parametrize(
-    ("line", "size", "read"),
-    [
-        ("no text: error", BODY_BYTES, BODY_BYTES),
-        ("text: error", BODY_BYTES, BODY_BYTES),
-        ("no pattern: error", PATTERN_BYTES, PATTERN_BYTES),
-        ("json: $.a", BODY_BYTES, BODY_BYTES),
-    ],
-)
-@pytest.mark.parametrize("coding", ["", "gzip"])
-def test_nothing_is_said_of_the_part_of_a_body_that_is_not_read(line, size, read, coding):
-    body = b"[" * size + b" error"
-    script = always(reply(gzip.compress(body), "Content-Encoding: gzip") if coding else reply(body))
-    result, _ = against(script, steps=[step(check=line)], load=closed(1))
-    (row,) = result.measurement.failures
-    assert row.details == {f"expected {line} (only the first {read:,} bytes of a body are read)": 1}
+def test_nothing_is_said_of_the_part_of_a_body_that_is_not_read():
+    for coding in ["", "gzip"]:
+        for line, size, read in [
+            ("no text: error", BODY_BYTES, BODY_BYTES),
+            ("text: error", BODY_BYTES, BODY_BYTES),
+            ("no pattern: error", PATTERN_BYTES, PATTERN_BYTES),
+            ("json: $.a", BODY_BYTES, BODY_BYTES),
+        ]:
+            body = b"[" * size + b" error"
+            script = always(
+                reply(gzip.compress(body), "Content-Encoding: gzip") if coding else reply(body)
+            )
+            result, _ = against(script, steps=[step(check=line)], load=closed(1))
+            (row,) = result.measurement.failures
+            assert row.details == {
+                f"expected {line} (only the first {read:,} bytes of a body are read)": 1
+            }
 
 
-@pytest.mark.parametrize("line", ["json: $..id", "json: $[?@[0]]", "text: x", "pattern: (a*)*x"])
-def test_the_worst_reply_keeps_the_injector_for_a_moment_only(line):
-    script = always(reply(b"[" + b"[]," * 350_000 + b"[]]"))
-    began = time.process_time()
-    result, _ = against(script, steps=[step(check=line)], load=closed(3))
-    assert result.total.errors == {"check_failed": 3}
-    assert time.process_time() - began < 1
+def test_the_worst_reply_keeps_the_injector_for_a_moment_only():
+    for line in ["json: $..id", "json: $[?@[0]]", "text: x", "pattern: (a*)*x"]:
+        script = always(reply(b"[" + b"[]," * 350_000 + b"[]]"))
+        began = time.process_time()
+        result, _ = against(script, steps=[step(check=line)], load=closed(3))
+        assert result.total.errors == {"check_failed": 3}
+        assert time.process_time() - began < 1
 
 
 def test_a_small_body_that_unpacks_to_much_takes_little_time_and_memory():

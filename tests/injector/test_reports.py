@@ -128,13 +128,15 @@ def test_sizes_that_were_not_counted_apart_are_not_made_up():
 ARRIVING = {"model": "open", "arrival_unit": "connection", "rate_per_s": 10, "requests": 100}
 
 
-@pytest.mark.parametrize("mode", ["new", "keep-alive"])
-def test_httperf_has_lifetimes_of_connections_that_arrive_for_one_request(mode):
-    one = report("httperf", second(0, [10_000] * 100), load=ARRIVING, mode=mode)
-    assert "Connection time [ms]: min 10.000 avg 10.000 max 10.000" in one
-    several = {"calls_per_connection": 4}
-    text = report("httperf", second(0, [10_000] * 100), load=ARRIVING, mode=mode, session=several)
-    assert "not measured, connections are reused" in text
+def test_httperf_has_lifetimes_of_connections_that_arrive_for_one_request():
+    for mode in ["new", "keep-alive"]:
+        one = report("httperf", second(0, [10_000] * 100), load=ARRIVING, mode=mode)
+        assert "Connection time [ms]: min 10.000 avg 10.000 max 10.000" in one
+        several = {"calls_per_connection": 4}
+        text = report(
+            "httperf", second(0, [10_000] * 100), load=ARRIVING, mode=mode, session=several
+        )
+        assert "not measured, connections are reused" in text
 
 
 def test_ab_percentiles_are_nearest_rank():
@@ -185,14 +187,12 @@ def test_httperf_tells_our_limits_from_tcp_s_own_and_connecting_from_waiting_for
     assert "Client timeouts" not in report("httperf", second(0, [10_000] * 10))
 
 
-@pytest.mark.parametrize(
-    ("duration_s", "n_samples"), [(62.4, 12), (60.0, 12), (59.9, 11), (3.0, 0)]
-)
-def test_a_reply_rate_sample_is_five_whole_seconds(duration_s, n_samples):
-    seconds = [second(number, [10_000] * 16) for number in range(int(duration_s) + 1)]
-    text = report("httperf", *seconds, duration_s=duration_s)
-    assert f"({n_samples} samples)" in text
-    assert ("min –" in text) == (n_samples == 0)
+def test_a_reply_rate_sample_is_five_whole_seconds():
+    for duration_s, n_samples in [(62.4, 12), (60.0, 12), (59.9, 11), (3.0, 0)]:
+        seconds = [second(number, [10_000] * 16) for number in range(int(duration_s) + 1)]
+        text = report("httperf", *seconds, duration_s=duration_s)
+        assert f"({n_samples} samples)" in text
+        assert ("min –" in text) == (n_samples == 0)
 
 
 def test_connection_lifetimes_are_those_with_a_reply_whatever_its_status():
@@ -215,14 +215,12 @@ def test_the_warm_up_is_listed_apart():
     assert line(text, "response").split()[-1] == "1.000"
 
 
-@pytest.mark.parametrize("style", REPORTS)
-@pytest.mark.parametrize(
-    "seconds", [[], [second(0, [])], [second(0, [], failed=[1])], [second(0, [1])]]
-)
-def test_nothing_or_next_to_nothing_is_a_dash_and_no_crash(style, seconds):
-    order, result = result_of(*seconds, duration_s=0.0)
-    text = result.report(style, order) + json.dumps(result.to_json(), allow_nan=False)
-    assert not re.search(r"\b(nan|inf|None)\b", text)
+def test_nothing_or_next_to_nothing_is_a_dash_and_no_crash():
+    for seconds in [[], [second(0, [])], [second(0, [], failed=[1])], [second(0, [1])]]:
+        for style in REPORTS:
+            order, result = result_of(*seconds, duration_s=0.0)
+            text = result.report(style, order) + json.dumps(result.to_json(), allow_nan=False)
+            assert not re.search(r"\b(nan|inf|None)\b", text)
 
 
 def test_the_most_in_flight_is_of_seconds_that_were_not_the_last():
@@ -278,16 +276,16 @@ def test_a_log_that_cannot_be_written_is_said_before_anything_is_sent(tmp_path):
     assert (done.returncode, server.n_requests) == (2, 0)
 
 
-@pytest.mark.parametrize("style", REPORTS)
-def test_a_websocket_s_run_has_its_reports_too(style):
-    order, result = result_of(second(0, [10_000] * 100))
-    order["plan"] = {"exchange": {"path": "/talk"}, "load": CLOSED, "connection_mode": "new"}
-    result.plan = Plan.from_json(order["plan"])
-    for name in ("send", "wait", "receive", "processing"):
-        del result.seconds[0].timings[name]
-    text = result.report(style, order)
-    assert "Processing" not in text
-    assert style != "ab" or line(text, "Document Path").split()[-1] == "/talk"
+def test_a_websocket_s_run_has_its_reports_too():
+    for style in REPORTS:
+        order, result = result_of(second(0, [10_000] * 100))
+        order["plan"] = {"exchange": {"path": "/talk"}, "load": CLOSED, "connection_mode": "new"}
+        result.plan = Plan.from_json(order["plan"])
+        for name in ("send", "wait", "receive", "processing"):
+            del result.seconds[0].timings[name]
+        text = result.report(style, order)
+        assert "Processing" not in text
+        assert style != "ab" or line(text, "Document Path").split()[-1] == "/talk"
 
 
 def seconds_with_sessions(count=6):

@@ -66,18 +66,19 @@ def test_calls_are_counted_anew_where_the_server_closed_meanwhile():
     assert (total.count("ok"), total.errors) == (6, {})
 
 
-@pytest.mark.parametrize(
-    "think", [{"kind": "constant", "mean_s": 0.1}, {"kind": "uniform", "min_s": 0.1, "max_s": 0.11}]
-)
-def test_think_time_lies_between_requests_and_in_no_measured_time(think):
-    arrivals: list[float] = []
-    plan = session(think_time=think)
-    total, server = measured(timed(arrivals), load=SEQUENTIAL, plan=plan)
-    gaps = [after - before for before, after in pairwise(arrivals)]
-    assert len(gaps) == 5
-    assert all(gap >= 0.099 for gap in gaps)
-    assert total.timing("response").percentile_us(50_000) < 50_000
-    assert server.n_connections == 1
+def test_think_time_lies_between_requests_and_in_no_measured_time():
+    for think in [
+        {"kind": "constant", "mean_s": 0.1},
+        {"kind": "uniform", "min_s": 0.1, "max_s": 0.11},
+    ]:
+        arrivals: list[float] = []
+        plan = session(think_time=think)
+        total, server = measured(timed(arrivals), load=SEQUENTIAL, plan=plan)
+        gaps = [after - before for before, after in pairwise(arrivals)]
+        assert len(gaps) == 5
+        assert all(gap >= 0.099 for gap in gaps)
+        assert total.timing("response").percentile_us(50_000) < 50_000
+        assert server.n_connections == 1
 
 
 def test_think_time_lies_between_bursts_where_there_are_any():
@@ -157,21 +158,18 @@ def test_each_session_goes_through_the_steps_in_order():
     assert server.n_connections == 3
 
 
-@pytest.mark.parametrize(
-    ("auth", "header"),
-    [
+def test_credentials_are_sent_with_every_request():
+    for auth, header in [
         (
             {"kind": "basic", "user": "ann"},
             b"Authorization: Basic " + base64.b64encode("ann:pässword".encode()),
         ),
         ({"kind": "bearer"}, b"Authorization: Bearer abc.def"),
-    ],
-)
-def test_credentials_are_sent_with_every_request(auth, header):
-    secret = "pässword" if auth["kind"] == "basic" else "abc.def"
-    with scripted(always(OK_REPLY)) as server:
-        measure(server.port, load=closed(3), plan={"auth": auth}, secrets={"auth": secret})
-    assert all(header in request for request in server.requests)
+    ]:
+        secret = "pässword" if auth["kind"] == "basic" else "abc.def"
+        with scripted(always(OK_REPLY)) as server:
+            measure(server.port, load=closed(3), plan={"auth": auth}, secrets={"auth": secret})
+        assert all(header in request for request in server.requests)
 
 
 def test_credentials_without_a_secret_are_refused_before_anything_is_sent():

@@ -217,22 +217,19 @@ def measured_run(server_tls, *, mode="new", requests=3, **tls):
     return result
 
 
-@pytest.mark.parametrize(
-    ("profile", "version", "cipher", "group", "certificate"),
-    [
+def test_each_profile_is_agreed_on():
+    for profile, version, cipher, group, certificate in [
         ("", "TLSv1.3", "TLS_AES_256_GCM_SHA384", HYBRID, "ECDSA secp256r1"),
         ("browser", "TLSv1.3", "TLS_AES_128_GCM_SHA256", HYBRID, "ECDSA secp256r1"),
         ("tls12", "TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384", "X25519", "ECDSA secp256r1"),
         ("classical", "TLSv1.3", "TLS_AES_256_GCM_SHA384", "X25519", "ECDSA secp256r1"),
         ("ecdsa", "TLSv1.3", "TLS_AES_256_GCM_SHA384", HYBRID, "ECDSA secp256r1"),
         ("rsa", "TLSv1.3", "TLS_AES_256_GCM_SHA384", HYBRID, "RSA 2048"),
-    ],
-)
-def test_each_profile_is_agreed_on(profile, version, cipher, group, certificate):
-    (found,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile)
-    assert (found.version, found.cipher, found.group, found.certificate, found.count) == (
-        version, cipher, group, certificate, 3,
-    )  # fmt: skip
+    ]:
+        (found,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile)
+        assert (found.version, found.cipher, found.group, found.certificate, found.count) == (
+            version, cipher, group, certificate, 3,
+        )  # fmt: skip
 
 
 def test_all_profiles_are_in_this_table():
@@ -240,28 +237,26 @@ def test_all_profiles_are_in_this_table():
     assert {row[0] for row in table} == PROFILES.keys()
 
 
-@pytest.mark.parametrize("profile", ["browser", "rsa"])
-def test_a_profile_also_holds_with_tls_1_2(profile):
-    (found,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile, max_version="1.2")
-    words = {"browser": "ECDHE-ECDSA-AES128-GCM-SHA256", "rsa": "ECDHE-RSA-AES256-GCM-SHA384"}
-    assert (found.version, found.cipher) == ("TLSv1.2", words[profile])
+def test_a_profile_also_holds_with_tls_1_2():
+    for profile in ["browser", "rsa"]:
+        (found,) = agreed(OpenSslServer(ecdsa(), with_rsa()), profile=profile, max_version="1.2")
+        words = {"browser": "ECDHE-ECDSA-AES128-GCM-SHA256", "rsa": "ECDHE-RSA-AES256-GCM-SHA384"}
+        assert (found.version, found.cipher) == ("TLSv1.2", words[profile])
 
 
-@pytest.mark.parametrize(
-    ("options", "group", "cipher"),
-    [
+def test_an_option_of_its_own_replaces_what_the_profile_says():
+    for options, group, cipher in [
         ({"groups": "P-384"}, "P-384", "TLS_AES_256_GCM_SHA384"),
         ({"groups": "SecP256r1MLKEM768:X25519"}, "SecP256r1MLKEM768", "TLS_AES_256_GCM_SHA384"),
         (
-            {"ciphersuites": "TLS_CHACHA20_POLY1305_SHA256"}, HYBRID,
+            {"ciphersuites": "TLS_CHACHA20_POLY1305_SHA256"},
+            HYBRID,
             "TLS_CHACHA20_POLY1305_SHA256",
         ),
         ({"profile": "classical", "groups": "P-521"}, "P-521", "TLS_AES_256_GCM_SHA384"),
-    ],
-)  # fmt: skip
-def test_an_option_of_its_own_replaces_what_the_profile_says(options, group, cipher):
-    (found,) = agreed(OpenSslServer(ecdsa()), **options)
-    assert (found.group, found.cipher) == (group, cipher)
+    ]:
+        (found,) = agreed(OpenSslServer(ecdsa()), **options)
+        assert (found.group, found.cipher) == (group, cipher)
 
 
 def test_the_bytes_of_a_handshake_are_those_that_the_server_received():

@@ -49,17 +49,17 @@ def test_a_server_that_forgets_its_sessions_is_greeted_in_full_again(version):
     assert total.count("tls_full") == 2
 
 
-@pytest.mark.parametrize("mode", ["new", "keep-alive"])
-def test_tls_carries_the_same_http_and_more(mode):
-    reply = HEAD + b"Content-Length: 4075\r\n\r\n" + b"x" * 4075
-    with scripted(always(reply), server_context(issue(authority()))) as server:
-        total = measure(server.port, scheme="https", mode=mode, load=closed(10)).total
-    assert total.count("bytes_received") == 10 * len(reply)
-    # A record's header and tag are 22 bytes; a handshake brings a certificate, too.
-    handshakes = 10 if mode == "new" else 1
-    more = total.count("wire_received") - total.count("bytes_received")
-    assert 10 * 22 + handshakes * 500 < more < 10 * 50 + handshakes * 5000
-    assert total.count("wire_sent") > total.count("bytes_sent") + 10 * 22 + handshakes * 100
+def test_tls_carries_the_same_http_and_more():
+    for mode in ["new", "keep-alive"]:
+        reply = HEAD + b"Content-Length: 4075\r\n\r\n" + b"x" * 4075
+        with scripted(always(reply), server_context(issue(authority()))) as server:
+            total = measure(server.port, scheme="https", mode=mode, load=closed(10)).total
+        assert total.count("bytes_received") == 10 * len(reply)
+        # A record's header and tag are 22 bytes; a handshake brings a certificate, too.
+        handshakes = 10 if mode == "new" else 1
+        more = total.count("wire_received") - total.count("bytes_received")
+        assert 10 * 22 + handshakes * 500 < more < 10 * 50 + handshakes * 5000
+        assert total.count("wire_sent") > total.count("bytes_sent") + 10 * 22 + handshakes * 100
 
 
 @pytest.fixture
@@ -126,23 +126,19 @@ def test_the_kernel_tells_how_many_segments_and_bytes_were_sent(ends):
     assert sent_with_data(client) == (3, 90)
 
 
-@pytest.mark.parametrize("mode", ["keep-alive", "new"])
-@pytest.mark.parametrize(
-    "load",
-    [
+def test_what_connections_carried_is_counted_whenever_the_load_ends():
+    """Connections that are kept are open until the end, after the last second with a request."""
+    for load in [
         {"model": "over", "requests": 40, "over_s": 1},
         {"model": "over", "requests": 10, "over_s": 0.5},
         {"model": "open", "rate_per_s": 50, "duration_s": 1},
         closed(40, 4),
         {"model": "sequential", "requests": 3},
         {"model": "window", "low": 1, "high": 2, "requests": 10},
-    ],
-    ids=lambda load: load["model"],
-)
-def test_what_connections_carried_is_counted_whenever_the_load_ends(load, mode):
-    """Connections that are kept are open until the end, after the last second with a request."""
-    mode = "new" if load["model"] == "window" else mode
-    total, server = measured(always(OK_REPLY), load=load, mode=mode)
-    assert total.count("ok") == len(server.requests)
-    assert total.count("wire_sent") == sum(map(len, server.requests))
-    assert total.count("wire_received") == server.n_requests * len(OK_REPLY)
+    ]:
+        for mode in ["keep-alive", "new"]:
+            mode = "new" if load["model"] == "window" else mode
+            total, server = measured(always(OK_REPLY), load=load, mode=mode)
+            assert total.count("ok") == len(server.requests)
+            assert total.count("wire_sent") == sum(map(len, server.requests))
+            assert total.count("wire_received") == server.n_requests * len(OK_REPLY)

@@ -28,24 +28,29 @@ def in_turns(load, turns):
     return list(found)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [{"rate_per_s": 200, "duration_s": 10},
-     {"rate_per_s": 200, "duration_s": 10, "distribution": "exponential"},
-     {"uniform_min_s": 0.001, "uniform_max_s": 0.009, "requests": 2000, "distribution": "uniform"},
-     {"stages": (Stage(0.2, 100, 300), Stage(1, 200, 200))}],
-    ids=["even", "random", "gaps", "stages"],
-)  # fmt: skip
-def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out(more):
-    load = Load(model=Model.OPEN, **more)
-    turns = [turn_at(1000, 0), turn_at(1300, 100), turn_at(1400, 200)]
-    sent = in_turns(load, turns)
-    alone = [due for _, due in arrivals.schedule(load, seed=3) if due < 300 * MS]
-    begins = {0: 1000, 1: 1300, 2: 1400}
-    put_off = [due + (begins[due // (100 * MS)] - due // (100 * MS) * 100) * MS for due in alone]
-    assert [due for _, due in sent] == put_off
-    assert [number for number, _ in sent] == list(range(len(alone)))
-    assert sum(turn.n_begun for turn in turns) == len(alone)
+def test_an_arm_sends_its_own_schedule_with_the_turns_of_others_cut_out():
+    for more in [
+        {"rate_per_s": 200, "duration_s": 10},
+        {"rate_per_s": 200, "duration_s": 10, "distribution": "exponential"},
+        {
+            "uniform_min_s": 0.001,
+            "uniform_max_s": 0.009,
+            "requests": 2000,
+            "distribution": "uniform",
+        },
+        {"stages": (Stage(0.2, 100, 300), Stage(1, 200, 200))},
+    ]:
+        load = Load(model=Model.OPEN, **more)
+        turns = [turn_at(1000, 0), turn_at(1300, 100), turn_at(1400, 200)]
+        sent = in_turns(load, turns)
+        alone = [due for _, due in arrivals.schedule(load, seed=3) if due < 300 * MS]
+        begins = {0: 1000, 1: 1300, 2: 1400}
+        put_off = [
+            due + (begins[due // (100 * MS)] - due // (100 * MS) * 100) * MS for due in alone
+        ]
+        assert [due for _, due in sent] == put_off
+        assert [number for number, _ in sent] == list(range(len(alone)))
+        assert sum(turn.n_begun for turn in turns) == len(alone)
 
 
 def test_gaps_and_stages_keep_their_proportions_where_the_rate_is_lower():
@@ -233,22 +238,44 @@ def order_of(load=None, turns=None, **plan):
     return {"protocol": 2, "arms": [arm, arm], "policy": {"allow": []}, "turns": turns or {}}
 
 
-@pytest.mark.parametrize(
-    ("order", "words"),
-    [
+def test_what_cannot_be_cut_into_turns_is_refused_with_what_to_use():
+    for order, words in [
         (order_of({"model": "window", "low": 1, "high": 2, "requests": 5}), "A window"),
-        (order_of({"model": "open", "stages": [
-            {"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}), "only rises"),
+        (
+            order_of(
+                {"model": "open", "stages": [{"duration_s": 2, "from_per_s": 1, "to_per_s": 5}]}
+            ),
+            "only rises",
+        ),
         (order_of({"model": "closed", "connections": 2, "requests": 5, "ramp_up_s": 1}), "ramp-up"),
-        (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
-                  session={"calls_per_session": 21}), "More than 20 requests"),
-        (order_of({"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
-                  session={"calls_per_session": 3, "connections_per_session": 2,
-                           "burst_length": 3}), "at once"),
-        (order_of({"model": "closed", "connections": 2, "requests": 5},
-                  session={"calls_per_session": 3}), "Let sessions arrive"),
-        (order_of(session={"think_time": {"kind": "constant", "mean_s": 1}}, load={
-            "model": "closed", "connections": 2, "requests": 5}), "Pauses"),
+        (
+            order_of(
+                {"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
+                session={"calls_per_session": 21},
+            ),
+            "More than 20 requests",
+        ),
+        (
+            order_of(
+                {"model": "open", "rate_per_s": 9, "requests": 9, "arrival_unit": "session"},
+                session={"calls_per_session": 3, "connections_per_session": 2, "burst_length": 3},
+            ),
+            "at once",
+        ),
+        (
+            order_of(
+                {"model": "closed", "connections": 2, "requests": 5},
+                session={"calls_per_session": 3},
+            ),
+            "Let sessions arrive",
+        ),
+        (
+            order_of(
+                session={"think_time": {"kind": "constant", "mean_s": 1}},
+                load={"model": "closed", "connections": 2, "requests": 5},
+            ),
+            "Pauses",
+        ),
         (order_of(steps=[], exchange={"messages": 101}), "more than 100 messages"),
         (order_of(steps=[], exchange={"messages": 2, "rate_per_s": 10}), "more than 0.1 s"),
         (order_of(turns={"limit_s": 0}), "limit_s"),
@@ -257,11 +284,17 @@ def order_of(load=None, turns=None, **plan):
         (order_of() | {"arms": []}, "from 2 to 16"),
         (order_of() | {"arms": [1, 2]}, "JSON object"),
         (order_of() | {"shard": {"index": 0, "count": 2}}, "one injector process"),
-        (order_of() | {"arms": [order_of()["arms"][0], order_of(
-            {"model": "closed", "connections": 2, "requests": 5})["arms"][0]]}, "same load"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_cut_into_turns_is_refused_with_what_to_use(order, words):
-    with pytest.raises(Refusal, match=words) as refusal:
-        ArmsOrder.from_json(order)
-    assert refusal.value.kind == "bad_order"
+        (
+            order_of()
+            | {
+                "arms": [
+                    order_of()["arms"][0],
+                    order_of({"model": "closed", "connections": 2, "requests": 5})["arms"][0],
+                ]
+            },
+            "same load",
+        ),
+    ]:
+        with pytest.raises(Refusal, match=words) as refusal:
+            ArmsOrder.from_json(order)
+        assert refusal.value.kind == "bad_order"

@@ -187,12 +187,12 @@ def test_a_stop_leaves_sessions_that_think_in_flight():
     assert "sessions_ok" not in totals
 
 
-@pytest.mark.parametrize(("of_each", "most"), [(None, 7), (3, 21)])
-def test_an_order_says_how_many_connections_its_sessions_may_need(of_each, most):
-    load = OPEN | {"max_in_flight": 7}
-    plan = session(4, burst_length=4, connections_per_session=of_each)
-    facts = Engine(Order.from_json(make_order(9, load=load, plan=plan)), kept()).prepare()
-    assert (facts["connections"], facts["planned_requests"]) == (most, 80)
+def test_an_order_says_how_many_connections_its_sessions_may_need():
+    for of_each, most in [(None, 7), (3, 21)]:
+        load = OPEN | {"max_in_flight": 7}
+        plan = session(4, burst_length=4, connections_per_session=of_each)
+        facts = Engine(Order.from_json(make_order(9, load=load, plan=plan)), kept()).prepare()
+        assert (facts["connections"], facts["planned_requests"]) == (most, 80)
 
 
 ARRIVING = {"model": "open", "arrival_unit": "connection", "rate_per_s": 100, "requests": 20}
@@ -215,17 +215,19 @@ def closing_after(count, last_reply):
     return script
 
 
-@pytest.mark.parametrize("mode", ["keep-alive", "new"])
-@pytest.mark.parametrize("how", [ARRIVING, {**ARRIVING, "model": "over", "over_s": 0.2}])
-def test_each_connection_that_arrives_makes_its_calls_and_says_close_in_the_last(mode, how):
-    load = {name: each for name, each in how.items() if how is ARRIVING or name != "rate_per_s"}
-    result, server = against(always(OK_REPLY), load=load, plan=calls(4), mode=mode)
-    total = result.total
-    assert (total.count("ok"), total.errors, server.n_connections) == (80, {}, 20)
-    assert sum(b"Connection: close" in request for request in server.requests) == 20
-    assert total.timing("lateness").n == total.timing("connect").n == 20
-    assert total.count("sessions_started") == 0
-    assert is_conserved(result)
+def test_each_connection_that_arrives_makes_its_calls_and_says_close_in_the_last():
+    for how in [ARRIVING, {**ARRIVING, "model": "over", "over_s": 0.2}]:
+        for mode in ["keep-alive", "new"]:
+            load = {
+                name: each for name, each in how.items() if how is ARRIVING or name != "rate_per_s"
+            }
+            result, server = against(always(OK_REPLY), load=load, plan=calls(4), mode=mode)
+            total = result.total
+            assert (total.count("ok"), total.errors, server.n_connections) == (80, {}, 20)
+            assert sum(b"Connection: close" in request for request in server.requests) == 20
+            assert total.timing("lateness").n == total.timing("connect").n == 20
+            assert total.count("sessions_started") == 0
+            assert is_conserved(result)
 
 
 def test_where_the_server_says_that_it_ends_the_rest_of_the_calls_is_left_out():

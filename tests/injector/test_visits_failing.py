@@ -6,7 +6,6 @@ import time
 from collections import defaultdict
 
 import gevent
-import pytest
 
 from tests.injector import servers
 from tests.injector.servers import OK_REPLY, make_order, scripted
@@ -26,23 +25,24 @@ from workers.injector.order import Order
 from workers.injector.session import SessionWorker
 
 
-@pytest.mark.parametrize("fields", [{}, {"burst_length": 4, "connections_per_session": 4}])
-def test_a_failure_ends_the_session_and_the_calls_it_had_left_are_counted(fields):
-    def failing_second(sock, server):
-        while server.read_request(sock) is not None:
-            sock.sendall(ERROR_REPLY if b"/b" in server.requests[-1] else OK_REPLY)
+def test_a_failure_ends_the_session_and_the_calls_it_had_left_are_counted():
+    for fields in [{}, {"burst_length": 4, "connections_per_session": 4}]:
 
-    steps = [{"path": f"/{name}"} for name in "abcd"]
-    result, _ = against(failing_second, steps=steps, load=OPEN, plan=session(4, **fields))
-    total = result.total
-    assert (total.count("sessions_failed"), total.count("sessions_ok")) == (20, 0)
-    assert total.count("failed") == total.errors["status_unexpected"] == 20
-    assert total.count("started") + total.count("calls_skipped") == 80
-    assert total.timing("session_failed").n == 20
-    if not fields:
-        assert (total.count("calls_skipped"), total.count("session_length_1")) == (40, 20)
-    assert is_conserved(result)
-    assert sessions_are_conserved(result)
+        def failing_second(sock, server):
+            while server.read_request(sock) is not None:
+                sock.sendall(ERROR_REPLY if b"/b" in server.requests[-1] else OK_REPLY)
+
+        steps = [{"path": f"/{name}"} for name in "abcd"]
+        result, _ = against(failing_second, steps=steps, load=OPEN, plan=session(4, **fields))
+        total = result.total
+        assert (total.count("sessions_failed"), total.count("sessions_ok")) == (20, 0)
+        assert total.count("failed") == total.errors["status_unexpected"] == 20
+        assert total.count("started") + total.count("calls_skipped") == 80
+        assert total.timing("session_failed").n == 20
+        if not fields:
+            assert (total.count("calls_skipped"), total.count("session_length_1")) == (40, 20)
+        assert is_conserved(result)
+        assert sessions_are_conserved(result)
 
 
 class Stumbling:
@@ -84,23 +84,23 @@ def retrying(port, **fields):
     return measure(port, steps=steps, load=OPEN, plan=plan)
 
 
-@pytest.mark.parametrize("bad", [with_500, with_a_reset])
-@pytest.mark.parametrize("fields", [{}, {"burst_length": 4, "connections_per_session": 3}])
-def test_a_failed_call_is_made_again_and_the_session_goes_on(bad, fields):
-    n_failed = 40  # twice for each of 20 sessions
-    stumbling = Stumbling(2, bad)
-    with scripted(stumbling) as server:
-        result = retrying(server.port, **fields)
-    total = result.total
-    assert (total.count("sessions_ok"), total.count("sessions_failed")) == (20, 0)
-    assert (total.count("ok"), total.count("failed")) == (80, n_failed)
-    assert total.count("calls_retried") == n_failed
-    assert total.count("session_length_4") == 20
-    assert total.count("started") + total.count("calls_skipped") == 80 + n_failed
-    assert sorted(stumbling.served).count(b"/b?7") == 3
-    assert sorted(stumbling.served).count(b"/c?7") == 1
-    assert is_conserved(result)
-    assert sessions_are_conserved(result)
+def test_a_failed_call_is_made_again_and_the_session_goes_on():
+    for fields in [{}, {"burst_length": 4, "connections_per_session": 3}]:
+        for bad in [with_500, with_a_reset]:
+            n_failed = 40  # twice for each of 20 sessions
+            stumbling = Stumbling(2, bad)
+            with scripted(stumbling) as server:
+                result = retrying(server.port, **fields)
+            total = result.total
+            assert (total.count("sessions_ok"), total.count("sessions_failed")) == (20, 0)
+            assert (total.count("ok"), total.count("failed")) == (80, n_failed)
+            assert total.count("calls_retried") == n_failed
+            assert total.count("session_length_4") == 20
+            assert total.count("started") + total.count("calls_skipped") == 80 + n_failed
+            assert sorted(stumbling.served).count(b"/b?7") == 3
+            assert sorted(stumbling.served).count(b"/c?7") == 1
+            assert is_conserved(result)
+            assert sessions_are_conserved(result)
 
 
 def test_after_three_more_tries_the_session_has_failed():
@@ -188,30 +188,31 @@ def misbehaving(sock, server):
                 sock.sendall(OK_REPLY)
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_whatever_the_target_does_calls_and_sessions_add_up():
+    for fields in [
         {},
         {"burst_length": 6, "connections_per_session": 3},
         {"burst_length": 3, "connections_per_session": 2, "first_call_alone": False},
         {"burst_length": 6, "pipeline_depth": 4},
-        {"burst_length": 3, "pipeline_depth": 2, "connections_per_session": 2,
-         "think_time": {"kind": "exponential", "mean_s": 0.01}},
-    ],
-)  # fmt: skip
-def test_whatever_the_target_does_calls_and_sessions_add_up(fields):
-    plan = session(6, **fields)
-    load = OPEN | {"rate_per_s": 200, "requests": 60}
-    result, _ = against(misbehaving, load=load, plan=plan, timeouts={"total_s": 0.3})
-    total = result.total
-    assert total.count("started") + total.count("calls_skipped") == 360
-    assert sum(total.errors.values()) == total.count("failed") > 0
-    assert total.timing("session_failed").n == total.count("sessions_failed") > 0
-    assert total.timing("session").n == total.count("sessions_ok")
-    ended = sum(n for name, n in total.counters.items() if name.startswith("session_length_"))
-    assert ended == total.count("sessions_started") == 60
-    assert is_conserved(result)
-    assert sessions_are_conserved(result)
+        {
+            "burst_length": 3,
+            "pipeline_depth": 2,
+            "connections_per_session": 2,
+            "think_time": {"kind": "exponential", "mean_s": 0.01},
+        },
+    ]:
+        plan = session(6, **fields)
+        load = OPEN | {"rate_per_s": 200, "requests": 60}
+        result, _ = against(misbehaving, load=load, plan=plan, timeouts={"total_s": 0.3})
+        total = result.total
+        assert total.count("started") + total.count("calls_skipped") == 360
+        assert sum(total.errors.values()) == total.count("failed") > 0
+        assert total.timing("session_failed").n == total.count("sessions_failed") > 0
+        assert total.timing("session").n == total.count("sessions_ok")
+        ended = sum(n for name, n in total.counters.items() if name.startswith("session_length_"))
+        assert ended == total.count("sessions_started") == 60
+        assert is_conserved(result)
+        assert sessions_are_conserved(result)
 
 
 def test_what_comes_while_a_session_thinks_fails_it_and_its_next_call_is_not_made():

@@ -9,6 +9,8 @@ from tests.injector.servers import OK_REPLY, after, scripted
 from tests.injector.test_side_by_side import arms_order, heard
 from workers.injector.arms_run import run_arms
 
+pytestmark = pytest.mark.long
+
 LOAD = {"model": "open", "rate_per_s": 50, "duration_s": 60}
 SESSIONS = {"load": LOAD | {"arrival_unit": "session"},
             "plan": {"session": {"calls_per_session": 3}}}  # fmt: skip

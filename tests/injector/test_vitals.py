@@ -49,9 +49,8 @@ def second_of(**after):
     return seen
 
 
-@pytest.mark.parametrize(
-    ("after", "vital", "value"),
-    [
+def test_a_vital_is_what_changed_in_the_second():
+    for after, vital, value in [
         ({"cpu_s": 0.25}, "cpu_share", 0.25),
         ({"cpu_s": 100.0, "busy_s": 300.0}, "other_cpu_share", 0.2),
         ({"cpu_s": 0.5, "busy_s": 1.25}, "other_cores", 0.75),
@@ -65,10 +64,8 @@ def second_of(**after):
         ({"rss_bytes": 5}, "rss_bytes", 5),
         ({"swapped_pages": 25}, "swapped_pages", 20),
         ({"wall_offset_ns": 10**18 - 3600 * 10**9}, "clock_step_us", 3_600_000_000),
-    ],
-)
-def test_a_vital_is_what_changed_in_the_second(after, vital, value):
-    assert second_of(**after)[vital] == value
+    ]:
+        assert second_of(**after)[vital] == value
 
 
 def test_stolen_time_is_not_other_programs_time():
@@ -190,21 +187,18 @@ def with_few_files(*arguments, limit=64, **given):
 
 
 @pytest.mark.sockets
-@pytest.mark.parametrize(
-    "load",
-    [
+def test_too_few_open_files_are_a_refusal_before_a_packet_is_sent():
+    for load in [
         {"model": "closed", "connections": 200, "requests": 200},
         {"model": "open", "rate_per_s": 10, "requests": 10},
-    ],
-)
-def test_too_few_open_files_are_a_refusal_before_a_packet_is_sent(load):
-    with scripted(always(OK_REPLY)) as server:
-        order = json.dumps(make_order(server.port, load=load)) + "\n"
-        done = with_few_files(input=order)
-    message = json.loads(done.stdout)
-    assert (message["type"], message["kind"]) == ("refused", "client_fd_exhausted")
-    assert "ulimit -n" in message["reason"]
-    assert (done.returncode, server.n_connections) == (2, 0)
+    ]:
+        with scripted(always(OK_REPLY)) as server:
+            order = json.dumps(make_order(server.port, load=load)) + "\n"
+            done = with_few_files(input=order)
+        message = json.loads(done.stdout)
+        assert (message["type"], message["kind"]) == ("refused", "client_fd_exhausted")
+        assert "ulimit -n" in message["reason"]
+        assert (done.returncode, server.n_connections) == (2, 0)
 
 
 def test_too_few_ports_are_a_refusal(monkeypatch):

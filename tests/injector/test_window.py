@@ -100,21 +100,22 @@ class _Closed:
         """There is nothing to close."""
 
 
-@pytest.mark.parametrize(
-    ("count", "low", "high"),
-    [(3000, 250, 500), (200, 1, 10), (100, 7, 7), (5, 1, 1), (3, 250, 500)],
-)
-@pytest.mark.parametrize("is_failing", [False, True])
-def test_opening_stays_below_the_high_mark_and_bursts_begin_below_the_low_one(
-    count, low, high, is_failing
-):
-    seen = Instrumented(count, low, high, is_failing).run()
-    assert 0.9 * min(high, count) < max(seen.levels) <= min(high, count)
-    throttled, resumed = (len(each) for each in seen.events.values())
-    refills = -(-(count - min(high, count)) // max(1, high - low + 1))
-    assert resumed == refills
-    # Every burst but one that ran out of numbers ends at the high mark.
-    assert throttled in {resumed, resumed + 1} if count > high else throttled == 0
+def test_opening_stays_below_the_high_mark_and_bursts_begin_below_the_low_one():
+    for is_failing in [False, True]:
+        for count, low, high in [
+            (3000, 250, 500),
+            (200, 1, 10),
+            (100, 7, 7),
+            (5, 1, 1),
+            (3, 250, 500),
+        ]:
+            seen = Instrumented(count, low, high, is_failing).run()
+            assert 0.9 * min(high, count) < max(seen.levels) <= min(high, count)
+            throttled, resumed = (len(each) for each in seen.events.values())
+            refills = -(-(count - min(high, count)) // max(1, high - low + 1))
+            assert resumed == refills
+            # Every burst but one that ran out of numbers ends at the high mark.
+            assert throttled in {resumed, resumed + 1} if count > high else throttled == 0
 
 
 def test_a_refill_is_one_burst_from_below_low_up_to_high():
@@ -148,13 +149,13 @@ def test_it_sends_an_exact_number_each_on_a_connection_of_its_own():
 
 
 @pytest.mark.sockets
-@pytest.mark.parametrize("count", [2, 3])
-def test_processes_share_the_number_and_each_has_the_whole_window(count):
-    with scripted(always(OK_REPLY)) as server:
-        for index in range(count):
-            shard = {"index": index, "count": count}
-            measure(server.port, load=window_of(2, 4, 10), shard=shard)
-    assert server.n_requests == 10
+def test_processes_share_the_number_and_each_has_the_whole_window():
+    for count in [2, 3]:
+        with scripted(always(OK_REPLY)) as server:
+            for index in range(count):
+                shard = {"index": index, "count": count}
+                measure(server.port, load=window_of(2, 4, 10), shard=shard)
+        assert server.n_requests == 10
 
 
 @pytest.mark.sockets

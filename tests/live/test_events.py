@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from campaigns.live.events import (
     BEFORE_ALL,
     Cursor,
@@ -45,11 +43,9 @@ def test_a_cursor_reads_back_what_it_wrote():
     assert Cursor.parse(str(cursor)) == cursor
 
 
-@pytest.mark.parametrize(
-    "text", [None, "", "17", "e1.r2", "e1.r2.s3;drop", "e-1.r2.s3", "e1.r2.sx"]
-)
-def test_what_is_not_a_cursor_is_none(text):
-    assert Cursor.parse(text) is None
+def test_what_is_not_a_cursor_is_none():
+    for text in [None, "", "17", "e1.r2", "e1.r2.s3;drop", "e-1.r2.s3", "e1.r2.sx"]:
+        assert Cursor.parse(text) is None
 
 
 def test_a_message_is_one_event_with_its_id():

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,13 +48,19 @@ class Script:
         return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
 
 
-@pytest.fixture
-def folder():
+@contextmanager
+def folder_for_servers():
     """A folder that lets nobody through to PostgreSQL's data; pytest's own never stay so."""
     folder = Path(tempfile.mkdtemp(prefix="benchsite-local-"))
     folder.chmod(0o711)
     yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture
+def folder():
+    with folder_for_servers() as folder:
+        yield folder
 
 
 @pytest.fixture

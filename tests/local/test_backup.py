@@ -2,10 +2,16 @@
 
 import re
 import shlex
+import subprocess
 import tarfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.local.conftest import Script, folder_for_servers
+
+pytestmark = pytest.mark.long
 
 SERVE = """
 import os, sys
@@ -54,9 +60,17 @@ def the_backup(folder: Path) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def first_site() -> Iterator[Path]:
+    """Its database and its backup; made once, and copied for each test."""
+    with folder_for_servers() as folder:
+        Script(folder, []).run(SERVE + WRITE)
+        yield folder
+
+
 @pytest.fixture
-def backed_up(script, folder) -> Path:
-    script.run(SERVE + WRITE)
+def backed_up(first_site, folder) -> Path:
+    subprocess.run(["cp", "-a", f"{first_site}/.", folder], check=True)
     return the_backup(folder)
 
 

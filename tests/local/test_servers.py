@@ -12,6 +12,8 @@ import pytest
 from tests.process_tree import is_alive
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 CAP_DAC_OVERRIDE = 1
 SERVE = """
 import os, sys

@@ -11,6 +11,8 @@ from tests.process_tree import children, command_of, descendants
 from tests.staged_site import staged
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def installation():

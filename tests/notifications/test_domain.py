@@ -23,9 +23,8 @@ pytestmark = pytest.mark.pure
 NOW_S = 1_764_000_000
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "expected"),
-    [
+def test_a_test_is_told_of_when_it_turns_and_not_again():
+    for before, now, expected in [
         ([], Word.SLOWER, EventKind.REGRESSION),
         ([Word.SAME], Word.SLOWER, EventKind.REGRESSION),
         ([Word.SLOWER], Word.SLOWER, None),
@@ -40,24 +39,19 @@ NOW_S = 1_764_000_000
         ([], Word.SAME, None),
         ([CapacityWord.MORE], CapacityWord.LESS, EventKind.REGRESSION),
         ([CapacityWord.OPEN, CapacityWord.LESS], CapacityWord.NOT_LESS, EventKind.RECOVERED),
-    ],
-)
-def test_a_test_is_told_of_when_it_turns_and_not_again(before, now, expected):
-    assert turn(before, now) is expected
+    ]:
+        assert turn(before, now) is expected
 
 
-@pytest.mark.parametrize(
-    ("turns", "is_usable", "is_stopped", "expected"),
-    [
+def test_an_end_is_one_kind_of_event():
+    for turns, is_usable, is_stopped, expected in [
         ([EventKind.RECOVERED, None, EventKind.REGRESSION], True, False, EventKind.REGRESSION),
         ([EventKind.RECOVERED], True, False, EventKind.RECOVERED),
         ([None], True, False, EventKind.ENDED),
         ([], False, False, EventKind.NO_RESULT),
         ([], False, True, EventKind.ENDED),
-    ],
-)
-def test_an_end_is_one_kind_of_event(turns, is_usable, is_stopped, expected):
-    assert kind_of_end(turns, is_usable=is_usable, is_stopped=is_stopped) is expected
+    ]:
+        assert kind_of_end(turns, is_usable=is_usable, is_stopped=is_stopped) is expected
 
 
 def test_who_wants_every_end_gets_each_end_once():
@@ -97,9 +91,8 @@ def test_a_message_survives_being_stored():
     assert EventMessage.from_json(message.to_json()) == message
 
 
-@pytest.mark.parametrize(
-    ("address", "port", "words"),
-    [
+def test_notifications_go_to_public_addresses_and_listed_networks():
+    for address, port, words in [
         ("93.184.216.34", 443, None),
         ("2606:2800:220:1::1", 443, None),
         ("10.1.2.3", 443, None),
@@ -114,9 +107,7 @@ def test_a_message_survives_being_stored():
         ("64:ff9b::a01:203", 443, "NAT64"),
         ("10.1.2.4", 443, "server of this installation"),
         ("hooks.example", 443, "not an IP address"),
-    ],
-)
-def test_notifications_go_to_public_addresses_and_listed_networks(address, port, words):
-    allowed = parse_networks(["10.1.0.0/16:443"])
-    why = why_not_notified(address, port, allowed, {"10.1.2.4:443"})
-    assert (why is None) if words is None else words in why
+    ]:
+        allowed = parse_networks(["10.1.0.0/16:443"])
+        why = why_not_notified(address, port, allowed, {"10.1.2.4:443"})
+        assert (why is None) if words is None else words in why

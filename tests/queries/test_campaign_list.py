@@ -29,6 +29,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
+from tests.kept_rows import undone
 from tests.queries.measured import measure
 
 pytestmark = pytest.mark.django_db
@@ -63,17 +64,18 @@ def finished(project, name: str, *runs: dict, same: dict | None = None, **fields
     return campaign
 
 
-@pytest.mark.parametrize("state", ["healthy", "changing", "overloaded", "failing", None])
-@pytest.mark.parametrize("trust", ["trusted", "busy", "no_answer", None])
-@pytest.mark.parametrize("plan", ["load", "capacity"])
-def test_it_needs_a_look_unless_its_badge_says_that_all_is_well(
-    project, listed, plan, trust, state
-):
-    version = make_plan(project, plan, PRESETS[plan].spec)
-    answers = {"trust": trust, "target_state": state}
-    campaign = finished(project, "it", {}, answers, same={"version": version})
-    badge = campaign_badge("done", campaign_answer(campaign).found, is_stopped=False)
-    assert (listed("look") == {"it"}) is (badge.glyph != "done")
+def test_it_needs_a_look_unless_its_badge_says_that_all_is_well(project, listed):
+    for plan in ["load", "capacity"]:
+        for trust in ["trusted", "busy", "no_answer", None]:
+            for state in ["healthy", "changing", "overloaded", "failing", None]:
+                with undone():
+                    version = make_plan(project, plan, PRESETS[plan].spec)
+                    answers = {"trust": trust, "target_state": state}
+                    campaign = finished(project, "it", {}, answers, same={"version": version})
+                    badge = campaign_badge(
+                        "done", campaign_answer(campaign).found, is_stopped=False
+                    )
+                    assert (listed("look") == {"it"}) is (badge.glyph != "done")
 
 
 def test_a_broken_threshold_and_a_stop_need_a_look(project, listed):
@@ -138,13 +140,16 @@ def test_each_view_says_how_many_there_are(project, as_alice, alice, bob, same):
     }
 
 
-@pytest.mark.parametrize("words", [["trusted"], ["busy"], ["no_answer"], [None]])
-@pytest.mark.parametrize("more", [[], ["trusted"], ["busy"], ["no_answer"], [None]])
-def test_a_campaign_is_found_by_the_measurement_that_its_answer_has(project, listed, words, more):
-    campaign = finished(project, "it", *({"trust": word} for word in words + more))
-    word = campaign_answer(campaign).trust
-    found = {each for each in ("trusted", "busy", "no_answer") if listed(measurement=each)}
-    assert found == ({word} if word else set())
+def test_a_campaign_is_found_by_the_measurement_that_its_answer_has(project, listed):
+    for more in [[], ["trusted"], ["busy"], ["no_answer"], [None]]:
+        for words in [["trusted"], ["busy"], ["no_answer"], [None]]:
+            with undone():
+                campaign = finished(project, "it", *({"trust": word} for word in words + more))
+                word = campaign_answer(campaign).trust
+                found = {
+                    each for each in ("trusted", "busy", "no_answer") if listed(measurement=each)
+                }
+                assert found == ({word} if word else set())
 
 
 @pytest.mark.parametrize("states", [["healthy"], ["healthy", "overloaded"], ["failing", None]])

@@ -100,9 +100,9 @@ def test_the_least_of_the_hosts_that_answer_counts():
     assert room_of(hosts) == Room(28_232, 1024, reuses_ports=True)
 
 
-@pytest.mark.parametrize("facts", [{}, {"local_ports": "", "open_files": -1}, {"local_ports": "x"}])
-def test_a_host_that_says_nothing_has_what_is_usual(facts):
-    assert room_of([machine_of(**facts)]) == Room(LOCAL_PORTS, None, reuses_ports=False)
+def test_a_host_that_says_nothing_has_what_is_usual():
+    for facts in [{}, {"local_ports": "", "open_files": -1}, {"local_ports": "x"}]:
+        assert room_of([machine_of(**facts)]) == Room(LOCAL_PORTS, None, reuses_ports=False)
 
 
 def test_what_fits_is_no_check():
@@ -116,15 +116,12 @@ def test_too_many_new_connections_for_the_ports_of_a_minute():
     assert "2 times as many injector hosts" in text
 
 
-@pytest.mark.parametrize(
-    ("room", "mode"),
-    [
+def test_ports_that_are_used_again_suffice():
+    for room, mode in [
         (Room(20_000, None, reuses_ports=True), ConnectionMode.NEW),
         (Room(20_000, None, reuses_ports=False), ConnectionMode.KEEP_ALIVE),
-    ],
-)
-def test_ports_that_are_used_again_suffice(room, mode):
-    assert texts(room, mode=mode) == []
+    ]:
+        assert texts(room, mode=mode) == []
 
 
 def test_too_many_open_files():

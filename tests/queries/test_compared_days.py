@@ -60,20 +60,17 @@ def test_two_arms_of_the_same_days_ran_in_turn(vera, nights):
     assert not test.or_environment
 
 
-@pytest.mark.parametrize(
-    ("days_of_b", "fault"),
-    [
+def test_days_that_make_no_side_are_answered_with_a_sentence(vera, nights):
+    for days_of_b, fault in [
         ("2026-11-03..2026-11-05", "part of another column"),
         ("2027-01-01..2027-01-05", "No campaign of this test"),
         ("2026-11-05..2026-11-04", "Write campaign-12"),
         ("2026-13-01..2026-13-02", "Write campaign-12"),
         ("2026-11-04", "Write campaign-12"),
-    ],
-)
-def test_days_that_make_no_side_are_answered_with_a_sentence(vera, nights, days_of_b, fault):
-    http = nights[0][0]
-    with pytest.raises(InvalidFields, match=fault):
-        columns(vera, a=days(http, 1, 3), b=f"test-{http.pk}:{days_of_b}")
+    ]:
+        http = nights[0][0]
+        with pytest.raises(InvalidFields, match=fault):
+            columns(vera, a=days(http, 1, 3), b=f"test-{http.pk}:{days_of_b}")
 
 
 def test_a_stranger_sees_none(charlie, nights):

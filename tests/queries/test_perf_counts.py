@@ -46,9 +46,8 @@ def measured(project):
 
 
 class TestWanted:
-    @pytest.mark.parametrize(
-        ("state", "of"),
-        [
+    def test_it_is_wanted_from_before_the_load_until_its_end(self, asked):
+        for state, of in [
             ("queued", ""),
             ("preparing", "processes"),
             ("armed", "processes"),
@@ -56,12 +55,10 @@ class TestWanted:
             ("stopping", "processes"),
             ("finalizing", ""),
             ("done", ""),
-        ],
-    )
-    def test_it_is_wanted_from_before_the_load_until_its_end(self, asked, state, of):
-        outcome = "complete" if state == "done" else None
-        run = make_run(make_test(asked), state=state, outcome=outcome)
-        assert perf_wanted(run.target_id) == of
+        ]:
+            outcome = "complete" if state == "done" else None
+            run = make_run(make_test(asked), state=state, outcome=outcome)
+            assert perf_wanted(run.target_id) == of
 
     def test_a_campaign_that_asks_for_nothing_orders_nothing(self, campaign):
         run = make_run(make_test(campaign), state="running")

@@ -43,9 +43,8 @@ def test_a_draft_has_its_tests_in_the_order_of_the_cells(project, as_bob):
     assert not campaign.runs.exists()
 
 
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
+def test_it_refuses_wrong_numbers_with_what_would_be_right(project, as_bob):
+    for fields, words in [
         ({"name": "  "}, "name"),
         ({"name": "x" * 151}, "150"),
         ({"repeats": 0}, "1 to 50"),
@@ -56,12 +55,10 @@ def test_a_draft_has_its_tests_in_the_order_of_the_cells(project, as_bob):
         ({"practical_threshold": 1.5}, "5 %"),
         ({"perf": "everything"}, "processes, machine"),
         ({"cells": []}, "at least one plan"),
-    ],
-)
-def test_it_refuses_wrong_numbers_with_what_would_be_right(project, as_bob, fields, words):
-    with pytest.raises(Refused, match=words):
-        create(as_bob, project, **fields)
-    assert not Campaign.objects.exists()
+    ]:
+        with pytest.raises(Refused, match=words):
+            create(as_bob, project, **fields)
+        assert not Campaign.objects.exists()
 
 
 def cell_for(project, *, load=None, scheme="http", mode="new", exchange=False, at=None):

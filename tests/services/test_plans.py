@@ -226,28 +226,25 @@ def test_a_plan_s_secret_goes_with_it(asked, project, as_bob):
     assert (shared.plan.name, shared.origins) == ("private, HTTP/2", origins)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
+def test_what_has_no_ladder_is_refused_beside_its_field(asked, project):
+    for wrong, field in [
         ({"rungs": ["new-http"]}, "rungs"),
         ({"rungs": ["new-http", "quic"]}, "rungs"),
         ({"rungs": ["new-http", "profile:theirs"]}, "rungs"),
         ({"spec": {"http_version": "2"}}, "plan"),
         ({"spec": {"steps": [GET], "session": {"pipeline_depth": 4}}}, "plan"),
         ({"scheme": "http"}, "endpoint"),
-    ],
-)
-def test_what_has_no_ladder_is_refused_beside_its_field(asked, project, wrong, field):
-    if spec := wrong.pop("spec", None):
-        load = {"model": "closed", "connections": 1, "requests": 10}
-        base = plan_spec(**load) | {"connection_mode": "keep-alive"}
-        wrong["version"] = make_plan(project, spec=base | spec)
-    if scheme := wrong.pop("scheme", None):
-        wrong["endpoint"] = asked["endpoint"].target.endpoints.get(scheme=scheme)
-    with pytest.raises(InvalidFields) as refused:
-        start_ladder(**asked | wrong)
-    assert field in refused.value.errors
-    assert not Campaign.objects.exists()
+    ]:
+        if spec := wrong.pop("spec", None):
+            load = {"model": "closed", "connections": 1, "requests": 10}
+            base = plan_spec(**load) | {"connection_mode": "keep-alive"}
+            wrong["version"] = make_plan(project, spec=base | spec)
+        if scheme := wrong.pop("scheme", None):
+            wrong["endpoint"] = asked["endpoint"].target.endpoints.get(scheme=scheme)
+        with pytest.raises(InvalidFields) as refused:
+            start_ladder(**asked | wrong)
+        assert field in refused.value.errors
+        assert not Campaign.objects.exists()
 
 
 def test_without_an_http_endpoint_only_the_rungs_over_tls_can_be_measured(asked):

@@ -29,6 +29,7 @@ from campaigns.services import summaries
 from campaigns.services.caps import measure_use
 from campaigns.services.summaries import remove_old_seconds, summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
+from tests.kept_rows import undone
 from tests.queries.measured import end, https_campaign, measure, run_in_blocks, same_again
 from tests.values import make_second, plan_spec
 
@@ -131,25 +132,24 @@ def test_runs_of_a_current_baseline_stay_until_it_is_replaced(project, alice):
     assert remove() == 11
 
 
-@pytest.mark.parametrize(
-    "shows", ["campaign", "run", "a test", "a run beside another", "the test on these days"]
-)
-def test_what_a_live_link_shows_stays_until_it_ends(project, shows):
-    run = ended(project)
-    Campaign.objects.update(started_at="2026-11-08T02:00:00Z")
-    (later,) = same_again([run.test], started_at="2026-11-09T02:00:00Z")
-    on_both = f"a=campaign-{GONE}&b=test-{later.pk}:2026-11-08..2026-11-09"
-    shown = {
-        "campaign": {"campaign": run.campaign},
-        "run": {"run": run},
-        "a test": {"comparison": f"a=campaign-{GONE}&b=test-{run.test_id}"},
-        "a run beside another": {"comparison": f"a=run-{run.pk}&b=campaign-{GONE}"},
-        "the test on these days": {"comparison": on_both},
-    }[shows]
-    until = timezone.now() + timedelta(days=60)
-    ShareLink.objects.create(project=project, token_hash="x", expires_at=until, **shown)
-    assert remove(days=59) == 0
-    assert remove(days=61) == 11
+def test_what_a_live_link_shows_stays_until_it_ends(project):
+    for shows in ["campaign", "run", "a test", "a run beside another", "the test on these days"]:
+        with undone():
+            run = ended(project)
+            Campaign.objects.update(started_at="2026-11-08T02:00:00Z")
+            (later,) = same_again([run.test], started_at="2026-11-09T02:00:00Z")
+            on_both = f"a=campaign-{GONE}&b=test-{later.pk}:2026-11-08..2026-11-09"
+            shown = {
+                "campaign": {"campaign": run.campaign},
+                "run": {"run": run},
+                "a test": {"comparison": f"a=campaign-{GONE}&b=test-{run.test_id}"},
+                "a run beside another": {"comparison": f"a=run-{run.pk}&b=campaign-{GONE}"},
+                "the test on these days": {"comparison": on_both},
+            }[shows]
+            until = timezone.now() + timedelta(days=60)
+            ShareLink.objects.create(project=project, token_hash="x", expires_at=until, **shown)
+            assert remove(days=59) == 0
+            assert remove(days=61) == 11
 
 
 def test_a_run_without_a_summary_keeps_its_seconds(project):

@@ -454,19 +454,16 @@ YNDOMI4=
 """
 
 
-@pytest.mark.parametrize(
-    ("tls", "key", "words"),
-    [
+def test_a_key_that_does_not_fit_is_refused(as_bob, project):
+    for tls, key, words in [
         (SHOWN, "", "needs its private key"),
         (SHOWN, "hello", "not a private key in PEM format"),
         (SHOWN, issue(usage=CLIENT).key_pem, "does not belong to the certificate"),
         (SHOWN, ODD_KEY, "Keys of this kind are not supported"),
         ({"client_certificate_pem": ODD_CERTIFICATE}, ISSUED.key_pem, "does not belong"),
-    ],
-)
-def test_a_key_that_does_not_fit_is_refused(as_bob, project, tls, key, words):
-    endpoints = [_with_key(tls=tls, client_key_pem=key)]
-    with pytest.raises(InvalidTarget) as refused:
-        create_target(by=as_bob, project=project, name="x", environment=[], endpoints=endpoints)
-    assert words in refused.value.errors["endpoints.0.client_key_pem"]
-    assert not project.targets.exists()
+    ]:
+        endpoints = [_with_key(tls=tls, client_key_pem=key)]
+        with pytest.raises(InvalidTarget) as refused:
+            create_target(by=as_bob, project=project, name="x", environment=[], endpoints=endpoints)
+        assert words in refused.value.errors["endpoints.0.client_key_pem"]
+        assert not project.targets.exists()

@@ -350,9 +350,8 @@ def test_what_a_machine_did_while_arms_took_turns_belongs_to_none_of_them(sendin
     assert [row.cells[0].text for row in cpu.tables[0].rows] == ["5.00", "7.00"]
 
 
-@pytest.mark.parametrize(
-    ("load", "why"),
-    [
+def test_a_load_that_cannot_take_turns_is_measured_in_blocks(project):
+    for load, why in [
         ({"model": "window", "low": 1, "high": 2, "requests": 5}, "A window"),
         ({"model": "open", "rate_per_s": 1, "duration_s": 30}, "A round takes 20 s"),
         ({"model": "over", "requests": 100, "over_s": 100}, "A round takes 20 s"),
@@ -362,13 +361,11 @@ def test_what_a_machine_did_while_arms_took_turns_belongs_to_none_of_them(sendin
         ),
         ({"model": "open", "stages": [{"duration_s": 1000, "from_per_s": 50}]}, "The stages of 2"),
         ({"model": "open", "stages": [{"duration_s": 1, "from_per_s": 50}]}, "A round takes 0.4 s"),
-    ],
-)
-def test_a_load_that_cannot_take_turns_is_measured_in_blocks(project, load, why):
-    campaign = drafted(project, load)
-    assert (campaign.order, campaign.repeats) == ("blocks", 5)
-    with pytest.raises(Refused, match=f"{why}.* Choose counterbalanced blocks."):
-        drafted(project, load, order="side_by_side")
+    ]:
+        campaign = drafted(project, load)
+        assert (campaign.order, campaign.repeats) == ("blocks", 5)
+        with pytest.raises(Refused, match=f"{why}.* Choose counterbalanced blocks."):
+            drafted(project, load, order="side_by_side")
 
 
 def test_one_arm_alone_and_several_processes_are_measured_in_blocks(project):

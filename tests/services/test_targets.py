@@ -4,7 +4,6 @@ import pytest
 
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
-from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
 from campaigns.models.dbtime import db_now
@@ -34,8 +33,9 @@ from tests.factories import (
     make_test,
 )
 from tests.items import KINDS, make_item
+from tests.kept_rows import undone
 from tests.services.engine import create
-from tests.values import plan_spec
+from tests.values import plan_spec, read_typed
 from workers.tasks.periodic import delete_old_rows
 
 pytestmark = pytest.mark.django_db
@@ -338,13 +338,17 @@ def rename_it(by, probe):
     describe_item(by=by, item=probe.endpoint.target, name="shop")
 
 
-@pytest.mark.parametrize(
-    "use",
-    [plan_a_campaign, ask_a_question, save_its_form, watch_its_machine, set_an_exporter, rename_it],
-)
-def test_it_is_kept_by_what_is_built_on_it(probe, project, as_bob, use):
-    use(as_bob, probe)
-    assert is_listed(as_bob, project)
+def test_it_is_kept_by_what_is_built_on_it(probe, project, as_bob):
+    for use in [
+        plan_a_campaign,
+        ask_a_question,
+        save_its_form,
+        watch_its_machine,
+        set_an_exporter,
+        rename_it,
+    ]:
+        use(as_bob, probe)
+        assert is_listed(as_bob, project)
 
 
 def test_it_takes_nobody_s_name(probe, project, as_bob):
@@ -391,15 +395,16 @@ def test_what_may_have_a_name_once_has_it_once(project, as_alice, alike):
                 make(alike)
 
 
-@pytest.mark.parametrize("alike", ALIKE)
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_renamed_is_stored_and_found_by_either_spelling(kind, project, as_alice, alike):
-    item = make_item(kind, project, "shop")
-    describe_item(by=as_alice, item=item, name=alike)
-    item.refresh_from_db()
-    assert item.name == CAFE
-    for text in (CAFE, alike):
-        assert type(item).objects.get(matching(type(item), text)) == item
+def test_what_is_renamed_is_stored_and_found_by_either_spelling(project, as_alice):
+    for kind in KINDS:
+        for alike in ALIKE:
+            with undone():
+                item = make_item(kind, project, "shop")
+                describe_item(by=as_alice, item=item, name=alike)
+                item.refresh_from_db()
+                assert item.name == CAFE
+                for text in (CAFE, alike):
+                    assert type(item).objects.get(matching(type(item), text)) == item
 
 
 def test_campaigns_and_projects_are_stored_in_one_spelling(project, as_alice):

@@ -53,17 +53,17 @@ def test_the_hash_depends_on_the_pepper(made, settings):
     assert authenticate_token(text=text) is None
 
 
-@pytest.mark.parametrize("change", ["secret", "lookup", "prefix", "nothing", "unicode"])
-def test_it_recognises_no_other_text(made, change):
-    token, text = made
-    other = {
-        "secret": text[:-1] + ("A" if text[-1] != "A" else "B"),
-        "lookup": text.replace(token.lookup, "0" * 16),
-        "prefix": text.removeprefix("bs_pat_"),
-        "nothing": "",
-        "unicode": text + "ü\x00",
-    }[change]
-    assert authenticate_token(text=other) is None
+def test_it_recognises_no_other_text(made):
+    for change in ["secret", "lookup", "prefix", "nothing", "unicode"]:
+        token, text = made
+        other = {
+            "secret": text[:-1] + ("A" if text[-1] != "A" else "B"),
+            "lookup": text.replace(token.lookup, "0" * 16),
+            "prefix": text.removeprefix("bs_pat_"),
+            "nothing": "",
+            "unicode": text + "ü\x00",
+        }[change]
+        assert authenticate_token(text=other) is None
 
 
 def test_an_expired_token_is_dead(made):
@@ -101,12 +101,16 @@ def test_use_is_noted_at_most_once_a_minute(made):
     assert ApiToken.objects.get(pk=token.pk).last_used_at > earlier
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"days": 0}, {"days": 366}, {"name": " "}, {"name": "x" * 101}, {"scope": "root"}]
-)
-def test_it_refuses_a_token_out_of_bounds(as_alice, wrong):
-    with pytest.raises(Refused):
-        create_token(by=as_alice, **{"name": "job", "scope": "read", "days": 30, **wrong})
+def test_it_refuses_a_token_out_of_bounds(as_alice):
+    for wrong in [
+        {"days": 0},
+        {"days": 366},
+        {"name": " "},
+        {"name": "x" * 101},
+        {"scope": "root"},
+    ]:
+        with pytest.raises(Refused):
+            create_token(by=as_alice, **{"name": "job", "scope": "read", "days": 30, **wrong})
 
 
 def test_a_token_makes_and_revokes_no_token(made, alice):

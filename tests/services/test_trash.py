@@ -34,6 +34,7 @@ from campaigns.services.summaries import keep_figures
 from campaigns.services.tokens import create_share
 from tests.factories import make_campaign, make_plan, make_run, make_target, make_test
 from tests.items import MODELS, make_item
+from tests.kept_rows import undone
 from tests.queries.measured import measure, same_again
 from tests.services.engine import at_once, draft, owner_of
 
@@ -61,19 +62,20 @@ def ended(project):
     return campaign
 
 
-@pytest.mark.parametrize("was_archived", [True, False])
-@pytest.mark.parametrize("kind", KINDS)
-def test_it_is_in_the_trash_alone_and_comes_back_as_it_was(project, as_bob, kind, was_archived):
-    item, rows = make_item(kind, project, "prices"), MODELS[kind].objects
-    if was_archived:
-        archive_items(by=as_bob, items=[item])
-    before = rows.values().get(pk=item.pk)
-    delete_items(by=as_bob, items=[item])
-    assert not rows.visible_to(as_bob).exists()
-    assert list(rows.in_trash(as_bob)) == [item]
-    restore_items(by=as_bob, items=[item])
-    assert rows.visible_to(as_bob).values().get() == before
-    assert not rows.in_trash(as_bob).exists()
+def test_it_is_in_the_trash_alone_and_comes_back_as_it_was(project, as_bob):
+    for kind in KINDS:
+        for was_archived in [True, False]:
+            with undone():
+                item, rows = make_item(kind, project, "prices"), MODELS[kind].objects
+                if was_archived:
+                    archive_items(by=as_bob, items=[item])
+                before = rows.values().get(pk=item.pk)
+                delete_items(by=as_bob, items=[item])
+                assert not rows.visible_to(as_bob).exists()
+                assert list(rows.in_trash(as_bob)) == [item]
+                restore_items(by=as_bob, items=[item])
+                assert rows.visible_to(as_bob).values().get() == before
+                assert not rows.in_trash(as_bob).exists()
 
 
 def test_nothing_of_a_campaign_is_anywhere_meanwhile(project, ended, as_alice):

@@ -8,7 +8,6 @@ from django.db import transaction
 
 from campaigns import queue
 from campaigns.domain.errors import Refused
-from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.domain.plan.typed_request import NotUnderstood
 from campaigns.models import Endpoint, PlanSecret, PlanVersion, Probe, Project
@@ -24,6 +23,7 @@ from campaigns.services.typed_targets import (
 )
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import at_once
+from tests.values import read_typed
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "https://127.0.0.1:8444/prices"

@@ -115,18 +115,15 @@ def test_of_many_tests_the_tiles_have_the_slowest(opened, make):
     assert (rest["value"], rest["lines"][0]) == ("2", "none slower on average, in the tables below")
 
 
-@pytest.mark.parametrize(
-    ("labels", "short"),
-    [
+def test_labels_lose_what_all_share():
+    for labels, short in [
         (["HTTP new"], ["HTTP new"]),
         (["a, x, 1", "a, y, 1"], ["x", "y"]),
         (["a, x", "a"], ["x", "a"]),
         (["a", "a"], ["a", "a"]),
         (["a, 1", "b, 2"], ["a, 1", "b, 2"]),
-    ],
-)
-def test_labels_lose_what_all_share(labels, short):
-    assert list(told_apart(dict(enumerate(labels))).values()) == short
+    ]:
+        assert list(told_apart(dict(enumerate(labels))).values()) == short
 
 
 __all__ = ["ask"]

@@ -7,6 +7,7 @@ from django.utils import timezone
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign
 from tests.factories import make_endpoint, make_plan, make_run, make_target
+from tests.kept_rows import undone
 from tests.queries.measured import measure, spoil
 from tests.values import plan_spec
 from tests.views.campaign_form import cells, fields, new_url
@@ -60,38 +61,39 @@ SWEPT = [
 ]
 
 
-@pytest.mark.parametrize(("field", "spec", "words"), SWEPT, ids=[each[0] for each in SWEPT])
-def test_each_number_goes_from_the_form_to_table_curves_and_sentence(
-    as_editor, project, field, spec, words
-):
+def test_each_number_goes_from_the_form_to_table_curves_and_sentence(as_editor, project):
     """Throughput doubles with the value."""
-    scheme = "ws" if "exchange" in spec else "http"
-    target = make_target(project, "shop")
-    make_endpoint(target, scheme=scheme, port=8081)
-    mode = "keep-alive" if field == "session.calls_per_connection" else "new"
-    ticked = cells(make_plan(project, "Swept", spec), target, (scheme, mode))
-    sweep = {"sweep_field": field, "sweep_values": "1, 2, 4"}
-    if field == "injectors":
-        sweep = {"injectors": "1, 2, 4"}
-    answer = as_editor.post(new_url(project), fields(ticked, repeats=1, draft="1", **sweep))
-    assert answer.status_code == 302, text_of(answer)
-    campaign = Campaign.objects.get()
-    now = timezone.now()
-    Campaign.objects.update(started_at=now, finished_at=now)
-    for test, n in zip(campaign.tests.order_by("position"), (100, 200, 400), strict=True):
-        spoil(measure(make_run(test), 10_000, n=n))
-    page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
-    said = plain_text(page.context["answer"].sentence)
-    assert f"{words}: 40.0 requests/s" in said
-    (group,) = page.context["sweeps"]
-    titles = [panel.title for panel in group["charts"].panels]
-    is_divided = field in {"connections", "injectors"}
-    assert titles == [
-        "Throughput",
-        "Response time",
-        *(["Speed-up", "Efficiency"] if is_divided else []),
-    ]
-    (table,) = group["tables"]
-    under_way = [column.key for column in table.columns].index("under_way")
-    assert [row.cells[under_way].value for row in table.rows] == pytest.approx([0.1, 0.2, 0.4], 0.1)
-    assert ", 4.0 times as much as with 1 " in said or not is_divided
+    for field, spec, words in SWEPT:
+        with undone():
+            scheme = "ws" if "exchange" in spec else "http"
+            target = make_target(project, "shop")
+            make_endpoint(target, scheme=scheme, port=8081)
+            mode = "keep-alive" if field == "session.calls_per_connection" else "new"
+            ticked = cells(make_plan(project, "Swept", spec), target, (scheme, mode))
+            sweep = {"sweep_field": field, "sweep_values": "1, 2, 4"}
+            if field == "injectors":
+                sweep = {"injectors": "1, 2, 4"}
+            answer = as_editor.post(new_url(project), fields(ticked, repeats=1, draft="1", **sweep))
+            assert answer.status_code == 302, text_of(answer)
+            campaign = Campaign.objects.get()
+            now = timezone.now()
+            Campaign.objects.update(started_at=now, finished_at=now)
+            for test, n in zip(campaign.tests.order_by("position"), (100, 200, 400), strict=True):
+                spoil(measure(make_run(test), 10_000, n=n))
+            page = as_editor.get(reverse("campaign-detail", args=[campaign.pk]))
+            said = plain_text(page.context["answer"].sentence)
+            assert f"{words}: 40.0 requests/s" in said
+            (group,) = page.context["sweeps"]
+            titles = [panel.title for panel in group["charts"].panels]
+            is_divided = field in {"connections", "injectors"}
+            assert titles == [
+                "Throughput",
+                "Response time",
+                *(["Speed-up", "Efficiency"] if is_divided else []),
+            ]
+            (table,) = group["tables"]
+            under_way = [column.key for column in table.columns].index("under_way")
+            assert [row.cells[under_way].value for row in table.rows] == pytest.approx(
+                [0.1, 0.2, 0.4], 0.1
+            )
+            assert ", 4.0 times as much as with 1 " in said or not is_divided

@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.presentation.overhead_table import forest, overhead_table
@@ -50,23 +48,23 @@ def words(card) -> tuple[str, str, str]:
     )
 
 
-@pytest.mark.parametrize(
-    ("word", "ratio", "low", "high", "said"),
-    [
+def test_a_card_has_a_large_figure_only_where_it_is_settled():
+    for word, ratio, low, high, said in [
         (Word.SLOWER, 3.9, 3.8, 4.0, ("Slower", "3.9 × slower", "3.8 to 4.0 ×")),
         (Word.FASTER, 0.8, 0.75, 0.86, ("Faster", "20 % faster", "14 to 25 %")),
         (Word.SAME, 1.01, 0.98, 1.04, ("No practical difference", "+1.0 %", "−2 to +4 %")),
         (
-            Word.NOT_FASTER, 1.2, 0.998, 1.87,
+            Word.NOT_FASTER,
+            1.2,
+            0.998,
+            1.87,
             ("Not faster", "", "at most 0.2 % faster, at most 87 % slower"),
         ),
         (Word.OPEN, 1.01, 0.9, 1.2, ("Too close to call", "", "10 % faster to 20 % slower")),
         (None, 1.5, 1.2, 1.8, ("", "", "+20 to +80 %")),
-    ],
-)  # fmt: skip
-def test_a_card_has_a_large_figure_only_where_it_is_settled(word, ratio, low, high, said):
-    (card,) = cards(overhead(word, ratio, low, high))
-    assert words(card) == said
+    ]:
+        (card,) = cards(overhead(word, ratio, low, high))
+        assert words(card) == said
 
 
 def test_a_hidden_part_makes_the_figure_a_least_one():

@@ -200,12 +200,12 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_no_place_has_a_figure_of_it_but_says_why(as_editor, campaign, place):
-    told = PLACES[place](as_editor, campaign)
-    assert SAID in told
-    assert FIGURE not in told
-    assert "Broken" not in told
+def test_no_place_has_a_figure_of_it_but_says_why(as_editor, campaign):
+    for place in PLACES:
+        told = PLACES[place](as_editor, campaign)
+        assert SAID in told
+        assert FIGURE not in told
+        assert "Broken" not in told
 
 
 def test_a_comparison_states_no_figure_and_gives_no_word(as_editor, campaign):

@@ -301,22 +301,19 @@ def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
     assert opened(test).context["named"].reference.plan == plan.plan
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
+def test_a_query_that_makes_no_sense_shows_all(overview, project):
+    make_history(project, CALM, begin=nights_ago(20))
+    for query in [
         {"group": "moon", "open": "<b>"},
         {"page": "with.test-0"},
         {"page": "after."},
         {"tag": "\0"},
         {"plan": "9" * 30},
         {"target": "-1", "arm": "gopher new", "metric": "p7"},
-    ],
-)
-def test_a_query_that_makes_no_sense_shows_all(overview, project, query):
-    make_history(project, CALM, begin=nights_ago(20))
-    response = overview(**query)
-    assert response.context["n_tests"] == 1
-    assert "<b>" not in response.content.decode().split("<form")[1]
+    ]:
+        response = overview(**query)
+        assert response.context["n_tests"] == 1
+        assert "<b>" not in response.content.decode().split("<form")[1]
 
 
 def test_a_change_that_is_no_entry_of_this_test_shows_the_newest_one(page, project):

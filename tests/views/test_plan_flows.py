@@ -53,9 +53,8 @@ def test_the_preview_says_about_how_many_sessions_each_flow_has(as_editor, proje
     assert "about 94 browse, 10 buy" in text_of(answer)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "field"),
-    [
+def test_a_fault_stands_at_its_field(as_editor, project):
+    for wrong, field in [
         ({"share": "many"}, "share"),
         ({"step4_share": ""}, "step4_share"),
         ({"flow": ""}, "flow"),
@@ -65,12 +64,10 @@ def test_the_preview_says_about_how_many_sessions_each_flow_has(as_editor, proje
         ({"calls_per_session": "3"}, "calls_per_session"),
         ({"model": "open", "rate_per_s": "5"}, "arrival_unit"),
         ({"thresholds": "p95 of brows < 300 ms"}, "thresholds"),
-    ],
-)
-def test_a_fault_stands_at_its_field(wrong, field, as_editor, project):
-    answer = save(as_editor, project, "ab", **{**FOUR, **SHOP, **wrong})
-    assert answer.status_code == 422
-    assert set(answer.context["form"].errors) == {field}
+    ]:
+        answer = save(as_editor, project, "ab", **{**FOUR, **SHOP, **wrong})
+        assert answer.status_code == 422
+        assert set(answer.context["form"].errors) == {field}
 
 
 def test_a_new_form_says_that_there_is_one_flow_and_a_plan_with_several_which(as_editor, project):

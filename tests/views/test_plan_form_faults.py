@@ -91,12 +91,23 @@ WRONG = [
     ("ws_reply", "status: 200"),
     ("ws_scenario", "say hello"),
 ]
-# Numbers that count in the same place, which one page answers together.
-_PLACES = {str(place): place for place in ({}, *(WHERE.get(name, {}) for name in NUMBERS))}
-TOGETHER = [
-    (place, [name for name in NUMBERS if WHERE.get(name, {}) == place])
-    for place in _PLACES.values()
-]
+
+
+def together(wrong):
+    """(where they count, values) for what one page answers: one value of each field."""
+    pages = []
+    for name, text in wrong:
+        place = WHERE.get(name, {})
+        same = (values for where, values in pages if where == place and name not in values)
+        values = next(same, None)
+        if values is None:
+            values = {}
+            pages.append((place, values))
+        values[name] = text
+    return pages
+
+
+TRIED = [*together(WRONG), *together((name, "many") for name in NUMBERS)]
 CHOICES = [name for name, row in ROWS.items() if row.is_choice]
 CHOICES += ["method", "body_kind", "rate_shape", "stop", "protocol", "ws_kind", "flows"]
 TICKS = {name for name, row in ROWS.items() if row.kind is bool} - {"ws_kind"}
@@ -130,39 +141,29 @@ def closed_over_errors(page):
     return [text[:80] for tag, text in parts if 'class="error"' in text and "open" not in tag]
 
 
-@pytest.mark.parametrize(("name", "text"), WRONG, ids=lambda value: repr(value)[:40])
-def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to, name, text):
-    data, answer = answer_to(**{**WHERE.get(name, {}), name: text})
-    assert_all_is_said_and_kept(answer, data, [name])
+def test_a_wrong_value_is_answered_at_its_field_and_nothing_is_lost(answer_to):
+    for place, wrong in TRIED:
+        data, answer = answer_to(**place | wrong)
+        assert answer.status_code == 422
+        form, page = answer.context["form"], answer.content.decode()
+        assert set(wrong) <= set(form.errors), dict(form.errors)
+        assert not form.non_field_errors()
+        for each, value in data.items():
+            if each in form.fields and each not in {"secret"}:
+                kept = form[each].value()
+                assert kept == value or str(kept) == str(value) or kept is True, each
+        assert closed_over_errors(page) == []
+        for sentence in (each for name in wrong for each in form.errors[name]):
+            assert sentence.split("’")[0].split("'")[0][:25] in page.replace("&#x27;", "'")
+        assert not SavedPlan.objects.exists()
 
 
-@pytest.mark.parametrize(("place", "names"), TOGETHER, ids=lambda each: "-".join(each)[:60])
-def test_numbers_in_words_are_answered_at_their_fields_and_nothing_is_lost(answer_to, place, names):
-    data, answer = answer_to(**place | dict.fromkeys(names, "many"))
-    assert_all_is_said_and_kept(answer, data, names)
-
-
-def assert_all_is_said_and_kept(answer, data, wrong):
-    assert answer.status_code == 422
-    form, page = answer.context["form"], answer.content.decode()
-    assert set(wrong) <= set(form.errors), dict(form.errors)
-    assert not form.non_field_errors()
-    for each, value in data.items():
-        if each in form.fields and each not in {"secret"}:
-            kept = form[each].value()
-            assert kept == value or str(kept) == str(value) or kept is True, each
-    assert closed_over_errors(page) == []
-    for sentence in (each for name in wrong for each in form.errors[name]):
-        assert sentence.split("’")[0].split("'")[0][:25] in page.replace("&#x27;", "'")
-    assert not SavedPlan.objects.exists()
-
-
-@pytest.mark.parametrize("name", CHOICES)
-def test_a_choice_that_is_none_is_refused_in_words(answer_to, name):
-    _, answer = answer_to(**{name: "nonsense"})
-    assert answer.status_code == 422
-    assert set(answer.context["form"].errors) == {name}
-    assert closed_over_errors(answer.content.decode()) == []
+def test_a_choice_that_is_none_is_refused_in_words(answer_to):
+    for name in CHOICES:
+        _, answer = answer_to(**{name: "nonsense"})
+        assert answer.status_code == 422
+        assert set(answer.context["form"].errors) == {name}
+        assert closed_over_errors(answer.content.decode()) == []
 
 
 @pytest.mark.parametrize("protocol", ["http", "websocket"])
@@ -181,7 +182,6 @@ def test_a_secret_is_never_written_into_the_page_again(answer_to):
 
 
 def test_every_field_of_the_form_is_tried_here():
-    tried = {name for name, _ in WRONG} | {name for _, names in TOGETHER for name in names}
-    tried |= set(CHOICES)
+    tried = {name for _, wrong in TRIED for name in wrong} | set(CHOICES)
     free = {"n_steps", "label", "secret", "forget_secret", "kept", *TICKS}
     assert set(PlanForm().fields) - tried == free

@@ -32,14 +32,24 @@ def form(key: str = "over-10", **fields) -> dict:
     return {**initial_of(PRESETS[key].name, PRESETS[key].spec), **fields}
 
 
-@pytest.mark.parametrize("key", PRESETS)
-def test_a_preset_is_one_click_and_can_be_sent_as_it_is(key, as_editor, project):
-    page = as_editor.get(f"{new(project)}?preset={key}")
-    data = {
-        name: value for name, value in page.context["form"].initial.items() if value is not None
-    }
-    as_editor.post(f"{new(project)}?preset={key}", data)
-    assert PlanVersion.objects.get().spec == PRESETS[key].spec
+def sent(shown: PlanForm) -> dict:
+    """What a browser sends of a form as it is shown."""
+    values = {field.name: field.value() for field in shown}
+    return {name: value for name, value in values.items() if value not in (None, False)}
+
+
+def stored_spec(form: PlanForm) -> dict:
+    assert form.is_valid(), form.errors
+    return Plan.from_json(form.spec()).to_json()
+
+
+def test_a_preset_is_one_click_and_can_be_sent_as_it_is(as_editor, project):
+    address = f"{new(project)}?preset=over-10"
+    as_editor.post(address, sent(as_editor.get(address).context["form"]))
+    assert PlanVersion.objects.get().spec == PRESETS["over-10"].spec
+    for preset in PRESETS.values():
+        shown = PlanForm.of(preset.name, preset.spec)
+        assert stored_spec(PlanForm(sent(shown))) == preset.spec
 
 
 def test_a_text_of_too_many_lines_is_refused_before_it_is_read(as_editor, project, monkeypatch):
@@ -176,24 +186,20 @@ TYPED_AND_STORED = [
 ]
 
 
-@pytest.mark.parametrize(("typed", "stored"), TYPED_AND_STORED, ids=lambda each: ", ".join(each))
-def test_what_is_typed_is_stored_and_comes_back(typed, stored, as_editor, project):
-    data = form(**{"stop": "requests", "requests": "100"} | typed)
-    as_editor.post(new(project), {name: value for name, value in data.items() if value is not None})
-    version = PlanVersion.objects.get()
-    at = {
-        path: reduce(
-            lambda spec, name: spec[int(name) if name.isdecimal() else name],
-            path.split("."),
-            version.spec,
-        )
-        for path in stored
-    }
-    assert at == stored
-    address = reverse("plan-edit", args=[version.plan_id])
-    initial = as_editor.get(address).context["form"].initial
-    as_editor.post(address, {name: value for name, value in initial.items() if value is not None})
-    assert PlanVersion.objects.get() == version
+def test_what_is_typed_is_stored_and_comes_back():
+    for typed, stored in TYPED_AND_STORED:
+        data = form(**{"stop": "requests", "requests": "100"} | typed)
+        spec = stored_spec(PlanForm({name: value for name, value in data.items() if value}))
+        at = {
+            path: reduce(
+                lambda spec, name: spec[int(name) if name.isdecimal() else name],
+                path.split("."),
+                spec,
+            )
+            for path in stored
+        }
+        assert at == stored
+        assert stored_spec(PlanForm(sent(PlanForm.of("P", spec)))) == spec
 
 
 def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, project):
@@ -204,25 +210,19 @@ def test_a_body_is_uploaded_from_a_file_and_survives_another_error(as_editor, pr
     assert PlanVersion.objects.get().spec["steps"][0]["body"] == "<new/>"
 
 
-def fields_of_page(answer) -> dict:
-    """What a browser would send of the form on this page."""
-    shown = {field.name: field.value() for field in answer.context["form"]}
-    return {name: value for name, value in shown.items() if value not in (None, False)}
-
-
 def test_any_bytes_are_uploaded_stored_once_and_kept_by_errors_and_edits(as_editor, project):
     data = bytes(range(256)) * 300
     upload = SimpleUploadedFile("photo.jpg", data)
     wrong = as_editor.post(new(project), form(path="x", body_kind="file", files=upload))
     assert "file of 76,800 bytes" in text_of(wrong)
-    as_editor.post(new(project), {**fields_of_page(wrong), "path": "/photo"})
+    as_editor.post(new(project), {**sent(wrong.context["form"]), "path": "/photo"})
     version = PlanVersion.objects.get()
     stored = version.spec["steps"][0]["body_file"]
     assert stored == {"sha256": sha256(data).hexdigest(), "size_bytes": len(data)}
     page = as_editor.get(reverse("plan-detail", args=[version.plan_id]))
     assert "a file of 76,800 bytes" in text_of(page)
     address = reverse("plan-edit", args=[version.plan_id])
-    kept = fields_of_page(as_editor.get(address))
+    kept = sent(as_editor.get(address).context["form"])
     as_editor.post(address, {**kept, "requests": "7"})
     latest = version.plan.latest
     assert (latest.number, latest.spec["steps"][0]["body_file"]) == (2, stored)
@@ -237,7 +237,7 @@ def test_fields_with_files_are_typed_as_curl_has_them(as_editor, project):
     file = {"name": "photo", "file": "iVBORw==", "filename": "p.png", "content_type": "image/png"}
     assert version.spec["steps"][0]["multipart"] == [{"name": "title", "value": "a=b"}, file]
     address = reverse("plan-edit", args=[version.plan_id])
-    as_editor.post(address, fields_of_page(as_editor.get(address)))
+    as_editor.post(address, sent(as_editor.get(address).context["form"]))
     assert PlanVersion.objects.get() == version
 
 
@@ -331,19 +331,16 @@ def test_editors_read_where_the_secret_may_be_sent(as_editor, client, project, v
     assert "shop.example" not in client.get(address).content.decode()
 
 
-@pytest.mark.parametrize(
-    ("fields", "wrong"),
-    [
+def test_a_fault_stands_at_its_field(as_editor, project):
+    for fields, wrong in [
         ({"think_kind": "uniform", "think_min_s": "2", "think_max_s": "1"}, "think_max_s"),
         ({"connections_per_session": "4"}, "connections_per_session"),
         ({"calls_per_connection": "2", "burst_length": "3"}, "burst_length"),
         ({"auth_kind": "bearer", "secret": "two\nlines"}, "secret"),
         ({"auth_kind": "bearer", "headers": "Authorization: x"}, "auth_kind"),
-    ],
-)
-def test_a_fault_stands_at_its_field(fields, wrong, as_editor, project):
-    answer = save(as_editor, project, "ab", **fields)
-    assert set(answer.context["form"].errors) == {wrong}
+    ]:
+        answer = save(as_editor, project, "ab", **fields)
+        assert set(answer.context["form"].errors) == {wrong}
 
 
 def test_fields_of_another_think_time_are_ignored(as_editor, project):
@@ -389,24 +386,21 @@ def test_a_step_without_a_path_is_refused_in_words_and_nothing_is_lost(as_editor
 THREE = {"path": "/a", "step2_path": "/b", "step3_path": "/c", "flow": "browse", "share": "9"}
 
 
-@pytest.mark.parametrize(
-    ("act", "paths", "flow"),
-    [
+def test_without_script_the_server_arranges_the_steps(as_editor, project):
+    for act, paths, flow in [
         ("add", ["/a", "/b", "/c", ""], "browse"),
         ("down 1", ["/b", "/a", "/c"], "browse"),
         ("up 1", ["/a", "/b", "/c"], "browse"),
         ("copy 2", ["/a", "/b", "/b", "/c"], "browse"),
         ("remove 1", ["/b", "/c"], "browse"),
         ("remove 9", ["/a", "/b", "/c"], "browse"),
-    ],
-)
-def test_without_script_the_server_arranges_the_steps(as_editor, project, act, paths, flow):
-    page = save(as_editor, project, n_steps="3", arrange=act, **THREE)
-    blocks = page.context["form"].step_blocks
-    assert [block.texts["path"] for block in blocks] == paths
-    assert blocks[0].texts["flow"] == flow
-    assert not page.context["form"].errors
-    assert not PlanVersion.objects.exists()
+    ]:
+        page = save(as_editor, project, n_steps="3", arrange=act, **THREE)
+        blocks = page.context["form"].step_blocks
+        assert [block.texts["path"] for block in blocks] == paths
+        assert blocks[0].texts["flow"] == flow
+        assert not page.context["form"].errors
+        assert not PlanVersion.objects.exists()
 
 
 @pytest.mark.parametrize(("n_steps", "n_open"), [(8, 1), (9, 0)])

@@ -1,7 +1,5 @@
 """A search: its form, and how it ends, on the page and over REST; nothing is sent after."""
 
-from collections.abc import Callable
-
 import pytest
 from django.urls import reverse
 from django.utils import timezone
@@ -15,6 +13,7 @@ from campaigns.services import dispatch
 from campaigns.services.campaigns import stop_campaign
 from campaigns.services.searches import SILENT_AFTER_S, advance_searches, ask_silent_targets
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
+from tests.kept_rows import undone
 from tests.searches import REFUSED, answered, end_trial, judged, limit_of, search_through, searching
 from tests.services.engine import owner_of
 from tests.values import plan_spec
@@ -87,9 +86,8 @@ def runs_out_of_time(project) -> Campaign:
     return campaign
 
 
-@pytest.mark.parametrize(
-    ("ends", "ending", "least", "below", "capacity", "word"),
-    [
+def test_each_ending_has_its_bounds_on_the_page_and_over_rest(client, alice, project):
+    for ends, ending, least, below, capacity, word in [
         (is_found, Ending.FOUND, ..., ..., "1,8", "target side"),
         (meets_its_limit, Ending.LIMIT, 900, None, "at least 900", "cap"),
         (begins_too_high, Ending.BELOW, None, 100, "below 100", "target side"),
@@ -98,35 +96,32 @@ def runs_out_of_time(project) -> Campaign:
         (is_stopped_by_hand, Ending.STOPPED, 400, None, "at least 400", "stopped"),
         (loses_its_target, Ending.SILENT, 100, 200, "between 100 and 200", "no reply"),
         (runs_out_of_time, Ending.DEADLINE, 200, None, "at least 200", "time"),
-    ],
-)
-def test_each_ending_has_its_bounds_on_the_page_and_over_rest(
-    client, alice, project, ends: Callable, ending, least, below, capacity, word
-):
-    campaign = ends(project)
-    # Whatever the dispatcher does: no other trial, and no request to a target that may be dead.
-    dispatch.move_runs()
-    dispatch.finish_campaigns()
-    campaign.refresh_from_db()
-    assert campaign.state == "done"
-    n_runs, n_requests = campaign.runs.count(), Probe.objects.count()
-    assert advance_searches() == ask_silent_targets() == dispatch.admit_runs() == 0
-    assert (campaign.runs.count(), Probe.objects.count()) == (n_runs, n_requests)
-    assert not campaign.runs.exclude(state="done").exists()
-    client.force_login(alice)
-    answer = client.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
-    assert answer["ending"] == ending
-    bounds = [(least, answer["at_least_per_s"]), (below, answer["below_per_s"])]
-    assert all(expected in (..., value) for expected, value in bounds)
-    assert answer["limited_by"]["word"] == word
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert plain_text(page.context["report"].sentence) == answer["sentence"]
-    assert page.context["tiles"][-1].value == word
-    assert_its_history_has(client, campaign, capacity)
-    address = f"/api/v1/tests/{campaign.tests.get().pk}/history/"
-    (told,) = client.get(address).json()["capacities"]
-    for bound in ("at_least_per_s", "below_per_s"):
-        assert told[bound] == answer[bound]
+    ]:
+        with undone():
+            campaign = ends(project)
+            # Whatever the dispatcher does: no other trial, and no request to a dead target.
+            dispatch.move_runs()
+            dispatch.finish_campaigns()
+            campaign.refresh_from_db()
+            assert campaign.state == "done"
+            n_runs, n_requests = campaign.runs.count(), Probe.objects.count()
+            assert advance_searches() == ask_silent_targets() == dispatch.admit_runs() == 0
+            assert (campaign.runs.count(), Probe.objects.count()) == (n_runs, n_requests)
+            assert not campaign.runs.exclude(state="done").exists()
+            client.force_login(alice)
+            answer = client.get(f"/api/v1/campaigns/{campaign.pk}/search/").json()
+            assert answer["ending"] == ending
+            bounds = [(least, answer["at_least_per_s"]), (below, answer["below_per_s"])]
+            assert all(expected in (..., value) for expected, value in bounds)
+            assert answer["limited_by"]["word"] == word
+            page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+            assert plain_text(page.context["report"].sentence) == answer["sentence"]
+            assert page.context["tiles"][-1].value == word
+            assert_its_history_has(client, campaign, capacity)
+            address = f"/api/v1/tests/{campaign.tests.get().pk}/history/"
+            (told,) = client.get(address).json()["capacities"]
+            for bound in ("at_least_per_s", "below_per_s"):
+                assert told[bound] == answer[bound]
 
 
 def assert_its_history_has(client, campaign: Campaign, capacity: str) -> None:

@@ -22,19 +22,16 @@ def points(*values: float, untrusted=(), to_come=()):
     ]
 
 
-@pytest.mark.parametrize(
-    ("untrusted", "bands"),
-    [
+def test_neighbours_without_a_trusted_point_are_one_band():
+    for untrusted, bands in [
         ((), []),
         ((6, 8), [(5, 10)]),
         ((2,), [(0, 3)]),
         ((4, 8), [(3, 5), (7, 10)]),
         ((2, 4, 6, 8), [(0, 10)]),
-    ],
-)
-def test_neighbours_without_a_trusted_point_are_one_band(untrusted, bands):
-    found = untrusted_bands(points(2, 4, 6, 8, untrusted=untrusted), AXIS)
-    assert [(band.low, band.high) for band in found] == bands
+    ]:
+        found = untrusted_bands(points(2, 4, 6, 8, untrusted=untrusted), AXIS)
+        assert [(band.low, band.high) for band in found] == bands
 
 
 def test_a_value_that_one_arm_is_trusted_at_is_not_hatched():

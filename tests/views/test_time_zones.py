@@ -43,28 +43,30 @@ def ended(project):
     return campaign
 
 
-@pytest.mark.parametrize("kind", ["auto:{}", "{}"])
-@pytest.mark.parametrize(("zone", "clock"), CLOCKS.items())
-def test_a_page_has_the_readers_clock(alice, ended, zone, clock, kind):
-    page = text_of(reader(alice, kind.format(zone)).get(f"/projects/{ended.project_id}/runs/"))
-    assert clock in page
-    assert sum(each in page for each in {*CLOCKS.values()}) == 1
+def test_a_page_has_the_readers_clock(alice, ended):
+    for zone, clock in CLOCKS.items():
+        for kind in ["auto:{}", "{}"]:
+            page = text_of(
+                reader(alice, kind.format(zone)).get(f"/projects/{ended.project_id}/runs/")
+            )
+            assert clock in page
+            assert sum(each in page for each in {*CLOCKS.values()}) == 1
 
 
-@pytest.mark.parametrize("is_again", [False, True])
-@pytest.mark.parametrize("state", ["ended", "going"])
-@pytest.mark.parametrize("noun", ["campaign", "run"])
-def test_readers_of_one_page_have_each_their_own(alice, bob, ended, noun, state, is_again):
-    if state == "going":
-        Campaign.objects.update(finished_at=None, opened_at=AT)
-    row = ended if noun == "campaign" else runs_of(ended).get()
-    address = reverse(f"{noun}-detail", args=[row.pk])
-    headers = {"X-Requested-With": "XMLHttpRequest"} if is_again else {}
-    for _ in range(2):
-        for user in (alice, bob):
-            for zone, clock in CLOCKS.items():
-                page = text_of(reader(user, zone).get(address, headers=headers))
-                assert clock in page, (user, zone)
+def test_readers_of_one_page_have_each_their_own(alice, bob, ended):
+    for noun in ["campaign", "run"]:
+        for state in ["ended", "going"]:
+            for is_again in [False, True]:
+                if state == "going":
+                    Campaign.objects.update(finished_at=None, opened_at=AT)
+                row = ended if noun == "campaign" else runs_of(ended).get()
+                address = reverse(f"{noun}-detail", args=[row.pk])
+                headers = {"X-Requested-With": "XMLHttpRequest"} if is_again else {}
+                for _ in range(2):
+                    for user in (alice, bob):
+                        for zone, clock in {"": "12:30", "Pacific/Chatham": "02:15"}.items():
+                            page = text_of(reader(user, zone).get(address, headers=headers))
+                            assert clock in page, (user, zone)
 
 
 def test_visitors_of_a_share_link_have_theirs(project, ended, as_alice):

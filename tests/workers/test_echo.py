@@ -66,20 +66,17 @@ def test_it_answers(echo, scheme):
     assert b"ok" in body
 
 
-@pytest.mark.parametrize(
-    ("query", "check"),
-    [
+def test_the_query_string_dials_the_reply(echo):
+    for query, check in [
         ("size=5000", lambda headers, body: len(body) == 5000),
         ("size=9000&chunked=1", lambda headers, body: len(body) == 9000),
         ("close=1", lambda headers, body: headers["Connection"] == "close"),
         ("junk=7", lambda headers, body: headers["X-Junk-6"]),
         ("split=1", lambda headers, body: b"ok" in body),
         ("delay_ms=nonsense", lambda headers, body: b"ok" in body),
-    ],
-)
-def test_the_query_string_dials_the_reply(echo, query, check):
-    _, headers, body = get(f"{echo.http}?{query}")
-    assert check(headers, body)
+    ]:
+        _, headers, body = get(f"{echo.http}?{query}")
+        assert check(headers, body)
 
 
 def took_us(total):
@@ -107,9 +104,8 @@ def test_soap_takes_a_realistic_moment(echo):
     assert_takes(2_000, 50_000, take_us)
 
 
-@pytest.mark.parametrize(
-    ("fault", "kind"),
-    [
+def test_it_misbehaves_on_request(echo):
+    for fault, kind in [
         ("reset", "reset"),
         ("hang", "first_byte_timeout"),
         ("garbage", "http_parse"),
@@ -121,12 +117,10 @@ def test_soap_takes_a_realistic_moment(echo):
         ("two-lengths", "http_parse"),
         ("extra-reply", "http_parse"),
         ("close", "eof_before_reply"),
-    ],
-)
-def test_it_misbehaves_on_request(echo, fault, kind):
-    limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5 if "body" not in fault else 5}
-    total = measure(echo.port(), path=f"/fault/{fault}", timeouts=limits).total
-    assert total.errors == {kind: 1}
+    ]:
+        limits = {"connect_s": 0.5, "tls_s": 0.5, "total_s": 0.5 if "body" not in fault else 5}
+        total = measure(echo.port(), path=f"/fault/{fault}", timeouts=limits).total
+        assert total.errors == {kind: 1}
 
 
 def test_nonsense_is_answered_and_the_connection_closed(echo):
@@ -135,23 +129,20 @@ def test_nonsense_is_answered_and_the_connection_closed(echo):
         assert sock.recv(100).startswith(b"HTTP/1.1 400")
 
 
-@pytest.mark.parametrize(
-    ("dial", "least_ms", "most_ms"),
-    [
+def test_a_wait_may_be_drawn_from_a_distribution():
+    for dial, least_ms, most_ms in [
         ("delay_ms=5&timed=1", 5, 5),
         ("bimodal=2,30,0.5", 2, 30),
         ("pareto=2,3", 2, 2000),
         ("bimodal=nonsense", 0, 0),
         ("pareto=1,0", 0, 0),
-    ],
-)
-def test_a_wait_may_be_drawn_from_a_distribution(dial, least_ms, most_ms):
-    request, rng = EchoRequest.of("GET", f"/?{dial}", wants_close=False), Random(7)
-    drawn_ms = [request.draw_delay_s(rng) * 1000 for _ in range(200)]
-    assert least_ms <= min(drawn_ms) <= max(drawn_ms) <= most_ms
-    assert request.logs_service_time
-    if dial.startswith("bimodal=2"):
-        assert 0.3 < drawn_ms.count(30) / 200 < 0.7
+    ]:
+        request, rng = EchoRequest.of("GET", f"/?{dial}", wants_close=False), Random(7)
+        drawn_ms = [request.draw_delay_s(rng) * 1000 for _ in range(200)]
+        assert least_ms <= min(drawn_ms) <= max(drawn_ms) <= most_ms
+        assert request.logs_service_time
+        if dial.startswith("bimodal=2"):
+            assert 0.3 < drawn_ms.count(30) / 200 < 0.7
 
 
 def logged(echo, path, count):

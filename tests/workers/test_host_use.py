@@ -115,9 +115,8 @@ def test_a_machine_that_tells_nothing_is_not_known(tmp_path):
     assert HostWatch(WORKER, str(tmp_path)).take() is None
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
+def test_a_name_has_the_program_and_its_script_and_no_other_argument():
+    for arguments, name in [
         (["/usr/bin/python3", "/home/me/report.py", "--password", "s3cret"], "python3 report.py"),
         (["python3.13", "-u", "-B", "report.py"], "python3.13 report.py"),
         (["python3", "-m", "http.server", "s3cret"], "python3 http.server"),
@@ -134,10 +133,8 @@ def test_a_machine_that_tells_nothing_is_not_known(tmp_path):
         (["sshd: s3cret@pts/0"], "comm"),
         (["python3", "a s3cret.py"], "python3"),
         ([""], "comm"),
-    ],
-)
-def test_a_name_has_the_program_and_its_script_and_no_other_argument(arguments, name):
-    assert short_name(arguments, "comm") == name
+    ]:
+        assert short_name(arguments, "comm") == name
 
 
 def test_a_name_is_short_and_printable():

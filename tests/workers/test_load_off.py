@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from campaigns.domain.errors import Refused
-from campaigns.domain.paste.reader import read_typed
 from campaigns.models import Exporter, HostClaim, LoadControl
 from campaigns.services import agents, ownership
 from campaigns.services.blocks import CampaignCell
@@ -17,7 +16,7 @@ from campaigns.services.typed_targets import try_typed
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.services.engine import draft, host, owner_of
-from tests.values import plan_spec
+from tests.values import plan_spec, read_typed
 from tests.waiting import eventually
 from workers import launcher, proofs
 from workers.tasks.checks import check_exporter, check_ownership

@@ -17,7 +17,7 @@ from tests.values import plan_spec
 from tests.waiting import eventually
 from workers import dispatching, launcher
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 NEVER_IN_DOUBT = {
     code: (1e12, None) for code, row in CRITERIA.items() if row.aspect == Aspect.MEASUREMENT
 }

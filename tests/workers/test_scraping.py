@@ -157,21 +157,23 @@ def test_a_run_without_exporters_has_no_thread_for_them(run, dispatcher, monkeyp
 T0 = datetime(2026, 11, 23, 12, 0, 0, 400_000, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("after_s", "second"), [(-0.1, None), (0.0, -5), (4.9, -1), (5.0, 0), (65.2, 60)]
-)
-def test_a_second_is_the_runs_in_which_its_middle_is(after_s, second):
-    clock = RunClock(7 * S, T0, 5)
-    assert clock.second_of(7 * S + round(after_s * S)) == second
+def test_a_second_is_the_runs_in_which_its_middle_is():
+    for after_s, second in [(-0.1, None), (0.0, -5), (4.9, -1), (5.0, 0), (65.2, 60)]:
+        clock = RunClock(7 * S, T0, 5)
+        assert clock.second_of(7 * S + round(after_s * S)) == second
 
 
-@pytest.mark.parametrize(
-    ("after_s", "left_s"),
-    [(0.0, 0.6), (0.35, 0.25 + 1), (0.34, 0.26), (0.599, 1.001), (0.6, 1.0), (-3.0, 0.6)],
-)
-def test_the_next_second_of_the_sites_clock_is_not_too_near(after_s, left_s):
-    clock = RunClock(7 * S, T0, 5)
-    assert clock.to_next_second_s(7 * S + round(after_s * S)) == pytest.approx(left_s)
+def test_the_next_second_of_the_sites_clock_is_not_too_near():
+    for after_s, left_s in [
+        (0.0, 0.6),
+        (0.35, 0.25 + 1),
+        (0.34, 0.26),
+        (0.599, 1.001),
+        (0.6, 1.0),
+        (-3.0, 0.6),
+    ]:
+        clock = RunClock(7 * S, T0, 5)
+        assert clock.to_next_second_s(7 * S + round(after_s * S)) == pytest.approx(left_s)
 
 
 HERE = "127.0.0.1"
@@ -248,18 +250,15 @@ def test_an_answer_may_be_chunked_or_end_with_the_connection():
             assert ask(server.port).text == "up 1\n"
 
 
-@pytest.mark.parametrize(
-    ("rule", "words"),
-    [
+def test_an_address_that_may_not_be_put_under_load_is_not_dialled():
+    for rule, words in [
         (lambda port: {"allowed": ("10.0.0.0/8",)}, "127.0.0.1 is in none of the networks"),
         (lambda port: {"never": (f"127.0.0.1:{port}",)}, "is a server of this installation"),
-    ],
-)
-def test_an_address_that_may_not_be_put_under_load_is_not_dialled(rule, words):
-    with scripted(node_exporter()) as server:
-        why = refusal(server.port, **rule(server.port))
-        assert server.n_connections == 0
-    assert words in why
+    ]:
+        with scripted(node_exporter()) as server:
+            why = refusal(server.port, **rule(server.port))
+            assert server.n_connections == 0
+        assert words in why
 
 
 def test_a_name_with_one_address_that_is_not_allowed_is_not_dialled(monkeypatch):

@@ -56,14 +56,6 @@ def read_paste(text: str) -> Paste:
     return Paste(tuple(requests), omissions.note)
 
 
-def read_typed(text: str) -> TypedRequest:
-    """The only request of what was typed. Raises NotUnderstood."""
-    paste = read_paste(text)
-    if len(paste.requests) > 1:
-        raise NotUnderstood(f"This has {len(paste.requests):,} requests. Leave one.")
-    return paste.requests[0]
-
-
 def _parsed(text: str) -> dict[str, Any]:
     if len(text) > MAX_DOCUMENT:
         raise _too_long(text, MAX_DOCUMENT)

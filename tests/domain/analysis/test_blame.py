@@ -24,9 +24,8 @@ def judged(**observed: float) -> Judgement:
     return judge(seen, Timing.of([20_000] * 2000))
 
 
-@pytest.mark.parametrize(
-    ("observed", "words"),
-    [
+def test_a_doubt_has_the_cause_that_the_run_knows():
+    for observed, words in [
         (LATE | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
         (STARVED | {"crowded": 0.94}, "other programs used 94 % of the CPU"),
         (
@@ -43,11 +42,9 @@ def judged(**observed: float) -> Judgement:
         (LATE | {"cpu": 0.7}, "the injector used 70 % of a core"),
         (LATE | {"crowded": 0.4}, "the injector was late"),
         ({"lost_shards": 1, "crowded": 0.94}, "an injector process was lost"),
-    ],
-)
-def test_a_doubt_has_the_cause_that_the_run_knows(observed, words):
-    said = no_answer_words([judged(**observed)], 1).replace("\u202f", " ").replace(".0 %", " %")
-    assert said.startswith(f"No answer: {words}")
+    ]:
+        said = no_answer_words([judged(**observed)], 1).replace("\u202f", " ").replace(".0 %", " %")
+        assert said.startswith(f"No answer: {words}")
 
 
 def test_more_injectors_help_only_where_their_own_cpu_was_the_limit():
@@ -64,18 +61,15 @@ def test_what_to_do_names_who_took_the_cpu_and_when_to_measure_again():
     assert again.title == "Measure again when the machine is quiet."
 
 
-@pytest.mark.parametrize(
-    ("observed", "who"),
-    [
+def test_the_limit_is_who_took_the_cpu():
+    for observed, who in [
         ({"crowded": 0.94}, "other programs"),
         ({"steal": 0.3}, "the hypervisor"),
         ({"throttled": 0.2}, "the CPU quota"),
         ({"cpu": 0.97}, "the injector"),
         ({}, "the injector's machine"),
-    ],
-)
-def test_the_limit_is_who_took_the_cpu(observed, who):
-    assert limit_of(judged(**LATE, **observed), [], Plan.from_json(plan_spec())).who == who
+    ]:
+        assert limit_of(judged(**LATE, **observed), [], Plan.from_json(plan_spec())).who == who
 
 
 def process(

@@ -149,24 +149,24 @@ def test_a_target_that_grows_meanwhile_is_followed_beyond_the_windows():
     assert len(answer.searches) <= MOST_SEARCHES
 
 
-@pytest.mark.parametrize("why", [Ending.DEADLINE, Ending.STOPPED, Ending.SILENT])
-def test_a_search_that_is_ended_keeps_what_is_known(why):
-    trials, _ = searched(rules(), passes_below(1850))
-    begun, first, three = (next_action(rules(), trials[:n], why) for n in (3, 9, 18))
-    assert (begun.ending, begun.capacity, begun.at_least) == (why, None, 400)
-    assert first.capacity.rate_per_s == pytest.approx(1822, rel=0.001)
-    assert first.capacity.low is None
-    assert three.capacity.n_searches == 3
-    assert three.capacity.low < 1850 < three.capacity.high
-    assert three.at_least < 1850 <= three.below
+def test_a_search_that_is_ended_keeps_what_is_known():
+    for why in [Ending.DEADLINE, Ending.STOPPED, Ending.SILENT]:
+        trials, _ = searched(rules(), passes_below(1850))
+        begun, first, three = (next_action(rules(), trials[:n], why) for n in (3, 9, 18))
+        assert (begun.ending, begun.capacity, begun.at_least) == (why, None, 400)
+        assert first.capacity.rate_per_s == pytest.approx(1822, rel=0.001)
+        assert first.capacity.low is None
+        assert three.capacity.n_searches == 3
+        assert three.capacity.low < 1850 < three.capacity.high
+        assert three.at_least < 1850 <= three.below
 
 
-@pytest.mark.parametrize("rates", [[100, 300], [100, 200, 100], [90]])
-def test_trials_that_this_rule_did_not_ask_for_say_no_more_than_their_rates(rates):
-    passed = [Trial(rate, TrialResult.PASSED) for rate in rates]
-    answer = next_action(rules(), [*passed, Trial(1000, TrialResult.FAILED)])
-    assert (answer.ending, answer.capacity, answer.rule) == (Ending.STOPPED, None, None)
-    assert (answer.at_least, answer.below) == (max(rates), 1000)
+def test_trials_that_this_rule_did_not_ask_for_say_no_more_than_their_rates():
+    for rates in [[100, 300], [100, 200, 100], [90]]:
+        passed = [Trial(rate, TrialResult.PASSED) for rate in rates]
+        answer = next_action(rules(), [*passed, Trial(1000, TrialResult.FAILED)])
+        assert (answer.ending, answer.capacity, answer.rule) == (Ending.STOPPED, None, None)
+        assert (answer.at_least, answer.below) == (max(rates), 1000)
 
 
 @given(st.floats(150, 50_000), st.integers(0, 99), st.integers(1, 60))

@@ -79,18 +79,15 @@ def test_the_other_way_round_it_is_the_inverse():
     assert (1 / inverse.high, 1 / inverse.ratio) == pytest.approx((found.low, found.ratio))
 
 
-@pytest.mark.parametrize(
-    ("rate_per_s", "factor", "word"),
-    [
+def test_the_word_needs_an_interval_that_says_it():
+    for rate_per_s, factor, word in [
         (1200, 1.03, CapacityWord.MORE),
         (800, 1.03, CapacityWord.LESS),
         (1010, 1.01, CapacityWord.SAME),
         (1060, 1.10, CapacityWord.NOT_LESS),
-    ],
-)
-def test_the_word_needs_an_interval_that_says_it(rate_per_s, factor, word):
-    found = capacity_ratio(interval(1000, 1.01), interval(rate_per_s, factor))
-    assert found.word(0.05) == word
+    ]:
+        found = capacity_ratio(interval(1000, 1.01), interval(rate_per_s, factor))
+        assert found.word(0.05) == word
 
 
 def test_without_an_interval_there_is_no_ratio():

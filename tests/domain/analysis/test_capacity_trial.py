@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from campaigns.domain.analysis.capacity import Trial, TrialResult, trial_of, without_machine
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.analysis.judgement import Finding, Judgement
@@ -45,22 +43,19 @@ def test_a_rule_about_the_machine_that_nobody_told_says_nothing_of_the_rate():
     assert tried(judged(), untold, rule(758, False)) == (UNTRUSTED, why)
 
 
-@pytest.mark.parametrize(
-    ("reason", "shown"),
-    [
+def test_who_may_not_know_the_machine_reads_no_figure_of_it():
+    for reason, shown in [
         ("target_cpu 91 %", ""),
         ("p95 758 ms, target_memory 95 %", "p95 758 ms"),
         ("It grew, and stayed.", "It grew, and stayed."),
-    ],
-)
-def test_who_may_not_know_the_machine_reads_no_figure_of_it(reason, shown):
-    found = without_machine(Trial(100, FAILED, reason), "shop.test")
-    assert (found.result, found.reason) == (FAILED, shown)
+    ]:
+        found = without_machine(Trial(100, FAILED, reason), "shop.test")
+        assert (found.result, found.reason) == (FAILED, shown)
 
 
-@pytest.mark.parametrize("code", ["in_flight_growing", "sent_share", "dropped", "no_success"])
-def test_a_target_that_did_not_keep_up_fails_though_the_rules_are_kept(code):
-    assert tried(judged(target=code)) == (FAILED, "It grew.")
+def test_a_target_that_did_not_keep_up_fails_though_the_rules_are_kept():
+    for code in ["in_flight_growing", "sent_share", "dropped", "no_success"]:
+        assert tried(judged(target=code)) == (FAILED, "It grew.")
 
 
 def test_what_is_no_sign_of_the_limit_passes():
@@ -79,7 +74,7 @@ def test_what_was_kept_in_spite_of_a_busy_machine_passes():
     assert tried(unsent, rule(20, True))[0] == UNTRUSTED
 
 
-@pytest.mark.parametrize("outcome", [Outcome.PARTIAL, Outcome.FAILED])
-def test_a_run_that_did_not_end_is_not_counted(outcome):
-    assert tried(judged(), outcome=outcome, why="Lost.") == (UNTRUSTED, "Lost.")
-    assert tried(None) == (UNTRUSTED, "The trial did not run to its end.")
+def test_a_run_that_did_not_end_is_not_counted():
+    for outcome in [Outcome.PARTIAL, Outcome.FAILED]:
+        assert tried(judged(), outcome=outcome, why="Lost.") == (UNTRUSTED, "Lost.")
+        assert tried(None) == (UNTRUSTED, "The trial did not run to its end.")

@@ -34,9 +34,8 @@ def test_two_repeats_are_never_enough():
     assert verdict(None, 0.05).reason is Reason.TOO_FEW_REPEATS
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
+def test_every_interval_has_a_word():
+    for low, high, expected in [
         (1.06, 1.09, Word.SLOWER),
         (1.001, 1.09, Word.SLOWER),
         (0.91, 0.999, Word.FASTER),
@@ -45,10 +44,8 @@ def test_two_repeats_are_never_enough():
         (0.80, 1.04, Word.NOT_SLOWER),
         (0.96, 1.30, Word.NOT_FASTER),
         (0.80, 1.30, Word.OPEN),
-    ],
-)
-def test_every_interval_has_a_word(low, high, expected):
-    assert word_of(low, high, 0.05) is expected
+    ]:
+        assert word_of(low, high, 0.05) is expected
 
 
 def test_an_open_comparison_says_what_would_settle_it():
@@ -76,26 +73,21 @@ def test_what_speaks_against_the_comparison_wins_over_the_figures():
     assert (found.word, found.reason) == (None, Reason.ERRORS)
 
 
-@pytest.mark.parametrize(
-    ("baseline", "candidate", "ratio", "said"),
-    [
+def test_campaigns_of_the_study_get_the_words_that_its_tables_support():
+    """Its means are arithmetic, so ratios agree to the spread of the runs."""
+    for baseline, candidate, ratio, said in [
         ("P1.R1.uni.blade", "P2.R1.uni.ml370", 1.0958, "slower"),
         ("P1.R2.uni.blade", "P2.R2.uni.ml370", 1.1608, "slower"),
         ("P1.R3.uni.blade", "P2.R3.uni.ml370", 1.1823, "slower"),
         ("P1.R1.uni.blade", "P1.R3.uni.blade", 0.9958, "no practical difference"),
         ("P1.R1.uni.pc", "P1.R3.uni.pc", 1.0038, "too close to call"),
         ("P1.L3.uni.local", "P1.L1.uni.local", 1.1070, "too close to call"),
-    ],
-)
-def test_campaigns_of_the_study_get_the_words_that_its_tables_support(
-    baseline, candidate, ratio, said
-):
-    """Its means are arithmetic, so ratios agree to the spread of the runs."""
-    tables = {each["key"]: each["rows"] for each in json.loads(STUDY.read_text())["tables"]}
-    sides = ([float(row[0]) * 1e6 for row in tables[key]] for key in (baseline, candidate))
-    interval = ratio_interval(*sides, paired=False)
-    assert interval.ratio == pytest.approx(ratio, rel=0.01)
-    assert str(verdict(interval, 0.05).word) == said
+    ]:
+        tables = {each["key"]: each["rows"] for each in json.loads(STUDY.read_text())["tables"]}
+        sides = ([float(row[0]) * 1e6 for row in tables[key]] for key in (baseline, candidate))
+        interval = ratio_interval(*sides, paired=False)
+        assert interval.ratio == pytest.approx(ratio, rel=0.01)
+        assert str(verdict(interval, 0.05).word) == said
 
 
 def test_holm_corrects_for_the_number_of_looks():

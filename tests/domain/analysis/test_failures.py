@@ -1,7 +1,5 @@
 """The words of the target's failures, as the headline has them."""
 
-import pytest
-
 from campaigns.domain.analysis.failures import everything_failed, failure_words, of_target
 from campaigns.domain.metrics.failures import FailureRow
 
@@ -10,9 +8,8 @@ def row(kind, count, status=0, step=0):
     return FailureRow(step, kind, status, count, 0, 0)
 
 
-@pytest.mark.parametrize(
-    ("rows", "attempts", "words"),
-    [
+def test_failures_are_named_by_their_status_or_their_error():
+    for rows, attempts, words in [
         ([row("status_unexpected", 1200, 404)], 1200, "404 Not Found to all 1,200 requests"),
         ([row("status_unexpected", 20, 503)], 100, "20\u202f% failed with 503 Service Unavailable"),
         (
@@ -27,10 +24,8 @@ def row(kind, count, status=0, step=0):
         ),
         ([row("reset", 99_999)], 100_000, "99.999\u202f% failed: connection reset"),
         ([], 100, ""),
-    ],
-)
-def test_failures_are_named_by_their_status_or_their_error(rows, attempts, words):
-    assert failure_words(rows, attempts) == words
+    ]:
+        assert failure_words(rows, attempts) == words
 
 
 def test_details_stand_behind_their_kind():

@@ -82,14 +82,14 @@ def at(index: int, earliest: int | None = None, latest: int | None = None, *, is
     return Sighting(index, *ends, is_higher)
 
 
-@pytest.mark.parametrize("moved_to", [6, 7, 8, 9, 10])
-def test_a_change_that_moves_by_one_or_two_campaigns_stays_the_same(moved_to):
-    assert same_changes([at(moved_to)], [at(8)]) == {0: 0}
+def test_a_change_that_moves_by_one_or_two_campaigns_stays_the_same():
+    for moved_to in [6, 7, 8, 9, 10]:
+        assert same_changes([at(moved_to)], [at(8)]) == {0: 0}
 
 
-@pytest.mark.parametrize("moved_to", [5, 11])
-def test_a_change_three_campaigns_away_is_another_one(moved_to):
-    assert same_changes([at(moved_to)], [at(8)]) == {}
+def test_a_change_three_campaigns_away_is_another_one():
+    for moved_to in [5, 11]:
+        assert same_changes([at(moved_to)], [at(8)]) == {}
 
 
 def test_it_is_the_same_as_long_as_it_may_have_begun_where_it_was():

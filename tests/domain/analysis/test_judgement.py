@@ -101,25 +101,25 @@ def test_every_criterion_is_tried():
     assert by_question[Aspect.TARGET] == {*TARGET, "target_saturated"}
 
 
-@pytest.mark.parametrize("code", MEASUREMENT)
-def test_a_fault_of_an_injector_costs_the_figures_that_it_spoils(code):
+def test_a_fault_of_an_injector_costs_the_figures_that_it_spoils():
     """A busy machine spoils mean and tail, and leaves the median without its part."""
-    fine, mild, severe = MEASUREMENT[code]
-    assert not judged(**{code: fine}).measurement.reasons
-    for value, state in ((mild, TRUSTED), (severe, NO_ANSWER if code in FATAL else BUSY)):
-        if value is not None:
-            found = judged(**{code: value})
-            assert (found.measurement.state, codes(found.measurement)) == (state, [code])
-            assert found.is_busy is (code not in FATAL)
+    for code in MEASUREMENT:
+        fine, mild, severe = MEASUREMENT[code]
+        assert not judged(**{code: fine}).measurement.reasons
+        for value, state in ((mild, TRUSTED), (severe, NO_ANSWER if code in FATAL else BUSY)):
+            if value is not None:
+                found = judged(**{code: value})
+                assert (found.measurement.state, codes(found.measurement)) == (state, [code])
+                assert found.is_busy is (code not in FATAL)
 
 
-@pytest.mark.parametrize("code", TARGET)
-def test_each_fault_of_the_target_is_a_result_of_a_trusted_measurement(code):
-    fine, bad, state = TARGET[code]
-    assert judged(**{code: fine}).target.state is HEALTHY
-    found = judged(**{code: bad})
-    assert (found.target.state, codes(found.target)) == (state, [code])
-    assert found.measurement.state is TRUSTED
+def test_each_fault_of_the_target_is_a_result_of_a_trusted_measurement():
+    for code in TARGET:
+        fine, bad, state = TARGET[code]
+        assert judged(**{code: fine}).target.state is HEALTHY
+        found = judged(**{code: bad})
+        assert (found.target.state, codes(found.target)) == (state, [code])
+        assert found.measurement.state is TRUSTED
 
 
 def test_a_target_on_the_injectors_machine_is_a_note():
@@ -134,11 +134,11 @@ def test_of_several_states_failing_goes_before_overloaded_and_overloaded_before_
     assert judged(warming_up=0.3, slot_wait=0.5).target.state is OVERLOADED
 
 
-@pytest.mark.parametrize("code", ["sent_share", "dropped", "slot_wait"])
-def test_unsent_requests_are_the_injectors_while_it_is_in_doubt(code):
-    found = judged(cpu=0.7, **{code: 0.5})
-    assert set(codes(found.measurement)) == {"cpu", code}
-    assert found.target.state is None
+def test_unsent_requests_are_the_injectors_while_it_is_in_doubt():
+    for code in ["sent_share", "dropped", "slot_wait"]:
+        found = judged(cpu=0.7, **{code: 0.5})
+        assert set(codes(found.measurement)) == {"cpu", code}
+        assert found.target.state is None
 
 
 def test_what_was_answered_is_told_even_of_a_starved_injector():
@@ -166,13 +166,11 @@ def test_dropped_requests_of_a_late_injector_are_not_held_against_the_target():
     assert not found.is_saturated
 
 
-@pytest.mark.parametrize(
-    ("n", "expected"), [(0, "none"), (1, "coarse"), (999, "coarse"), (1000, "fine")]
-)
-def test_few_requests_cost_precision_and_no_trust(n, expected):
-    found = judged(n=n)
-    assert found.precision.state == expected
-    assert found.measurement.state is TRUSTED
+def test_few_requests_cost_precision_and_no_trust():
+    for n, expected in [(0, "none"), (1, "coarse"), (999, "coarse"), (1000, "fine")]:
+        found = judged(n=n)
+        assert found.precision.state == expected
+        assert found.measurement.state is TRUSTED
 
 
 def test_without_any_request_nothing_is_said_about_the_target():
@@ -195,29 +193,24 @@ def test_lateness_without_an_effect_on_the_p99_is_no_doubt():
     assert codes(judged(late=12_500, own_time=only_typical).measurement) == ["late"]
 
 
-@pytest.mark.parametrize(
-    ("own_us", "p99_us", "expected"),
-    [
+def test_what_the_injector_added_counts_against_what_the_times_are_without_it():
+    for own_us, p99_us, expected in [
         (2_999, 1_000, (TRUSTED, 0)),  # what any client may have on a machine of virtual cores
         (3_001, 1_000, (TRUSTED, 1)),
         (4_900, 100_000, (TRUSTED, 0)),
         (5_100, 100_000, (TRUSTED, 1)),
         (24_900, 100_000, (TRUSTED, 1)),
         (25_100, 100_000, (BUSY, 1)),
-    ],
-)
-def test_what_the_injector_added_counts_against_what_the_times_are_without_it(
-    own_us, p99_us, expected
-):
-    added = Observed(own_us, measure="p99", whole=p99_us)
-    found = judged(us=p99_us + own_us, own_time_p99=added).measurement
-    assert (found.state, len(found.reasons)) == expected
+    ]:
+        added = Observed(own_us, measure="p99", whole=p99_us)
+        found = judged(us=p99_us + own_us, own_time_p99=added).measurement
+        assert (found.state, len(found.reasons)) == expected
 
 
-@pytest.mark.parametrize(("waits", "n_notes"), [(1, 1), (2, 0)])
-def test_a_handshake_is_one_more_wait_that_any_client_has(waits, n_notes):
-    added = Observed(600, measure="p50", whole=3_000, waits=waits)
-    assert len(judged(us=3_600, own_time=added).measurement.reasons) == n_notes
+def test_a_handshake_is_one_more_wait_that_any_client_has():
+    for waits, n_notes in [(1, 1), (2, 0)]:
+        added = Observed(600, measure="p50", whole=3_000, waits=waits)
+        assert len(judged(us=3_600, own_time=added).measurement.reasons) == n_notes
 
 
 def test_a_reason_has_value_limit_and_worst_second():
@@ -226,18 +219,15 @@ def test_a_reason_has_value_limit_and_worst_second():
     assert (reason.value, reason.limit, reason.second) == (0.9, 0.85, 12)
 
 
-@pytest.mark.parametrize(
-    ("code", "value", "said"),
-    [
+def test_a_value_reads_neither_as_its_limit_nor_as_none_or_all_of_it():
+    for code, value, said in [
         ("sent_share", 0.9986, "Only 99.86 % of the planned requests were sent (limit 99.9 %)"),
         ("stall", 100_200, "stalled for 100.2 ms (limit 100 ms)"),
         ("missing_seconds", 1 / 36_000, "0.003 % of the seconds are missing."),
         ("errors", 0.99997, "99.997 % of the requests failed"),
-    ],
-)
-def test_a_value_reads_neither_as_its_limit_nor_as_none_or_all_of_it(code, value, said):
-    reasons = [each for each in judged(**{code: value}).reasons if each.code == code]
-    assert said in reasons[0].text.replace("\u202f", " ")
+    ]:
+        reasons = [each for each in judged(**{code: value}).reasons if each.code == code]
+        assert said in reasons[0].text.replace("\u202f", " ")
 
 
 def test_the_worst_reason_comes_first():
@@ -258,11 +248,11 @@ class TestWithoutTheMachine:
 
     FULL = Observed(20, measure=" from 0:42 on")
 
-    @pytest.mark.parametrize("code", TARGET_MACHINE)
-    def test_the_answer_stays_and_its_reason_is_that_nothing_is_shown(self, code):
-        found = judged(**{code: self.FULL}).without_machine().target
-        assert found.state is OVERLOADED
-        assert codes(found) == ["machine_untold"]
+    def test_the_answer_stays_and_its_reason_is_that_nothing_is_shown(self):
+        for code in TARGET_MACHINE:
+            found = judged(**{code: self.FULL}).without_machine().target
+            assert found.state is OVERLOADED
+            assert codes(found) == ["machine_untold"]
 
     def test_another_reason_for_the_same_answer_is_enough(self):
         found = judged(target_cpu=self.FULL, in_flight_growing=0.5).without_machine()
@@ -299,14 +289,19 @@ def _judged_by(code: str) -> Judgement:
     return judge({code: seen}, Timing.of([20_000] * 500))
 
 
-@pytest.mark.parametrize("nouns", ["requests", "connections"])
-@pytest.mark.parametrize("code", CRITERIA)
-def test_a_judgement_is_stored_without_words_and_read_as_it_was(code, nouns):
-    found = _judged_by(code).said_of(nouns)
-    row = json.loads(json.dumps(found.to_row()))
-    assert Judgement.from_row(row) == found
-    findings = (row["measurement"], row["target"], row["precision"], {"reasons": row["notes"]})
-    assert {each["text"] for finding in findings for each in finding["reasons"]} == {""}
+def test_a_judgement_is_stored_without_words_and_read_as_it_was():
+    for code in CRITERIA:
+        for nouns in ["requests", "connections"]:
+            found = _judged_by(code).said_of(nouns)
+            row = json.loads(json.dumps(found.to_row()))
+            assert Judgement.from_row(row) == found
+            findings = (
+                row["measurement"],
+                row["target"],
+                row["precision"],
+                {"reasons": row["notes"]},
+            )
+            assert {each["text"] for finding in findings for each in finding["reasons"]} == {""}
 
 
 def test_a_judgement_of_release_0_2_0_keeps_its_words():

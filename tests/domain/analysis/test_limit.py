@@ -32,9 +32,8 @@ def limit(highest_cpu: float | None = None, spec=OPEN, watched: float | None = N
     return found.who, found.why.replace("\u202f", " ")
 
 
-@pytest.mark.parametrize(
-    ("cpu", "observed", "who"),
-    [
+def test_the_limit_is_the_first_that_has_evidence():
+    for cpu, observed, who in [
         (None, {}, Who.PLAN),
         (IDLE, {}, Who.PLAN),
         (None, {"cpu": 0.9}, Who.INJECTOR),
@@ -54,18 +53,14 @@ def limit(highest_cpu: float | None = None, spec=OPEN, watched: float | None = N
         (IDLE, {"errors": 0.5}, Who.UNKNOWN),
         (None, {"no_requests": 1}, Who.UNKNOWN),
         (None, {"warming_up": 0.5}, Who.PLAN),
-    ],
-)
-def test_the_limit_is_the_first_that_has_evidence(cpu, observed, who):
-    assert limit(cpu, **observed)[0] is who
+    ]:
+        assert limit(cpu, **observed)[0] is who
 
 
-@pytest.mark.parametrize(("cpu", "may_be_one_thread"), [(0.2, False), (0.25, True)])
-def test_a_target_with_cpu_to_spare_that_did_not_keep_up_may_have_one_full_thread(
-    cpu, may_be_one_thread
-):
-    _, why = limit(cpu, in_flight_growing=0.5)
-    assert ("one thread" in why) is may_be_one_thread
+def test_a_target_with_cpu_to_spare_that_did_not_keep_up_may_have_one_full_thread():
+    for cpu, may_be_one_thread in [(0.2, False), (0.25, True)]:
+        _, why = limit(cpu, in_flight_growing=0.5)
+        assert ("one thread" in why) is may_be_one_thread
 
 
 def test_programs_beside_the_chosen_ones_are_named_where_they_filled_the_machine():

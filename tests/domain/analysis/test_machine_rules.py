@@ -1,7 +1,5 @@
 """Rules about the target's machine: kept, broken, or not measured."""
 
-import pytest
-
 from campaigns.domain.analysis.thresholds import ThresholdJudge, threshold_state
 from campaigns.domain.lifecycle import ThresholdState
 from campaigns.domain.metrics.machine_use import MachinePoint
@@ -38,17 +36,14 @@ def verdict(*told: list[MachinePoint], rule: str = RULE, duration_s: float = 4.0
     return found
 
 
-@pytest.mark.parametrize(
-    ("shares", "measured", "passed", "since"),
-    [
+def test_a_rule_is_judged_on_all_seconds_so_far():
+    for shares, measured, passed, since in [
         ((0.5, 0.7, 0.6, 0.6), 60, True, None),
         ((0.5, 1.0, 1.0, 1.0), 87.5, False, 2),
         ((1.0, 1.0, 0.5, 0.5), 75, True, None),
-    ],
-)
-def test_a_rule_is_judged_on_all_seconds_so_far(shares, measured, passed, since):
-    found = verdict(points(*shares))
-    assert (found.measured, found.passed, found.since) == (measured, passed, since)
+    ]:
+        found = verdict(points(*shares))
+        assert (found.measured, found.passed, found.since) == (measured, passed, since)
 
 
 def test_seconds_of_the_warm_up_and_after_the_end_do_not_count():
@@ -60,16 +55,13 @@ def test_of_several_machines_the_highest_counts():
     assert verdict(points(0.1, 0.1), points(0.9, 0.9)).measured == 90
 
 
-@pytest.mark.parametrize(
-    ("rule", "did", "measured"),
-    [
+def test_memory_and_segments_sent_again_have_rules_too():
+    for rule, did, measured in [
         ("target_memory<90%", {"memory_bytes": 8e9, "memory_used_bytes": 6e9}, 75),
         ("target_resent<1%", {"segments_sent": 1000, "retransmitted": 5}, 0.5),
         ("target_resent<1%", {"segments_sent": 0, "retransmitted": 0}, None),
-    ],
-)
-def test_memory_and_segments_sent_again_have_rules_too(rule, did, measured):
-    assert verdict(points(0.5, 0.5, **did), rule=rule).measured == measured
+    ]:
+        assert verdict(points(0.5, 0.5, **did), rule=rule).measured == measured
 
 
 def test_without_an_agent_a_rule_is_not_measured_and_never_passes():

@@ -31,12 +31,10 @@ def observed_in(measurement, *, is_co_located=False):
     return observe(measurement, is_co_located=is_co_located)
 
 
-@pytest.mark.parametrize(("sent", "resent", "share"), [(10_000, 500, 0.05), (10, 5, 0.005)])
-def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand(
-    sent, resent, share
-):
-    counters = {"segments_sent": sent, "segments_resent": resent}
-    assert observed_in(seen(counters=counters))["resent"].value == share
+def test_segments_sent_again_are_a_share_of_all_and_of_no_fewer_than_a_thousand():
+    for sent, resent, share in [(10_000, 500, 0.05), (10, 5, 0.005)]:
+        counters = {"segments_sent": sent, "segments_resent": resent}
+        assert observed_in(seen(counters=counters))["resent"].value == share
 
 
 def test_beside_the_target_its_cpu_and_its_ports_say_nothing():
@@ -106,17 +104,14 @@ def test_a_target_that_falls_behind_leaves_ever_more_in_flight():
     assert found.value == pytest.approx(400 / 1200)
 
 
-@pytest.mark.parametrize(
-    ("in_flight", "p50_us"),
-    [
+def test_a_target_that_keeps_up_does_not():
+    for in_flight, p50_us in [
         ([60, 60, 62, 61], [100_000] * 4),
         ([600, 1200, 1200, 1210], [1_900_000] * 4),  # slow, but it keeps up
         ([600, 1200, 1800, 2400], [1_900_000] * 4),  # slow, and the run is short
         ([6, 9, 12, 20], [10_000, 12_000, 14_000, 30_000]),  # within the noise
-    ],
-)
-def test_a_target_that_keeps_up_does_not(in_flight, p50_us):
-    assert filling(in_flight, p50_us).value == 0.0
+    ]:
+        assert filling(in_flight, p50_us).value == 0.0
 
 
 def test_only_even_open_loads_are_expected_to_keep_their_requests_in_flight():
@@ -169,12 +164,12 @@ def test_a_target_that_slows_down_is_another_reason():
     assert (found[0], found[1].second) == ("slowing_down", 80)
 
 
-@pytest.mark.parametrize(("level_us", "word"), [(9000, "longer"), (2000, "shorter")])
-def test_a_target_that_was_slower_or_faster_for_a_while_says_from_when_to_when(level_us, word):
-    (found,) = unsteady(stretches(5000, level_us, 5000, spec=OPEN)).items()
-    assert found[0] == f"{word}_for_a_while"
-    assert (found[1].second, found[1].measure) == (80, "from second 40 on")
-    assert found[1].value == pytest.approx(1 / 3)
+def test_a_target_that_was_slower_or_faster_for_a_while_says_from_when_to_when():
+    for level_us, word in [(9000, "longer"), (2000, "shorter")]:
+        (found,) = unsteady(stretches(5000, level_us, 5000, spec=OPEN)).items()
+        assert found[0] == f"{word}_for_a_while"
+        assert (found[1].second, found[1].measure) == (80, "from second 40 on")
+        assert found[1].value == pytest.approx(1 / 3)
 
 
 def test_a_load_that_changes_is_not_expected_to_be_at_rest():
@@ -200,9 +195,8 @@ def failed(spec, errors: dict, statuses: dict):
 REFUSED_503 = ({"status_unexpected": 200}, {"503": 200})
 
 
-@pytest.mark.parametrize(
-    ("spec", "seen", "state"),
-    [
+def test_errors_of_overload_are_the_limit_where_it_is_looked_for():
+    for spec, seen, state in [
         (RISING, REFUSED_503, "overloaded"),
         (FLAT_OUT, REFUSED_503, "overloaded"),
         (FLAT_OUT, ({"status_unexpected": 200}, {"429": 200}), "overloaded"),
@@ -215,9 +209,7 @@ REFUSED_503 = ({"status_unexpected": 200}, {"503": 200})
         (FLAT_OUT, ({"status_unexpected": 200}, {"503": 150, "404": 50}), "failing"),
         (FLAT_OUT, ({"status_unexpected": 200}, {"503": 195, "404": 5}), "overloaded"),
         (FLAT_OUT, ({"status_unexpected": 8}, {"503": 8}), "healthy"),
-    ],
-)
-def test_errors_of_overload_are_the_limit_where_it_is_looked_for(spec, seen, state):
-    found = failed(spec, *seen)
-    assert found.measurement.state == "trusted"
-    assert found.target.state == state
+    ]:
+        found = failed(spec, *seen)
+        assert found.measurement.state == "trusted"
+        assert found.target.state == state

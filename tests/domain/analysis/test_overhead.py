@@ -26,13 +26,13 @@ PRINTED = {**GOLDEN["printed_share_percent"], "p90": GOLDEN["share_p90_percent"]
 us = st.floats(1, 1e7)
 
 
-@pytest.mark.parametrize(("metric", "column"), CELLS)
-def test_every_figure_of_the_gcube_study(metric, column):
-    http, https = GOLDEN["http"][metric][column], GOLDEN["https"][metric][column]
-    digits = 4 if metric == "p90" else 2
-    assert float(rounded(100 * share(http, https), digits)) == PRINTED[metric][column]
-    found = float(rounded(100 * increase(http, https), 4))
-    assert found == GOLDEN["increase_percent"][metric][column]
+def test_every_figure_of_the_gcube_study():
+    for metric, column in CELLS:
+        http, https = GOLDEN["http"][metric][column], GOLDEN["https"][metric][column]
+        digits = 4 if metric == "p90" else 2
+        assert float(rounded(100 * share(http, https), digits)) == PRINTED[metric][column]
+        found = float(rounded(100 * increase(http, https), 4))
+        assert found == GOLDEN["increase_percent"][metric][column]
 
 
 def one_run(column: int, arm: str) -> Figures:

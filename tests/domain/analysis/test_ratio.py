@@ -31,17 +31,14 @@ def test_the_share_s_interval_follows_from_the_ratio_s():
     assert shares == pytest.approx([9.2559, 7.0211, 11.4370], abs=0.2)
 
 
-@pytest.mark.parametrize(
-    ("apache", "uniserve", "low", "high"),
-    [
+def test_a_coarse_clock_widens_the_interval_as_the_golden_one():
+    for apache, uniserve, low, high in [
         ([12, 13, 12, 12, 12], [17.428, 17.467, 17.493, 17.468, 17.484], 1.3563, 1.5115),
         ([2] * 5, [3.51, 3.527, 3.518, 3.498, 3.506], 1.4678, 2.1005),
-    ],
-)
-def test_a_coarse_clock_widens_the_interval_as_the_golden_one(apache, uniserve, low, high):
-    found = ratio_interval(apache, uniserve, paired=False, resolutions=(1, 0))
-    assert (found.low, found.high) == pytest.approx((low, high), rel=0.015)
-    assert found.high / found.low > 1.02 * high / low or found.low < low
+    ]:
+        found = ratio_interval(apache, uniserve, paired=False, resolutions=(1, 0))
+        assert (found.low, found.high) == pytest.approx((low, high), rel=0.015)
+        assert found.high / found.low > 1.02 * high / low or found.low < low
 
 
 def test_no_spread_at_all_is_widened_to_the_resolution():
@@ -59,11 +56,11 @@ def test_an_arm_without_time_has_no_ratio():
     assert ratio_interval([1], [1, 2], paired=False) is None
 
 
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize("k", [3, 5])
-def test_a_run_that_hung_widens_the_interval_to_both_sides(k, paired):
-    found = ratio_interval(A[:k], [B[0] * 64, *B[1:k]], paired=paired)
-    assert found.low < 1 < found.high
+def test_a_run_that_hung_widens_the_interval_to_both_sides():
+    for k in [3, 5]:
+        for paired in [True, False]:
+            found = ratio_interval(A[:k], [B[0] * 64, *B[1:k]], paired=paired)
+            assert found.low < 1 < found.high
 
 
 def runs_needed(cv: float, difference: float) -> int:
@@ -76,15 +73,19 @@ def runs_needed(cv: float, difference: float) -> int:
     )
 
 
-@pytest.mark.parametrize(
-    ("cv", "difference", "runs"),
-    [
-        (0.01, 0.01, 17), (0.01, 0.05, 3), (0.02, 0.03, 9), (0.03, 0.03, 18), (0.03, 0.10, 3),
-        (0.05, 0.05, 18), (0.05, 0.10, 6), (0.10, 0.10, 19), (0.10, 0.20, 6),
-    ],
-)  # fmt: skip
-def test_it_agrees_with_the_table_of_runs_for_80_percent_power(cv, difference, runs):
-    assert runs_needed(cv, difference) == runs
+def test_it_agrees_with_the_table_of_runs_for_80_percent_power():
+    for cv, difference, runs in [
+        (0.01, 0.01, 17),
+        (0.01, 0.05, 3),
+        (0.02, 0.03, 9),
+        (0.03, 0.03, 18),
+        (0.03, 0.10, 3),
+        (0.05, 0.05, 18),
+        (0.05, 0.10, 6),
+        (0.10, 0.10, 19),
+        (0.10, 0.20, 6),
+    ]:
+        assert runs_needed(cv, difference) == runs
 
 
 def test_a_difference_of_that_size_is_shown_in_about_four_of_five_cases():

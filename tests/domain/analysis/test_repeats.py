@@ -48,9 +48,8 @@ def test_the_mean_rows_are_those_of_the_study_in_all_sixty_cells():
     assert found == {"exact": 30, "rounded": 29, "truncated": 1}
 
 
-@pytest.mark.parametrize(
-    ("key", "cv", "low", "high"),
-    [
+def test_the_interval_between_runs_is_the_t_interval():
+    for key, cv, low, high in [
         ("P1.L1.uni.local", 15.33, 3.7809, 5.5581),
         ("P1.L2.uni.local", 16.88, 19.5426, 29.9085),
         ("P1.R1.uni.pc", 8.41, 60.7812, 74.9572),
@@ -58,12 +57,10 @@ def test_the_mean_rows_are_those_of_the_study_in_all_sixty_cells():
         ("P1.R2.apache", 3.67, 11.6447, 12.7553),
         ("P2.R1.uni.ml370", 2.78, 3.7310, 3.9974),
         ("P2.R2.uni.isoblade", 0.66, 18.6075, 19.2282),
-    ],
-)
-def test_the_interval_between_runs_is_the_t_interval(key, cv, low, high):
-    interval = mean_interval(column(key, 0))
-    assert interval.cv * 100 == pytest.approx(cv, abs=0.005)
-    assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
+    ]:
+        interval = mean_interval(column(key, 0))
+        assert interval.cv * 100 == pytest.approx(cv, abs=0.005)
+        assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-5)
 
 
 def test_of_unsteady_runs_only_the_interval_of_a_difference_reaches_0():
@@ -87,18 +84,15 @@ def test_a_single_run_has_a_mean_and_no_interval():
     assert (interval.mean, interval.k, interval.low, interval.cv) == (3.5, 1, None, None)
 
 
-@pytest.mark.parametrize(
-    ("key", "rows"),
-    [
+def test_the_flagged_rows_are_those_that_need_a_look():
+    for key, rows in [
         ("P1.L1.uni.local", [3, 5]),
         ("P1.L2.uni.local", [2, 4]),
         ("P1.R1.uni.pc", [4]),
         ("P1.R2.uni.pc", [3, 4]),
-    ],
-)
-def test_the_flagged_rows_are_those_that_need_a_look(key, rows):
-    flags = outlier_flags(column(key, 0))
-    assert [number for number, flag in enumerate(flags, 1) if flag] == rows
+    ]:
+        flags = outlier_flags(column(key, 0))
+        assert [number for number, flag in enumerate(flags, 1) if flag] == rows
 
 
 def test_one_request_explains_the_fifth_row_of_l1_but_not_the_third():

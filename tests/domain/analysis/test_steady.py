@@ -18,38 +18,35 @@ def spikes(seed: int):
     return np.where(np.random.default_rng(seed).random(120) < 0.03, 100.0, 20.0)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_level_with_noise_spikes_or_a_short_saw_tooth_is_at_rest(seed):
-    saw_tooth = 20 * (1 + 0.3 * (SECONDS % 20) / 20)
-    for series in (np.full(120, 20.0), spikes(seed), saw_tooth):
-        found = steadiness(noisy(series, seed))
-        assert (found.unsteady_share, found.steady_from) == (0, 0)
+def test_a_level_with_noise_spikes_or_a_short_saw_tooth_is_at_rest():
+    for seed in SEEDS:
+        saw_tooth = 20 * (1 + 0.3 * (SECONDS % 20) / 20)
+        for series in (np.full(120, 20.0), spikes(seed), saw_tooth):
+            found = steadiness(noisy(series, seed))
+            assert (found.unsteady_share, found.steady_from) == (0, 0)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize(
-    ("series", "latest"),
-    [
+def test_a_slow_beginning_is_not_at_rest():
+    for series, latest in [
         (np.where(SECONDS < 10, 30.0, 20.0), 11),
         (20 * (1 + np.exp(-SECONDS / 5)), 25),
         (20 * (1 + np.exp(-SECONDS / 15)), 60),
-    ],
-)
-def test_a_slow_beginning_is_not_at_rest(series, latest, seed):
-    found = steadiness(noisy(series, seed))
-    assert 0 < found.steady_from <= latest
-    assert found.unsteady_share == pytest.approx(found.steady_from / 120)
-    assert found.ratio > 1.05
+    ]:
+        for seed in SEEDS:
+            found = steadiness(noisy(series, seed))
+            assert 0 < found.steady_from <= latest
+            assert found.unsteady_share == pytest.approx(found.steady_from / 120)
+            assert found.ratio > 1.05
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_target_that_slows_down_was_quicker_before(seed):
-    late = steadiness(noisy(np.where(SECONDS < 90, 20.0, 26.0), seed))
-    assert (late.steady_from, late.unsteady_share) == (90, 0.75)
-    assert late.ratio == pytest.approx(20 / 26, rel=0.02)
-    trend = steadiness(noisy(20 * (1 + 0.5 * SECONDS / 120), seed))
-    assert trend.unsteady_share > 0.5
-    assert trend.ratio < 1
+def test_a_target_that_slows_down_was_quicker_before():
+    for seed in SEEDS:
+        late = steadiness(noisy(np.where(SECONDS < 90, 20.0, 26.0), seed))
+        assert (late.steady_from, late.unsteady_share) == (90, 0.75)
+        assert late.ratio == pytest.approx(20 / 26, rel=0.02)
+        trend = steadiness(noisy(20 * (1 + 0.5 * SECONDS / 120), seed))
+        assert trend.unsteady_share > 0.5
+        assert trend.ratio < 1
 
 
 def remembering(n: int, rho: float, seed: int, sd: float = 0.1) -> np.ndarray:
@@ -61,11 +58,11 @@ def remembering(n: int, rho: float, seed: int, sd: float = 0.1) -> np.ndarray:
     return np.array(values)
 
 
-@pytest.mark.parametrize("n", [30, 60, 120, 300])
-@pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
-def test_noise_that_remembers_is_at_rest(n, rho):
-    found = [steadiness(20 * np.exp(remembering(n, rho, seed))) for seed in range(100)]
-    assert np.mean([each.steady_from > 0 for each in found]) <= 0.09
+def test_noise_that_remembers_is_at_rest():
+    for rho in [0.0, 0.5, 0.8]:
+        for n in [30, 60, 120, 300]:
+            found = [steadiness(20 * np.exp(remembering(n, rho, seed))) for seed in range(100)]
+            assert np.mean([each.steady_from > 0 for each in found]) <= 0.09
 
 
 @pytest.mark.parametrize("n", [30, 60, 120])
@@ -80,13 +77,13 @@ def test_noise_of_which_each_second_has_a_part_for_itself_is_at_rest(n):
     assert np.mean([each.steady_from > 0 for each in found]) <= 0.07
 
 
-@pytest.mark.parametrize("n", [60, 120, 300])
-@pytest.mark.parametrize("rho", [0.0, 0.5])
-def test_a_warm_up_of_a_fifth_over_ten_seconds_is_found_in_it(n, rho):
-    warm_up = 20 * (1 + 0.2 * np.clip(1 - np.arange(n) / 10, 0, 1))
-    noise = [np.exp(remembering(n, rho, seed, sd=0.02)) for seed in range(50)]
-    found = [steadiness(warm_up * each) for each in noise]
-    assert np.mean([0 < each.steady_from <= 15 and each.ratio > 1 for each in found]) >= 0.9
+def test_a_warm_up_of_a_fifth_over_ten_seconds_is_found_in_it():
+    for rho in [0.0, 0.5]:
+        for n in [60, 120, 300]:
+            warm_up = 20 * (1 + 0.2 * np.clip(1 - np.arange(n) / 10, 0, 1))
+            noise = [np.exp(remembering(n, rho, seed, sd=0.02)) for seed in range(50)]
+            found = [steadiness(warm_up * each) for each in noise]
+            assert np.mean([0 < each.steady_from <= 15 and each.ratio > 1 for each in found]) >= 0.9
 
 
 @pytest.mark.parametrize("n", [30, 60, 120, 300])
@@ -106,12 +103,12 @@ def test_a_run_without_any_noise_changes_where_it_changes():
     assert steadiness([30.0] * 20 + [20.0] * 40).steady_from == 20
 
 
-@pytest.mark.parametrize("before", [10, 9.8, 8])
-def test_what_was_longer_for_a_while_fell_though_most_before_it_was_as_it_is_now(before):
-    noise = np.random.default_rng(1).normal(0, 0.02, 300)
-    found = steadiness(np.array([before] * 100 + [20] * 60 + [10] * 140) * np.exp(noise))
-    assert found.steady_from == pytest.approx(160, abs=3)
-    assert found.ratio == pytest.approx(2, rel=0.05)
+def test_what_was_longer_for_a_while_fell_though_most_before_it_was_as_it_is_now():
+    for before in [10, 9.8, 8]:
+        noise = np.random.default_rng(1).normal(0, 0.02, 300)
+        found = steadiness(np.array([before] * 100 + [20] * 60 + [10] * 140) * np.exp(noise))
+        assert found.steady_from == pytest.approx(160, abs=3)
+        assert found.ratio == pytest.approx(2, rel=0.05)
 
 
 def test_fewer_than_thirty_seconds_are_not_judged():
@@ -130,17 +127,15 @@ def humped(n: int, size: float) -> np.ndarray:
     return np.where((seconds >= n // 5) & (seconds < n // 5 + n // 3), size, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("n", "size"), [(30, 3.0), *((n, size) for n in (60, 120, 600) for size in (1.3, 3.0, 0.5))]
-)
-def test_a_stretch_at_another_level_is_found_though_the_run_came_back_from_it(n, size):
-    for seed in range(20):
-        noise = np.exp(remembering(n, 0.5, seed, sd=0.02))
-        found = steadiness(20 * humped(n, size) * noise)
-        assert found.left_at == pytest.approx(n // 5, abs=n / 60 + 2)
-        assert found.steady_from == pytest.approx(n // 5 + n // 3, abs=n / 60 + 2)
-        assert found.unsteady_share == (found.steady_from - found.left_at) / n
-        assert found.ratio == pytest.approx(size, rel=0.1)
+def test_a_stretch_at_another_level_is_found_though_the_run_came_back_from_it():
+    for n, size in [(30, 3.0), *((n, size) for n in (60, 120, 600) for size in (1.3, 3.0, 0.5))]:
+        for seed in range(20):
+            noise = np.exp(remembering(n, 0.5, seed, sd=0.02))
+            found = steadiness(20 * humped(n, size) * noise)
+            assert found.left_at == pytest.approx(n // 5, abs=n / 60 + 2)
+            assert found.steady_from == pytest.approx(n // 5 + n // 3, abs=n / 60 + 2)
+            assert found.unsteady_share == (found.steady_from - found.left_at) / n
+            assert found.ratio == pytest.approx(size, rel=0.1)
 
 
 def test_slow_seconds_that_happen_to_be_neighbours_are_no_stretch():

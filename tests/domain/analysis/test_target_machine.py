@@ -1,7 +1,5 @@
 """When a target's machine is called full: its CPU, its network link, its listen queue."""
 
-import pytest
-
 from campaigns.domain.analysis.busy import observed_machines
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.lifecycle import TargetState
@@ -28,19 +26,16 @@ def texts(machines: dict[str, list[MachinePoint]], attempts: int = 5000, **obser
     return [reason.text.replace(THIN, " ") for reason in found.reasons]
 
 
-@pytest.mark.parametrize(
-    ("shares", "said"),
-    [
+def test_a_cpu_is_full_if_it_was_for_five_seconds_in_a_row():
+    for shares, said in [
         ([0.5] * 42 + [1.0] * 20, ["The target's CPU was at 100 % from 0:42 on."]),
         ([1.0] * 60, ["The target's CPU was at 100 % from 0:00 on."]),
         ([0.5] * 10 + [0.99] * 12 + [0.9], ["The target's CPU was at 100 % for 12 s from 0:10."]),
         ([0.5, 1.0, 1.0, 1.0, 1.0, 0.5], []),  # four seconds are ordinary
         ([1.0, 1.0, 1.0, 0.97] * 15, []),
         ([0.97] * 60, []),
-    ],
-)
-def test_a_cpu_is_full_if_it_was_for_five_seconds_in_a_row(shares, said):
-    assert texts({"shop-1": busy(*shares)}) == said
+    ]:
+        assert texts({"shop-1": busy(*shares)}) == said
 
 
 def test_seconds_that_nobody_told_end_a_row():
@@ -58,42 +53,36 @@ def test_waiting_for_a_disk_is_not_work():
     assert texts({"shop-1": waiting}) == []
 
 
-@pytest.mark.parametrize(("cores", "is_full"), [(0.4, False), (3.0, False), (3.7, True)])
-def test_a_machine_that_other_programs_fill_overloads_no_chosen_processes(cores, is_full):
+def test_a_machine_that_other_programs_fill_overloads_no_chosen_processes():
     """nginx and its workers, of four cores; the rest is an injector's on the same machine."""
-    chosen = {"nginx": {"cpu_s": cores / 2}, "nginx: worker": {"cpu_s": cores / 2}}
-    full = [cpu(second, 1.0, processes=chosen) for second in range(6)]
-    said = ["The target's CPU was at 100 % from 0:00 on."] if is_full else []
-    assert texts({"shop-1": full}) == said
+    for cores, is_full in [(0.4, False), (3.0, False), (3.7, True)]:
+        chosen = {"nginx": {"cpu_s": cores / 2}, "nginx: worker": {"cpu_s": cores / 2}}
+        full = [cpu(second, 1.0, processes=chosen) for second in range(6)]
+        said = ["The target's CPU was at 100 % from 0:00 on."] if is_full else []
+        assert texts({"shop-1": full}) == said
 
 
-@pytest.mark.parametrize(
-    ("fields", "said"),
-    [
+def test_a_link_is_full_in_its_busier_direction_if_its_speed_is_known():
+    for fields, said in [
         ({"sent_bytes": 118e6, "received_bytes": 2e6}, True),
         ({"sent_bytes": 100e6, "received_bytes": 100e6}, False),
         ({"sent_bytes": 118e6, "received_bytes": 2e6, "link_bytes_per_s": None}, False),
-    ],
-)
-def test_a_link_is_full_in_its_busier_direction_if_its_speed_is_known(fields, said):
-    did = {"link_bytes_per_s": 125e6, **fields}
-    points = [cpu(second, 0.3, **did) for second in range(6)]
-    words = ["The target's network link was full from 0:00 on."]
-    assert texts({"shop-1": points}) == (words if said else [])
+    ]:
+        did = {"link_bytes_per_s": 125e6, **fields}
+        points = [cpu(second, 0.3, **did) for second in range(6)]
+        words = ["The target's network link was full from 0:00 on."]
+        assert texts({"shop-1": points}) == (words if said else [])
 
 
-@pytest.mark.parametrize(
-    ("overflows", "attempts", "said"),
-    [
+def test_overflows_are_told_from_one_in_a_thousand_requests_on():
+    for overflows, attempts, said in [
         ([0, 0, 1000, 938], 5000, "1,938 times, first at 0:02."),
         ([0, 5, 0, 0], 5000, ""),
         ([1], 3, ""),
-    ],
-)
-def test_overflows_are_told_from_one_in_a_thousand_requests_on(overflows, attempts, said):
-    points = [cpu(second, 0.3, listen_overflows=n) for second, n in enumerate(overflows)]
-    words = [f"The target's listen queue overflowed {said}"]
-    assert texts({"shop-1": points}, attempts) == (words if said else [])
+    ]:
+        points = [cpu(second, 0.3, listen_overflows=n) for second, n in enumerate(overflows)]
+        words = [f"The target's listen queue overflowed {said}"]
+        assert texts({"shop-1": points}, attempts) == (words if said else [])
 
 
 def test_of_several_machines_the_one_that_was_full_is_named():

@@ -30,18 +30,15 @@ def total(started=1000, dropped=0, service_us=10_000, failed_us=()):
     return Total({"started": started, "dropped": dropped}, timings=timings)
 
 
-@pytest.mark.parametrize(
-    ("duration_s", "sending_s", "dropped", "per_s"),
-    [
+def test_the_rate_of_a_schedule_is_over_the_time_of_sending():
+    for duration_s, sending_s, dropped, per_s in [
         (10, 9.99, 0, 100),
         (15, 9.99, 0, 100),
         (25, 20, 0, 50),
         (10, 9.99, 300, 70),
         (10, None, 0, 100),
-    ],
-)
-def test_the_rate_of_a_schedule_is_over_the_time_of_sending(duration_s, sending_s, dropped, per_s):
-    assert sent_per_s(plan(OVER), total(dropped=dropped), duration_s, sending_s) == per_s
+    ]:
+        assert sent_per_s(plan(OVER), total(dropped=dropped), duration_s, sending_s) == per_s
 
 
 def test_failed_attempts_are_in_flight_as_well():
@@ -56,12 +53,12 @@ def test_nothing_measured_is_no_rate():
     assert unlike(plan(OPEN), [Load(0, 0)], [Load(0, 0)]) == ""
 
 
-@pytest.mark.parametrize("load", [OVER, OPEN])
-def test_an_open_load_must_have_been_sent_at_the_same_rate(load):
-    assert unlike(plan(load), [Load(100, 1)] * 3, [Load(95.1, 20)] * 3) == ""
-    text = unlike(plan(load), [Load(100, 1)] * 3, [Load(94, 20)] * 3)
-    assert "100 and 94.0 requests/s sent" in text
-    assert "apart (limit 5" in text
+def test_an_open_load_must_have_been_sent_at_the_same_rate():
+    for load in [OVER, OPEN]:
+        assert unlike(plan(load), [Load(100, 1)] * 3, [Load(95.1, 20)] * 3) == ""
+        text = unlike(plan(load), [Load(100, 1)] * 3, [Load(94, 20)] * 3)
+        assert "100 and 94.0 requests/s sent" in text
+        assert "apart (limit 5" in text
 
 
 def test_a_closed_load_is_slower_where_the_target_is_and_that_is_the_answer():
@@ -73,18 +70,15 @@ def test_a_closed_load_must_have_had_its_connections():
     assert "49.8 and 1.00 requests in flight" in text
 
 
-@pytest.mark.parametrize(
-    ("load", "more"),
-    [
+def test_where_the_target_decides_how_many_are_in_flight_it_is_not_asked():
+    for load, more in [
         (CLOSED, {"session": {"think_time": {"kind": "constant", "mean_s": 1}}}),
         (CLOSED | {"ramp_up_s": 5}, {}),
         (CLOSED | {"requests": 900}, {}),
         ({"model": "window", "low": 5, "high": 9, "requests": 1000}, {}),
         ({"model": "sequential", "requests": 1000}, {}),
-    ],
-)
-def test_where_the_target_decides_how_many_are_in_flight_it_is_not_asked(load, more):
-    assert unlike(plan(load, **more), [Load(500, 40)], [Load(400, 20)]) == ""
+    ]:
+        assert unlike(plan(load, **more), [Load(500, 40)], [Load(400, 20)]) == ""
 
 
 def test_what_the_last_sessions_still_send_is_no_part_of_the_time_of_sending():

@@ -15,9 +15,8 @@ def only(line: str, name: str = "m"):
     return sample
 
 
-@pytest.mark.parametrize(
-    ("line", "labels", "value"),
-    [
+def test_a_line_is_a_sample():
+    for line, labels, value in [
         ("m 1", {}, 1),
         ("m -0.5", {}, -0.5),
         ("m\t1.25e+09", {}, 1.25e9),
@@ -30,8 +29,11 @@ def only(line: str, name: str = "m"):
         ('m{a="b"}1', {"a": "b"}, 1),
         ('m{a=""} 1', {"a": ""}, 1),
         ('m{a="} 9"} 1', {"a": "} 9"}, 1),
-        (r'm{a="C:\\dir",b="say \"hi\"",c="two\nlines"} 1',
-         {"a": "C:\\dir", "b": 'say "hi"', "c": "two\nlines"}, 1),
+        (
+            r'm{a="C:\\dir",b="say \"hi\"",c="two\nlines"} 1',
+            {"a": "C:\\dir", "b": 'say "hi"', "c": "two\nlines"},
+            1,
+        ),
         (r'm{a="\\n"} 1', {"a": "\\n"}, 1),
         ('m{a="Zürich"} 1', {"a": "Zürich"}, 1),
         ("m 1 1395066363000", {}, 1),
@@ -41,16 +43,13 @@ def only(line: str, name: str = "m"):
         ("m +Inf", {}, math.inf),
         ("m -Inf", {}, -math.inf),
         ("m 1\r", {}, 1),
-    ],
-)  # fmt: skip
-def test_a_line_is_a_sample(line, labels, value):
-    sample = only(line)
-    assert (sample.name, sample.labels, sample.value) == ("m", labels, value)
+    ]:
+        sample = only(line)
+        assert (sample.name, sample.labels, sample.value) == ("m", labels, value)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_line_that_is_no_sample_is_named():
+    for line in [
         "m",
         "m ",
         "m one",
@@ -60,24 +59,22 @@ def test_a_line_is_a_sample(line, labels, value):
         'm{a="b" 1',
         'm{a="b} 1',
         "m{a=b} 1",
-        'm{a} 1',
+        "m{a} 1",
         'm{="b"} 1',
         'm{a="b"c="d"} 1',
         'm{a="b",a="c"} 1',
-        'm{,} 1',
+        "m{,} 1",
         "m}1",
         "m1{} 1 \x00",
-    ],
-)  # fmt: skip
-def test_a_line_that_is_no_sample_is_named(line):
-    with pytest.raises(NotExposition, match=r"^Line 3 is not in Prometheus' text format: m"):
-        check_exposition(f"# HELP m some\n\n{line}\n")
+    ]:
+        with pytest.raises(NotExposition, match=r"^Line 3 is not in Prometheus' text format: m"):
+            check_exposition(f"# HELP m some\n\n{line}\n")
 
 
-@pytest.mark.parametrize("text", ["<!DOCTYPE html>\n<p>", '{"status": "ok"}', "\x1f\x8b\x08"])
-def test_another_kind_of_text_is_none_of_its(text):
-    with pytest.raises(NotExposition, match="Line 1 "):
-        check_exposition(text)
+def test_another_kind_of_text_is_none_of_its():
+    for text in ["<!DOCTYPE html>\n<p>", '{"status": "ok"}', "\x1f\x8b\x08"]:
+        with pytest.raises(NotExposition, match="Line 1 "):
+            check_exposition(text)
 
 
 def test_of_a_line_that_is_not_understood_only_the_beginning_is_shown():

@@ -1,7 +1,5 @@
 """Single requests: how many a run keeps, how they are stored, and what is said of the slowest."""
 
-import pytest
-
 from campaigns.domain.metrics.kept_requests import (
     KeptRequest,
     KeptRequests,
@@ -51,29 +49,27 @@ def test_what_is_stored_is_what_the_injector_said():
     assert [len(kept.measured), len(kept.warm_up)] == [2, 1]
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [({"columns": LINE["columns"] | {"status": [200]}}, "not of one length"),
-     ({"columns": LINE["columns"] | {"kind": ["", "", "slow"]}}, "the column kind"),
-     ({"columns": LINE["columns"] | {"step": [0, None, 1]}}, "the column step"),
-     ({"columns": {"step": [0]}}, "the column number is missing"),
-     ({"is_all": 1}, "is_all")],
-)  # fmt: skip
-def test_a_line_that_could_not_be_read_again_is_refused(changed, words):
-    assert requests_fault(LINE) is None
-    assert words in requests_fault(LINE | changed)
+def test_a_line_that_could_not_be_read_again_is_refused():
+    for changed, words in [
+        ({"columns": LINE["columns"] | {"status": [200]}}, "not of one length"),
+        ({"columns": LINE["columns"] | {"kind": ["", "", "slow"]}}, "the column kind"),
+        ({"columns": LINE["columns"] | {"step": [0, None, 1]}}, "the column step"),
+        ({"columns": {"step": [0]}}, "the column number is missing"),
+        ({"is_all": 1}, "is_all"),
+    ]:
+        assert requests_fault(LINE) is None
+        assert words in requests_fault(LINE | changed)
 
 
-@pytest.mark.parametrize(
-    ("load", "n_injectors", "most"),
-    [({"model": "closed", "connections": 2, "requests": 2000}, 3, 2000),
-     ({"model": "closed", "connections": 2, "requests": 2001}, 3, 666),
-     ({"model": "closed", "connections": 2, "duration_s": 5}, 4, 500),
-     ({"model": "closed", "connections": 3, "requests": 15000, "start_offset_s": 1}, 3, 20000),
-     ({"model": "closed", "connections": 3, "requests": 15000, "start_offset_s": 1}, 1, 2000)],
-)  # fmt: skip
-def test_a_plan_of_few_requests_keeps_each_and_one_of_many_the_slowest(load, n_injectors, most):
-    assert most_kept(Plan.from_json(plan_spec(**load)), n_injectors) == most
+def test_a_plan_of_few_requests_keeps_each_and_one_of_many_the_slowest():
+    for load, n_injectors, most in [
+        ({"model": "closed", "connections": 2, "requests": 2000}, 3, 2000),
+        ({"model": "closed", "connections": 2, "requests": 2001}, 3, 666),
+        ({"model": "closed", "connections": 2, "duration_s": 5}, 4, 500),
+        ({"model": "closed", "connections": 3, "requests": 15000, "start_offset_s": 1}, 3, 20000),
+        ({"model": "closed", "connections": 3, "requests": 15000, "start_offset_s": 1}, 1, 2000),
+    ]:
+        assert most_kept(Plan.from_json(plan_spec(**load)), n_injectors) == most
 
 
 def test_the_slowest_ten_of_all_injectors_stay_where_one_has_too_many():
@@ -94,10 +90,10 @@ def test_the_few_that_took_far_longer_are_named():
     )
 
 
-@pytest.mark.parametrize("slow", [[40_000] * 10, [1_000_000] * 10], ids=["none", "many"])
-def test_no_request_is_named_where_none_or_where_many_are_slow(slow):
-    kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(slow, 1)))
-    assert outlier_words(kept, Timing.of([30_000] * 4999), PLAN) == ""
+def test_no_request_is_named_where_none_or_where_many_are_slow():
+    for slow in [[40_000] * 10, [1_000_000] * 10]:
+        kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(slow, 1)))
+        assert outlier_words(kept, Timing.of([30_000] * 4999), PLAN) == ""
 
 
 def test_the_table_says_which_request_it_was_and_whose():

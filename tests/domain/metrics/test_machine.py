@@ -34,9 +34,8 @@ def test_a_report_is_read_with_what_is_known_of_it():
     assert (read.host, read.watched) == ("shop-1", ("nginx",))
 
 
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
+def test_a_fault_is_named_by_its_place():
+    for fields, path in [
         ({"host": " "}, "report.host"),
         ({"host": "\u200b"}, "report.host"),
         ({"host": "x" * 101}, "report.host"),
@@ -47,15 +46,12 @@ def test_a_report_is_read_with_what_is_known_of_it():
         ({"seconds": [7]}, "report.seconds.0"),
         ({"seconds": [{"did": {}}]}, "report.seconds.0.at_s"),
         ({"seconds": [{"at_s": 1e9, "lasted_s": 61}]}, "report.seconds.0.lasted_s"),
-    ],
-)
-def test_a_fault_is_named_by_its_place(fields, path):
-    assert path in faults(**fields)
+    ]:
+        assert path in faults(**fields)
 
 
-@pytest.mark.parametrize(
-    "did",
-    [
+def test_a_figure_that_cannot_be_is_refused():
+    for did in [
         {"user_s": -1},
         {"user_s": "0.5"},
         {"user_s": True},
@@ -69,16 +65,14 @@ def test_a_fault_is_named_by_its_place(fields, path):
         {"sent_bytes": 1e19},
         {"sent_bytes": float("inf")},
         {"running": [[[]]]},
-    ],
-)
-def test_a_figure_that_cannot_be_is_refused(did):
-    (path,) = faults(seconds=[{"at_s": 1e9, "did": did}])
-    assert path.startswith("report.seconds.0.did.")
+    ]:
+        (path,) = faults(seconds=[{"at_s": 1e9, "did": did}])
+        assert path.startswith("report.seconds.0.did.")
 
 
-@pytest.mark.parametrize("did", [[], 7, {str(n): 0 for n in range(201)}])
-def test_a_second_is_an_object_with_a_bounded_number_of_figures(did):
-    assert list(faults(seconds=[{"at_s": 1e9, "did": did}])) == ["report.seconds.0.did"]
+def test_a_second_is_an_object_with_a_bounded_number_of_figures():
+    for did in [[], 7, {str(n): 0 for n in range(201)}]:
+        assert list(faults(seconds=[{"at_s": 1e9, "did": did}])) == ["report.seconds.0.did"]
 
 
 def test_the_answer_to_a_broken_agent_names_the_first_fault_alone():

@@ -1,5 +1,3 @@
-import pytest
-
 from campaigns.domain.metrics.machine_use import MachinePoint, cpu_s_per_1000, is_inner, machine_use
 
 
@@ -48,15 +46,12 @@ def test_cpu_time_is_of_the_seconds_that_lie_within_the_measurement():
     assert all(is_inner(second, 3) for second in range(3))
 
 
-@pytest.mark.parametrize(
-    ("cpu_s", "lasted_s", "rate", "cost"),
-    [
+def test_the_cpu_time_of_1000_requests():
+    for cpu_s, lasted_s, rate, cost in [
         (20, 10, 200, 10.0),  # two cores for 200 requests/s
         (10, 5, 200, 10.0),  # half of the seconds were not told
         (None, 10, 200, None),
         (20, 10, None, None),
         (20, 0, 200, None),
-    ],
-)
-def test_the_cpu_time_of_1000_requests(cpu_s, lasted_s, rate, cost):
-    assert cpu_s_per_1000(cpu_s, lasted_s, rate) == cost
+    ]:
+        assert cpu_s_per_1000(cpu_s, lasted_s, rate) == cost

@@ -2,8 +2,6 @@
 
 import shlex
 
-import pytest
-
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
@@ -23,9 +21,8 @@ def get(load, *, headers=(), method="GET", body="", **spec):
 CLOSED = {"model": "closed", "connections": 8, "duration_s": 10}
 
 
-@pytest.mark.parametrize(
-    ("tool", "key", "command"),
-    [
+def test_the_studies_commands_come_back():
+    for tool, key, command in [
         ("ab", "ab", "ab -n 1000 -c 50 -s 30 http://TARGET/"),
         (
             "httperf",
@@ -39,10 +36,8 @@ CLOSED = {"model": "closed", "connections": 8, "duration_s": 10}
             "httperf --server HOST --port PORT --uri / --num-conns 1000 --num-calls 1 --timeout 30",
         ),
         ("wrk", "capacity", "wrk -t1 -c64 -d60s --latency --timeout 30s http://TARGET/"),
-    ],
-)
-def test_the_studies_commands_come_back(tool, key, command):
-    assert of(tool, key).command == command
+    ]:
+        assert of(tool, key).command == command
 
 
 def test_httperf_speaks_the_version_of_the_plan():
@@ -53,9 +48,8 @@ def test_httperf_speaks_the_version_of_the_plan():
     assert kept.command == ""
 
 
-@pytest.mark.parametrize(
-    ("tool", "key"),
-    [
+def test_what_a_tool_cannot_send_has_no_command():
+    for tool, key in [
         ("ab", "over-10"),
         ("httperf", "ab"),
         ("httperf", "over-10"),
@@ -66,17 +60,15 @@ def test_httperf_speaks_the_version_of_the_plan():
         ("k6", "l3"),
         ("httperf", "spike"),
         ("k6", "stress"),
-    ],
-)
-def test_what_a_tool_cannot_send_has_no_command(tool, key):
-    assert of(tool, key).command == ""
+    ]:
+        assert of(tool, key).command == ""
 
 
-@pytest.mark.parametrize("key", PRESETS)
-def test_every_plan_has_a_command_or_a_reason_for_each_tool(key):
-    found = equivalents(Plan.from_json(PRESETS[key].spec))
-    assert [each.tool for each in found][:4] == ["ab", "httperf", "wrk", "k6"]
-    assert all(each.words for each in found)
+def test_every_plan_has_a_command_or_a_reason_for_each_tool():
+    for key in PRESETS:
+        found = equivalents(Plan.from_json(PRESETS[key].spec))
+        assert [each.tool for each in found][:4] == ["ab", "httperf", "wrk", "k6"]
+        assert all(each.words for each in found)
 
 
 def test_what_a_shell_would_understand_is_quoted():
@@ -112,19 +104,16 @@ def test_a_ramp_up_is_no_tool_s():
     assert not any(of(tool, **get(load)).command for tool in ("ab", "wrk", "k6"))
 
 
-@pytest.mark.parametrize("tool", ["ab", "httperf", "wrk", "k6"])
-@pytest.mark.parametrize(
-    "changes",
-    [
+def test_what_no_tool_can_has_a_command_of_none():
+    for changes in [
         {"connection_mode": "resumed"},
         {"session": {"cookies": True}},
         {"load": {"model": "window", "low": 2, "high": 4, "requests": 9}},
         {"steps": [{"path": "/", "checks": [{"kind": "text", "value": "ok"}]}]},
         {"flows": [{"name": "browse", "share": 1, "steps": 1}]},
-    ],
-)
-def test_what_no_tool_can_has_a_command_of_none(tool, changes):
-    assert of(tool, **get(CLOSED) | {"connection_mode": "new"} | changes).command == ""
+    ]:
+        for tool in ["ab", "httperf", "wrk", "k6"]:
+            assert of(tool, **get(CLOSED) | {"connection_mode": "new"} | changes).command == ""
 
 
 def websocket(load, **exchange):
@@ -143,17 +132,14 @@ def test_a_window_of_websockets_is_wsperf_s():
     assert [tool for tool, each in found.items() if each.command] == ["wsperf"]
 
 
-@pytest.mark.parametrize(
-    ("load", "exchange"),
-    [
+def test_what_wsperf_cannot_do_has_no_command():
+    for load, exchange in [
         (CLOSED, {}),
         (WINDOW | {"hold": "keep_until_all"}, {}),
         (WINDOW, {"messages": 3}),
         (WINDOW, {"subprotocols": ["chat"]}),
-    ],
-)
-def test_what_wsperf_cannot_do_has_no_command(load, exchange):
-    assert websocket(load, **exchange)["wsperf"].command == ""
+    ]:
+        assert websocket(load, **exchange)["wsperf"].command == ""
 
 
 SESSIONS = {"model": "open", "rate_per_s": 5, "requests": 40, "arrival_unit": "session"}
@@ -165,9 +151,8 @@ def calls_of(load, session):
     return get(load, session=session, connection_mode="keep-alive")
 
 
-@pytest.mark.parametrize(
-    ("load", "session", "options"),
-    [
+def test_httperf_has_sessions_and_connections_with_calls():
+    for load, session, options in [
         (
             SESSIONS,
             {"calls_per_session": 10, "burst_length": 5, "connections_per_session": 4}
@@ -192,17 +177,14 @@ def calls_of(load, session):
             | {"first_call_alone": False},
             "--num-conns 40 --num-calls 6 --burst-length 3 --rate 5",
         ),
-    ],
-)
-def test_httperf_has_sessions_and_connections_with_calls(load, session, options):
-    command = of("httperf", **calls_of(load, session)).command
-    assert f" {options} --timeout" in command
-    assert not any(of(tool, **calls_of(load, session)).command for tool in ("ab", "wrk", "k6"))
+    ]:
+        command = of("httperf", **calls_of(load, session)).command
+        assert f" {options} --timeout" in command
+        assert not any(of(tool, **calls_of(load, session)).command for tool in ("ab", "wrk", "k6"))
 
 
-@pytest.mark.parametrize(
-    ("load", "session"),
-    [
+def test_what_httperfs_sessions_cannot_do_has_no_command():
+    for load, session in [
         (SESSIONS, {"calls_per_session": 5, "calls_per_connection": 2}),
         (SESSIONS, {"calls_per_session": 5, "think_time": {"kind": "exponential", "mean_s": 1}}),
         (SESSIONS, {"calls_per_session": 5, "burst_length": 5, "first_call_alone": False}),
@@ -219,28 +201,23 @@ def test_httperf_has_sessions_and_connections_with_calls(load, session, options)
             {"calls_per_connection": 7, "burst_length": 3, "pipeline_depth": 3}
             | {"first_call_alone": False},
         ),
-    ],
-)
-def test_what_httperfs_sessions_cannot_do_has_no_command(load, session):
-    assert of("httperf", **calls_of(load, session)).command == ""
+    ]:
+        assert of("httperf", **calls_of(load, session)).command == ""
 
 
-@pytest.mark.parametrize("tool", ["ab", "wrk"])
-def test_a_time_that_the_tool_would_cut_off_has_no_command(tool):
-    answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 1.5}))
-    assert answer.command == ""
+def test_a_time_that_the_tool_would_cut_off_has_no_command():
+    for tool in ["ab", "wrk"]:
+        answer = of(tool, **get({"model": "closed", "connections": 8, "duration_s": 1.5}))
+        assert answer.command == ""
 
 
-@pytest.mark.parametrize(
-    ("load", "option"),
-    [
+def test_a_command_sends_at_the_rate_to_its_last_digit():
+    for load, option in [
         ({"model": "open", "rate_per_s": 12345.678, "requests": 9}, "--rate 12345.678"),
         ({"model": "over", "requests": 12_345_678, "over_s": 1000}, "--rate 12345.678"),
         ({"model": "over", "requests": 1_234_567, "over_s": 1}, "--rate 1234567 "),
-    ],
-)
-def test_a_command_sends_at_the_rate_to_its_last_digit(load, option):
-    assert option in of("httperf", **get(load, connection_mode="new")).command
+    ]:
+        assert option in of("httperf", **get(load, connection_mode="new")).command
 
 
 def test_h2load_is_the_tool_of_http_2():
@@ -260,16 +237,13 @@ def test_h2load_gets_no_more_connections_than_requests():
     assert of("h2load", **given).command.startswith("h2load -n 2 -c 2 -m 1 ")
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
+def test_what_h2load_cannot_send_has_no_command():
+    for spec in [
         get({"model": "open", "rate_per_s": 9, "requests": 9}),
         get({**CLOSED, "ramp_up_s": 2}),
         get(CLOSED, connection_mode="new"),
         get(CLOSED, method="POST", body="x"),
         get({**CLOSED, "duration_s": 1.5}),
-    ],
-)
-def test_what_h2load_cannot_send_has_no_command(spec):
-    given = {"connection_mode": "keep-alive"} | spec
-    assert of("h2load", **given, http_version="2").command == ""
+    ]:
+        given = {"connection_mode": "keep-alive"} | spec
+        assert of("h2load", **given, http_version="2").command == ""

@@ -3,8 +3,6 @@
 import json
 import re
 
-import pytest
-
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS
@@ -45,29 +43,26 @@ ON_50_CONNECTIONS = (
 )
 
 
-@pytest.mark.parametrize(("preset", "command"), [("httperf", EVENLY), ("ab", ON_50_CONNECTIONS)])
-def test_this_script_was_run_and_sent_what_the_plan_says(preset, command):
+def test_this_script_was_run_and_sent_what_the_plan_says():
     """100 requests evenly over ten seconds; 1,000 on 50 new connections at a time."""
-    plan = Plan.from_json(PRESETS[preset].spec)
-    assert command == next(each.command for each in equivalents(plan) if each.tool == "k6")
+    for preset, command in [("httperf", EVENLY), ("ab", ON_50_CONNECTIONS)]:
+        plan = Plan.from_json(PRESETS[preset].spec)
+        assert command == next(each.command for each in equivalents(plan) if each.tool == "k6")
 
 
-@pytest.mark.parametrize(
-    ("load", "words"),
-    [
+def test_rates_are_exact_and_the_number_is_the_planned_one():
+    for load, words in [
         ({"model": "open", "rate_per_s": 37.5, "duration_s": 2}, (75, "2s", "2s", 75)),
         ({"model": "open", "rate_per_s": 3, "duration_s": 1.1}, (3, "1s", "1.1s", 4)),
         ({"model": "open", "rate_per_s": 0.5, "requests": 4}, (1, "2s", "8s", 4)),
         ({"model": "over", "requests": 7, "over_s": 1.0001}, (7, "1.0001s", "1.0001s", 7)),
         ({"model": "over", "requests": 3, "over_s": 0.5}, (3, "0.5s", "1s", 3)),
         ({"model": "over", "requests": 100, "over_s": 100}, (100, "100s", "100s", 100)),
-    ],
-)
-def test_rates_are_exact_and_the_number_is_the_planned_one(load, words):
-    rate, unit, duration, count = words
-    plan = scenario(load)
-    assert (plan["rate"], plan["timeUnit"], plan["duration"]) == (rate, unit, duration)
-    assert f"iterationInTest < {count} &&" in k6(load).command
+    ]:
+        rate, unit, duration, count = words
+        plan = scenario(load)
+        assert (plan["rate"], plan["timeUnit"], plan["duration"]) == (rate, unit, duration)
+        assert f"iterationInTest < {count} &&" in k6(load).command
 
 
 def test_there_are_no_more_users_than_iterations_for_k6_refuses_them():

@@ -34,26 +34,25 @@ NEVER = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("address", NEVER)
-def test_some_addresses_are_refused_even_where_everything_is_listed(address):
-    assert "no load is ever sent there" in vet(address, 80, EVERYTHING)
+def test_some_addresses_are_refused_even_where_everything_is_listed():
+    for address in NEVER:
+        assert "no load is ever sent there" in vet(address, 80, EVERYTHING)
 
 
-@pytest.mark.parametrize("address", NEVER)
-def test_they_are_refused_where_they_are_listed_by_name(address):
-    text = address.partition("%")[0]
-    assert vet(address, 80, parse_networks([text])) is not None
+def test_they_are_refused_where_they_are_listed_by_name():
+    for address in NEVER:
+        text = address.partition("%")[0]
+        assert vet(address, 80, parse_networks([text])) is not None
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1"])
-def test_nothing_is_allowed_unless_it_is_listed(address):
-    assert "none of the networks" in vet(address, 80, ())
-    assert vet(address, 80, EVERYTHING) is None
+def test_nothing_is_allowed_unless_it_is_listed():
+    for address in ["127.0.0.1", "10.0.0.1", "8.8.8.8", "::1", "2606:4700::1"]:
+        assert "none of the networks" in vet(address, 80, ())
+        assert vet(address, 80, EVERYTHING) is None
 
 
-@pytest.mark.parametrize(
-    ("address", "port", "listed", "is_allowed"),
-    [
+def test_a_list_of_networks_and_their_ports_decides():
+    for address, port, listed, is_allowed in [
         ("10.0.0.5", 80, ["10.0.0.5"], True),
         ("10.0.0.6", 80, ["10.0.0.5"], False),
         ("10.255.0.1", 80, ["10.0.0.0/8"], True),
@@ -73,18 +72,22 @@ def test_nothing_is_allowed_unless_it_is_listed(address):
         ("fd12::1", 22, ["[fc00::/7]:443"], False),
         ("fd12::1", 22, ["[fc00::/7]"], True),
         ("169.254.169.254", 80, ["169.254.0.0/16:80"], False),
-    ],
-)
-def test_a_list_of_networks_and_their_ports_decides(address, port, listed, is_allowed):
-    assert (vet(address, port, parse_networks(listed)) is None) == is_allowed
+    ]:
+        assert (vet(address, port, parse_networks(listed)) is None) == is_allowed
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "localhost", "127.1", "0177.0.0.1", "2130706433", "0x7f.1", "1.2.3.4.", " 127.0.0.1"],
-)
-def test_only_a_literal_address_in_its_usual_form_is_one(text):
-    assert "not an IP address" in vet(text, 80, EVERYTHING)
+def test_only_a_literal_address_in_its_usual_form_is_one():
+    for text in [
+        "",
+        "localhost",
+        "127.1",
+        "0177.0.0.1",
+        "2130706433",
+        "0x7f.1",
+        "1.2.3.4.",
+        " 127.0.0.1",
+    ]:
+        assert "not an IP address" in vet(text, 80, EVERYTHING)
 
 
 def test_a_network_that_is_none_is_named():
@@ -106,68 +109,69 @@ def test_what_is_allowed_is_listed_and_in_no_forbidden_zone(address):
     assert vet(str(address), 80, ()) is not None
 
 
-@pytest.mark.parametrize(
-    ("these", "those", "common"),
-    [
+def test_what_two_lists_allow_is_what_both_hold():
+    for these, those, common in [
         (["10.0.0.0/8"], ["10.0.0.0/8"], ["10.0.0.0/8"]),
         (["10.0.0.0/8"], ["10.1.0.0/16", "192.168.0.0/16"], ["10.1.0.0/16"]),
         (["10.1.0.0/16", "::1/128"], ["10.0.0.0/8", "::/0"], ["10.1.0.0/16", "::1/128"]),
         (["10.0.0.0/8"], ["192.168.0.0/16"], []),
         (["10.0.0.0/8"], [], []),
         (["10.0.0.0/9", "10.0.0.0/8"], ["10.0.0.0/9"], ["10.0.0.0/9"]),
-    ],
-)
-def test_what_two_lists_allow_is_what_both_hold(these, those, common):
-    assert common_networks(these, those) == common
+    ]:
+        assert common_networks(these, those) == common
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["10.0.0.0/8:", "10.0.0.0/8:0", "10.0.0.0/8:70000", "10.0.0.0/8:9-8", "10.0.0.0/8:a", ":443",
-     "[]:443", "fc00::/7:443", "10.0.0.0/8:80:81", "10.0.0.0/8:-80"],
-)  # fmt: skip
-def test_ports_that_are_none_are_refused(text):
-    with pytest.raises(ValueError, match=r"."):
-        parse_networks([text])
+def test_ports_that_are_none_are_refused():
+    for text in [
+        "10.0.0.0/8:",
+        "10.0.0.0/8:0",
+        "10.0.0.0/8:70000",
+        "10.0.0.0/8:9-8",
+        "10.0.0.0/8:a",
+        ":443",
+        "[]:443",
+        "fc00::/7:443",
+        "10.0.0.0/8:80:81",
+        "10.0.0.0/8:-80",
+    ]:
+        with pytest.raises(ValueError, match=r"."):
+            parse_networks([text])
 
 
-@pytest.mark.parametrize(
-    "text", ["10.0.0.0/8", "10.0.0.0/8:443", "10.0.0.0/8:8000-8999", "fc00::/7", "[fc00::/7]:443"]
-)
-def test_a_network_is_written_as_it_is_read(text):
-    assert [str(each) for each in parse_networks([text])] == [text]
+def test_a_network_is_written_as_it_is_read():
+    for text in [
+        "10.0.0.0/8",
+        "10.0.0.0/8:443",
+        "10.0.0.0/8:8000-8999",
+        "fc00::/7",
+        "[fc00::/7]:443",
+    ]:
+        assert [str(each) for each in parse_networks([text])] == [text]
 
 
-@pytest.mark.parametrize(
-    ("these", "those", "common"),
-    [
+def test_two_lists_share_the_ports_that_both_allow():
+    for these, those, common in [
         (["10.0.0.0/8:443"], ["10.1.0.0/16"], ["10.1.0.0/16:443"]),
         (["10.0.0.0/8:80-90"], ["10.0.0.0/8:85-99"], ["10.0.0.0/8:85-90"]),
         (["10.0.0.0/8:80"], ["10.0.0.0/8:81"], []),
         (["[fc00::/7]:443"], ["fd00::/8"], ["[fd00::/8]:443"]),
-    ],
-)
-def test_two_lists_share_the_ports_that_both_allow(these, those, common):
-    assert common_networks(these, those) == common
+    ]:
+        assert common_networks(these, those) == common
 
 
-@pytest.mark.parametrize(
-    ("address", "port", "said"),
-    [
+def test_the_installations_own_servers_are_never_put_under_load():
+    for address, port, said in [
         ("10.0.0.5", 5432, "10.0.0.5:5432 is a server of this installation"),
         ("::ffff:10.0.0.5", 5432, "10.0.0.5:5432 is a server of this installation"),
         ("10.0.0.5", 80, None),
         ("11.0.0.5", 5432, "none of the networks"),
-    ],
-)
-def test_the_installations_own_servers_are_never_put_under_load(address, port, said):
-    refusal = why_refused(address, port, parse_networks(["10.0.0.0/8"]), {"10.0.0.5:5432"})
-    assert refusal == said if said is None else said in refusal
+    ]:
+        refusal = why_refused(address, port, parse_networks(["10.0.0.0/8"]), {"10.0.0.5:5432"})
+        assert refusal == said if said is None else said in refusal
 
 
-@pytest.mark.parametrize(
-    ("host", "addresses"),
-    [
+def test_what_a_host_is_without_asking():
+    for host, addresses in [
         ("10.0.0.5", ["10.0.0.5"]),
         ("::ffff:10.0.0.5", ["10.0.0.5"]),
         ("fd00:0:0::5", ["fd00::5"]),
@@ -177,10 +181,8 @@ def test_the_installations_own_servers_are_never_put_under_load(address, port, s
         ("Shop.LOCALHOST.", ["127.0.0.1"]),
         ("shop.example", None),
         ("notlocalhost", None),
-    ],
-)
-def test_what_a_host_is_without_asking(host, addresses):
-    assert written_addresses(host) == addresses
+    ]:
+        assert written_addresses(host) == addresses
 
 
 def test_all_addresses_of_a_machine_count_once():
@@ -198,21 +200,18 @@ TOKEN = "t" * 43
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n"
 
 
-@pytest.mark.parametrize(
-    ("address", "place", "written"),
-    [
+def test_a_place_is_one_address_with_one_port_and_permits_nothing_else():
+    for address, place, written in [
         ("8.8.8.8", "8.8.8.8/32:443", "8.8.8.8:443"),
         ("::ffff:8.8.8.8", "8.8.8.8/32:443", "8.8.8.8:443"),
         ("2606:4700::1", "[2606:4700::1/128]:443", "[2606:4700::1]:443"),
-    ],
-)
-def test_a_place_is_one_address_with_one_port_and_permits_nothing_else(address, place, written):
-    assert place_of(address, 443) == place
-    assert written_place(place) == written
-    permitted = parse_networks([place])
-    assert refusals([place], permitted) == []
-    assert refusals([place_of(address, 444)], permitted)
-    assert refusals([place_of("8.8.8.9", 443), place_of("2606:4700::2", 443)], permitted)
+    ]:
+        assert place_of(address, 443) == place
+        assert written_place(place) == written
+        permitted = parse_networks([place])
+        assert refusals([place], permitted) == []
+        assert refusals([place_of(address, 444)], permitted)
+        assert refusals([place_of("8.8.8.9", 443), place_of("2606:4700::2", 443)], permitted)
 
 
 def test_no_proof_permits_the_metadata_service():
@@ -226,24 +225,23 @@ PRIVATE = (
 )
 
 
-@pytest.mark.parametrize("address", PRIVATE)
-def test_no_file_is_looked_for_at_an_address_that_is_not_public(address):
-    assert why_not_checked(address)
+def test_no_file_is_looked_for_at_an_address_that_is_not_public():
+    for address in PRIVATE:
+        assert why_not_checked(address)
 
 
-@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1"])
-def test_a_file_is_looked_for_at_a_public_address(address):
-    assert why_not_checked(address) is None
+def test_a_file_is_looked_for_at_a_public_address():
+    for address in ["8.8.8.8", "2606:4700::1"]:
+        assert why_not_checked(address) is None
 
 
-@pytest.mark.parametrize("body", [TOKEN, TOKEN + "\n", f" {TOKEN}\r\n"])
-def test_the_token_alone_is_the_proof(body):
-    assert proof_fault(OK + body.encode(), TOKEN) is None
+def test_the_token_alone_is_the_proof():
+    for body in [TOKEN, TOKEN + "\n", f" {TOKEN}\r\n"]:
+        assert proof_fault(OK + body.encode(), TOKEN) is None
 
 
-@pytest.mark.parametrize(
-    ("reply", "why"),
-    [
+def test_anything_else_is_not():
+    for reply, why in [
         (b"HTTP/1.1 302 Found\r\nLocation: http://other/\r\n\r\n" + b"t" * 43, "redirects are not"),
         (b"HTTP/1.1 404 Not Found\r\n\r\n" + b"t" * 43, "status 404"),
         (OK + b"<html>" + b"t" * 43 + b"</html>", "something else"),
@@ -252,10 +250,8 @@ def test_the_token_alone_is_the_proof(body):
         (OK + b"t" * 43 + b"x" * 4000, "something else"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "did not answer with HTTP"),
         (b"", "did not answer with HTTP"),
-    ],
-)
-def test_anything_else_is_not(reply, why):
-    assert why in proof_fault(reply, TOKEN)
+    ]:
+        assert why in proof_fault(reply, TOKEN)
 
 
 def test_a_name_is_the_same_with_a_dot_at_its_end():
@@ -265,28 +261,30 @@ def test_a_name_is_the_same_with_a_dot_at_its_end():
 pytestmark = pytest.mark.pure
 
 
-@pytest.mark.parametrize(
-    ("typed", "url"),
-    [
+def test_an_address_is_written_whole():
+    for typed, url in [
         ("http://10.0.0.5:9100/metrics", "http://10.0.0.5:9100/metrics"),
         ("10.0.0.5:9100", "http://10.0.0.5:9100/metrics"),
         ("shop.example:9100", "http://shop.example:9100/metrics"),
         (" https://Shop.Example ", "https://shop.example:443/metrics"),
         ("http://shop.example/", "http://shop.example:80/metrics"),
         ("http://[fc00::5]:9100/m", "http://[fc00::5]:9100/m"),
-        ("http://shop.example:9100/probe?collect[]=cpu", "http://shop.example:9100/probe?collect[]=cpu"),
-        ("http://shop.example:9100?collect[]=cpu", "http://shop.example:9100/metrics?collect[]=cpu"),
+        (
+            "http://shop.example:9100/probe?collect[]=cpu",
+            "http://shop.example:9100/probe?collect[]=cpu",
+        ),
+        (
+            "http://shop.example:9100?collect[]=cpu",
+            "http://shop.example:9100/metrics?collect[]=cpu",
+        ),
         ("http://shop.example:9100/metrics#top", "http://shop.example:9100/metrics"),
-    ],
-)  # fmt: skip
-def test_an_address_is_written_whole(typed, url):
-    assert str(ExporterAddress.read(typed)) == url
-    assert str(ExporterAddress.read(url)) == url
+    ]:
+        assert str(ExporterAddress.read(typed)) == url
+        assert str(ExporterAddress.read(url)) == url
 
 
-@pytest.mark.parametrize(
-    ("typed", "says"),
-    [
+def test_what_is_no_address_says_what_to_write():
+    for typed, says in [
         ("", "Write an address, such as"),
         ("ftp://shop.example/", "begins with http:// or https://"),
         ("file:///etc/passwd", "begins with http:// or https://"),
@@ -300,13 +298,11 @@ def test_an_address_is_written_whole(typed, url):
         ("http://169.254.169.254/metrics", "no load is ever sent there"),
         ("http://10.0.0.5.6/", "is not a name or an address"),
         ("http://shop.example/" + "x" * 500, "too many"),
-    ],
-)
-def test_what_is_no_address_says_what_to_write(typed, says):
-    with pytest.raises(InvalidFields) as refused:
-        check_exporter(url=typed)
-    assert says in refused.value.errors["url"]
-    assert "secret" not in str(refused.value)
+    ]:
+        with pytest.raises(InvalidFields) as refused:
+            check_exporter(url=typed)
+        assert says in refused.value.errors["url"]
+        assert "secret" not in str(refused.value)
 
 
 def test_without_a_name_it_is_the_host_and_port():
@@ -316,22 +312,19 @@ def test_without_a_name_it_is_the_host_and_port():
         check_exporter(url="shop.example", name="x" * 101)
 
 
-@pytest.mark.parametrize(
-    ("url", "verify_tls", "token", "says"),
-    [
+def test_a_token_goes_only_where_nobody_else_reads_it():
+    for url, verify_tls, token, says in [
         ("http://shop.example", True, "t", "only over https"),
         ("https://shop.example", False, "t", "only if the certificate is verified"),
         ("https://shop.example", True, "a b", "none of them a space"),
         ("https://shop.example", True, "a\nb", "none of them a space"),
         ("https://shop.example", True, "t" * 4097, "at most 4,096"),
-    ],
-)
-def test_a_token_goes_only_where_nobody_else_reads_it(url, verify_tls, token, says):
-    with pytest.raises(InvalidFields) as refused:
-        check_exporter(url=url, verify_tls=verify_tls, token=token)
-    assert says in refused.value.errors["token"]
+    ]:
+        with pytest.raises(InvalidFields) as refused:
+            check_exporter(url=url, verify_tls=verify_tls, token=token)
+        assert says in refused.value.errors["token"]
 
 
-@pytest.mark.parametrize("token", [None, "", "abc.DEF-1_2~3"])
-def test_a_token_may_be_kept_removed_or_set(token):
-    assert check_exporter(url="https://shop.example", token=token).token == token
+def test_a_token_may_be_kept_removed_or_set():
+    for token in [None, "", "abc.DEF-1_2~3"]:
+        assert check_exporter(url="https://shop.example", token=token).token == token

@@ -25,18 +25,15 @@ def over(requests, over_s):
     return Load(Model.OVER, requests=requests, over_s=over_s)
 
 
-@pytest.mark.parametrize(
-    ("load", "expected_ms"),
-    [
+def test_arrivals_are_due_at_even_distances_from_zero():
+    for load, expected_ms in [
         (over(10, 100), [number * 10_000 for number in range(10)]),
         (over(100, 10), [number * 100 for number in range(100)]),
         (Load(Model.OPEN, rate_per_s=4, duration_s=1), [0, 250, 500, 750]),
         (Load(Model.OPEN, rate_per_s=4, requests=2), [0, 250]),
         (over(1, 60), [0]),
-    ],
-)
-def test_arrivals_are_due_at_even_distances_from_zero(load, expected_ms):
-    assert dues(load) == [each * MS for each in expected_ms]
+    ]:
+        assert dues(load) == [each * MS for each in expected_ms]
 
 
 def test_rounding_never_adds_up():
@@ -46,11 +43,9 @@ def test_rounding_never_adds_up():
     assert dues(over(70_000, 1))[-1] == 999_985_714
 
 
-@pytest.mark.parametrize(
-    ("rate", "duration", "count"), [(37.5, 10, 375), (0.1, 100, 10), (1 / 3, 9, 3), (100, 0.005, 1)]
-)
-def test_an_open_load_has_an_exact_number_of_arrivals(rate, duration, count):
-    assert len(schedule(Load(Model.OPEN, rate_per_s=rate, duration_s=duration))) == count
+def test_an_open_load_has_an_exact_number_of_arrivals():
+    for rate, duration, count in [(37.5, 10, 375), (0.1, 100, 10), (1 / 3, 9, 3), (100, 0.005, 1)]:
+        assert len(schedule(Load(Model.OPEN, rate_per_s=rate, duration_s=duration))) == count
 
 
 def test_the_warm_up_arrives_before_zero_at_the_same_rate():
@@ -88,18 +83,15 @@ def test_a_sequential_load_is_one_connection_of_one_shard():
     assert not is_scheduled(load)
 
 
-@pytest.mark.parametrize(
-    ("connections", "ramp_up_s", "expected_ns"),
-    [
+def test_connection_i_of_n_begins_at_i_times_ramp_over_n():
+    for connections, ramp_up_s, expected_ns in [
         (4, 2, [0, 500 * MS, 1000 * MS, 1500 * MS]),
         (3, 1, [0, 333_333_333, 666_666_666]),
         (7, 0.1, [i * 100 * MS // 7 for i in range(7)]),
         (2, 0, [0, 0]),
-    ],
-)
-def test_connection_i_of_n_begins_at_i_times_ramp_over_n(connections, ramp_up_s, expected_ns):
-    load = Load(Model.CLOSED, connections=connections, duration_s=9, ramp_up_s=ramp_up_s)
-    assert ramp_offsets_ns(load, LoadSlice()) == expected_ns
+    ]:
+        load = Load(Model.CLOSED, connections=connections, duration_s=9, ramp_up_s=ramp_up_s)
+        assert ramp_offsets_ns(load, LoadSlice()) == expected_ns
 
 
 def test_each_further_injector_begins_an_offset_later():
@@ -131,35 +123,36 @@ def furthest_from(values, distribution):
 
 
 # The critical value of Kolmogorov and Smirnov at 0.1 %: 1.95 / √n.
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_gaps_of_random_arrivals_are_exponential(seed):
-    gaps = gaps_s(EXPONENTIAL, seed)
-    distance = furthest_from(gaps, lambda s: 1 - math.exp(-37.5 * s))
-    assert distance < 1.95 / math.sqrt(len(gaps))
+def test_gaps_of_random_arrivals_are_exponential():
+    for seed in [1, 2, 3]:
+        gaps = gaps_s(EXPONENTIAL, seed)
+        distance = furthest_from(gaps, lambda s: 1 - math.exp(-37.5 * s))
+        assert distance < 1.95 / math.sqrt(len(gaps))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_gaps_between_two_bounds_are_uniform(seed):
-    gaps = gaps_s(UNIFORM, seed)
-    assert min(gaps) >= 1 - 2e-9
-    assert max(gaps) < 3 + 2e-9
-    assert furthest_from(gaps, lambda s: (s - 1) / 2) < 1.95 / math.sqrt(len(gaps))
-    assert sum(gaps) / len(gaps) == pytest.approx(2, abs=0.06)
+def test_gaps_between_two_bounds_are_uniform():
+    for seed in [1, 2, 3]:
+        gaps = gaps_s(UNIFORM, seed)
+        assert min(gaps) >= 1 - 2e-9
+        assert max(gaps) < 3 + 2e-9
+        assert furthest_from(gaps, lambda s: (s - 1) / 2) < 1.95 / math.sqrt(len(gaps))
+        assert sum(gaps) / len(gaps) == pytest.approx(2, abs=0.06)
 
 
-@pytest.mark.parametrize(
-    ("rate", "duration_s", "count"), [(37.5, 10, 375), (3, 1.1, 4), (0.1, 5, 1)]
-)
-def test_random_arrivals_are_exact_in_number_and_lie_in_the_time(rate, duration_s, count):
-    load = Load(
-        Model.OPEN, rate_per_s=rate, duration_s=duration_s, distribution=Distribution.EXPONENTIAL
-    )
-    for seed in range(50):
-        offsets = dues(load, seed=seed)
-        assert len(offsets) == count == len(schedule(load, seed=seed))
-        assert offsets == sorted(offsets)
-        assert offsets[0] >= 0
-        assert offsets[-1] < duration_s * NS
+def test_random_arrivals_are_exact_in_number_and_lie_in_the_time():
+    for rate, duration_s, count in [(37.5, 10, 375), (3, 1.1, 4), (0.1, 5, 1)]:
+        load = Load(
+            Model.OPEN,
+            rate_per_s=rate,
+            duration_s=duration_s,
+            distribution=Distribution.EXPONENTIAL,
+        )
+        for seed in range(50):
+            offsets = dues(load, seed=seed)
+            assert len(offsets) == count == len(schedule(load, seed=seed))
+            assert offsets == sorted(offsets)
+            assert offsets[0] >= 0
+            assert offsets[-1] < duration_s * NS
 
 
 @BOTH

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from campaigns.domain.paste.reader import read_typed
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, twin_of
+from tests.values import read_typed
 
 BASIC = base64.b64encode(b"ann:s3:cret").decode()
 
@@ -15,9 +15,8 @@ def place_of(text: str) -> tuple[str, str, int, str]:
     return request.scheme, request.host, request.port, request.path
 
 
-@pytest.mark.parametrize(
-    ("text", "place"),
-    [
+def test_an_address_is_split():
+    for text, place in [
         ("https://shop.lan:8443/prices?limit=20", ("https", "shop.lan", 8443, "/prices?limit=20")),
         ("http://shop.lan", ("http", "shop.lan", 80, "/")),
         ("  HTTPS://Shop.LAN/A ", ("https", "shop.lan", 443, "/A")),
@@ -31,15 +30,12 @@ def place_of(text: str) -> tuple[str, str, int, str]:
         ("http://shop.lan/café", ("http", "shop.lan", 80, "/caf%C3%A9")),
         ("http://bücher.example/", ("http", "xn--bcher-kva.example", 80, "/")),
         ("http://shop.lan/a%20b", ("http", "shop.lan", 80, "/a%20b")),
-    ],
-)
-def test_an_address_is_split(text, place):
-    assert place_of(text) == place
+    ]:
+        assert place_of(text) == place
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_what_is_no_address_gets_a_sentence():
+    for text, words in [
         ("", "Enter an address"),
         ("   ", "Enter an address"),
         ("http://", "name or an address"),
@@ -60,11 +56,9 @@ def test_an_address_is_split(text, place):
         ("http://@shop.lan/", "user name is missing"),
         ("javascript:alert(1)", "is not a port"),
         ("a" * 100_001, "100,001 characters"),
-    ],
-)
-def test_what_is_no_address_gets_a_sentence(text, words):
-    with pytest.raises(NotUnderstood, match=words.replace("(", r"\(")):
-        read_typed(text)
+    ]:
+        with pytest.raises(NotUnderstood, match=words.replace("(", r"\(")):
+            read_typed(text)
 
 
 def test_a_host_hidden_behind_a_user_is_the_host_that_is_asked():
@@ -76,9 +70,8 @@ def test_a_backslash_ends_the_host_as_in_browsers():
     assert place_of("http://shop.lan\\@10.0.0.5/")[1] == "shop.lan"
 
 
-@pytest.mark.parametrize(
-    ("text", "method", "headers", "body"),
-    [
+def test_a_curl_command_is_read():
+    for text, method, headers, body in [
         ("curl http://a/", "GET", (), ""),
         ("curl -X DELETE http://a/", "DELETE", (), ""),
         ("curl -XPUT http://a/ -d x", "PUT", "form", "x"),
@@ -86,26 +79,40 @@ def test_a_backslash_ends_the_host_as_in_browsers():
         ("curl http://a/ -d a=1 --data b=2", "POST", "form", "a=1&b=2"),
         ("curl http://a/ -d ''", "POST", (), ""),
         ("curl http://a/ --data-raw '@me'", "POST", "form", "@me"),
-        ("curl http://a/ --data-binary '<a/>' -H 'Content-Type: text/xml'", "POST",
-         (("Content-Type", "text/xml"),), "<a/>"),
+        (
+            "curl http://a/ --data-binary '<a/>' -H 'Content-Type: text/xml'",
+            "POST",
+            (("Content-Type", "text/xml"),),
+            "<a/>",
+        ),
         ("curl http://a/ --data-urlencode 'q=a b&c'", "POST", "form", "q=a+b%26c"),
-        ("curl http://a/ --json '{}'", "POST",
-         (("Content-Type", "application/json"), ("Accept", "application/json")), "{}"),
-        ("curl http://a/ -H 'X-A: 1' -H 'X-B;' -H 'Accept:'", "GET",
-         (("X-A", "1"), ("X-B", "")), ""),
-        ("curl http://a/ -A me -e http://b/ -b 'a=1; b=2'", "GET",
-         (("User-Agent", "me"), ("Referer", "http://b/"), ("Cookie", "a=1; b=2")), ""),
+        (
+            "curl http://a/ --json '{}'",
+            "POST",
+            (("Content-Type", "application/json"), ("Accept", "application/json")),
+            "{}",
+        ),
+        (
+            "curl http://a/ -H 'X-A: 1' -H 'X-B;' -H 'Accept:'",
+            "GET",
+            (("X-A", "1"), ("X-B", "")),
+            "",
+        ),
+        (
+            "curl http://a/ -A me -e http://b/ -b 'a=1; b=2'",
+            "GET",
+            (("User-Agent", "me"), ("Referer", "http://b/"), ("Cookie", "a=1; b=2")),
+            "",
+        ),
         ("curl -sSvi -o /dev/null --http1.1 http://a/", "GET", (), ""),
         ("$ curl \\\n  http://a/ \\\r\n  -X PATCH", "PATCH", (), ""),
         ("curl http://a/ --data-raw $'it\\'s\\n\\u0041'", "POST", "form", "it's\nA"),
         ("curl -- http://a/", "GET", (), ""),
-    ],
-)  # fmt: skip
-def test_a_curl_command_is_read(text, method, headers, body):
-    request = read_typed(text)
-    form = (("Content-Type", "application/x-www-form-urlencoded"),)
-    wanted = form if headers == "form" else headers
-    assert (request.method, request.headers, request.body) == (method, wanted, body)
+    ]:
+        request = read_typed(text)
+        form = (("Content-Type", "application/x-www-form-urlencoded"),)
+        wanted = form if headers == "form" else headers
+        assert (request.method, request.headers, request.body) == (method, wanted, body)
 
 
 def test_get_moves_the_data_into_the_address():
@@ -113,9 +120,8 @@ def test_get_moves_the_data_into_the_address():
     assert (request.method, request.path, request.body) == ("GET", "/?x=1&y=2&z=%C3%A4+b", "")
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "user", "secret"),
-    [
+def test_credentials_are_kept_apart():
+    for text, kind, user, secret in [
         ("curl -u ann:s3:cret http://a/", "basic", "ann", "s3:cret"),
         ("curl -uann:x http://a/", "basic", "ann", "x"),
         ("curl -u ann http://a/", "basic", "ann", None),
@@ -123,25 +129,21 @@ def test_get_moves_the_data_into_the_address():
         (f"curl -H 'Authorization: Basic {BASIC}' http://a/", "basic", "ann", "s3:cret"),
         ("curl -H 'authorization: bearer tok.en' http://a/", "bearer", "", "tok.en"),
         ("curl --oauth2-bearer tok http://a/", "bearer", "", "tok"),
-    ],
-)
-def test_credentials_are_kept_apart(text, kind, user, secret):
-    request = read_typed(text)
-    assert (request.auth, request.secret) == ({"kind": kind, "user": user}, secret)
-    assert request.headers == ()
-    if secret:
-        assert secret not in repr(request)
-        assert secret not in request.text
-        assert secret not in str(request.step)
+    ]:
+        request = read_typed(text)
+        assert (request.auth, request.secret) == ({"kind": kind, "user": user}, secret)
+        assert request.headers == ()
+        if secret:
+            assert secret not in repr(request)
+            assert secret not in request.text
+            assert secret not in str(request.step)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
+def test_what_cannot_be_followed_gets_a_sentence():
+    for text, words in [
         ("curl", "has no address"),
         ("curl -X", "-X needs a value"),
         ("curl --frobnicate http://a/", "--frobnicate is not understood"),
-        ("curl http://a/ http://b/", "2 requests. Leave one"),
         ("curl 'http://a/", "not closed"),
         ("curl -d @/etc/passwd http://a/", "files on your machine"),
         ("curl --data-urlencode x@/etc/passwd http://a/", "files on your machine"),
@@ -160,11 +162,9 @@ def test_credentials_are_kept_apart(text, kind, user, secret):
         ("curl file:///etc/passwd", "file cannot be measured"),
         ("curl http://a/" + "x" * 100_000, "100,009 characters"),
         ("curl --data-urlencode name@/etc/passwd http://a/", "/etc/passwd"),
-    ],
-)
-def test_what_cannot_be_followed_gets_a_sentence(text, words):
-    with pytest.raises(NotUnderstood, match=words):
-        read_typed(text)
+    ]:
+        with pytest.raises(NotUnderstood, match=words):
+            read_typed(text)
 
 
 def test_insecure_is_read():
@@ -172,9 +172,8 @@ def test_insecure_is_read():
     assert not read_typed("https://a/").is_insecure
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_request_can_be_typed_again():
+    for text in [
         "https://shop.lan:8443/prices?limit=20",
         "http://[::1]:8081/",
         "curl -X POST -H 'X-A: it'\"'\"'s' -H 'X-B;' --data-raw '@a\nb' -u ann -k https://a/b",
@@ -183,34 +182,29 @@ def test_insecure_is_read():
         "curl -H 'Authorization: Bearer' http://a/",
         "curl --form-string a=@b --http2 --resolve a:443:10.0.0.5 https://a/",
         "curl --data-urlencode 'a=b c' https://a/",
-    ],
-)
-def test_a_request_can_be_typed_again(text):
-    request = read_typed(text)
-    assert read_typed(request.text) == request
-    assert (
-        TypedRequest.of(
-            (request.scheme, request.host, request.port),
-            request.step,
-            request.auth,
-            is_insecure=request.is_insecure,
-            http_version=request.http_version,
-            pinned=request.pinned,
+    ]:
+        request = read_typed(text)
+        assert read_typed(request.text) == request
+        assert (
+            TypedRequest.of(
+                (request.scheme, request.host, request.port),
+                request.step,
+                request.auth,
+                is_insecure=request.is_insecure,
+                http_version=request.http_version,
+                pinned=request.pinned,
+            )
+            == request
         )
-        == request
-    )
 
 
-@pytest.mark.parametrize(
-    ("scheme", "port", "twin"),
-    [
+def test_the_other_scheme_is_looked_for_only_on_the_usual_port():
+    for scheme, port, twin in [
         ("https", 443, ("http", 80)),
         ("http", 80, ("https", 443)),
         ("https", 8443, ("http", 8080)),
         ("http", 8080, ("https", 8443)),
         ("https", 8131, None),
         ("http", 8140, None),
-    ],
-)
-def test_the_other_scheme_is_looked_for_only_on_the_usual_port(scheme, port, twin):
-    assert twin_of(scheme, port) == twin
+    ]:
+        assert twin_of(scheme, port) == twin

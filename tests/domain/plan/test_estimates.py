@@ -1,7 +1,5 @@
 """The estimate before the start: what is known is summed, what is not is said."""
 
-import pytest
-
 from campaigns.domain.plan.estimates import estimate_campaign, estimate_test
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.presentation.cost_words import cost_notes
@@ -45,25 +43,22 @@ def test_what_only_the_target_decides_is_counted_not_guessed():
     assert found.requests == 2000
 
 
-@pytest.mark.parametrize(
-    ("load", "sessions", "requests"),
-    [
+def test_sessions_are_told_by_flow_where_their_number_is_known():
+    for load, sessions, requests in [
         ({"arrival_unit": "session", "model": "over", "requests": 50, "over_s": 5}, (45, 5), 95),
         ({"model": "closed", "connections": 2, "requests": 190}, (90, 10), 190),
         ({"model": "closed", "connections": 2, "duration_s": 9}, (), None),
-    ],
-)
-def test_sessions_are_told_by_flow_where_their_number_is_known(load, sessions, requests):
-    flows = [
-        {"name": "browse", "share": 9, "steps": 2},
-        {"name": "buy", "share": 1, "steps": 1},
-    ]
-    steps = [{"path": "/"}, {"path": "/list"}, {"path": "/pay"}]
-    shop = Plan.from_json({"steps": steps, "load": load, "flows": flows})
-    found = estimate((shop, KEEP_ALIVE), repeats=2)
-    assert tuple(found.sessions.values()) == tuple(2 * n for n in sessions)
-    assert found.most_in_a_run == requests
-    assert any("by flow" in note for note in cost_notes(found)) is bool(sessions)
+    ]:
+        flows = [
+            {"name": "browse", "share": 9, "steps": 2},
+            {"name": "buy", "share": 1, "steps": 1},
+        ]
+        steps = [{"path": "/"}, {"path": "/list"}, {"path": "/pay"}]
+        shop = Plan.from_json({"steps": steps, "load": load, "flows": flows})
+        found = estimate((shop, KEEP_ALIVE), repeats=2)
+        assert tuple(found.sessions.values()) == tuple(2 * n for n in sessions)
+        assert found.most_in_a_run == requests
+        assert any("by flow" in note for note in cost_notes(found)) is bool(sessions)
 
 
 def test_pooling_the_repeats_allows_a_higher_percentile():
@@ -72,9 +67,8 @@ def test_pooling_the_repeats_allows_a_higher_percentile():
     assert found.highest_pooled.label == "p99"
 
 
-@pytest.mark.parametrize(
-    ("load", "mode", "name", "most"),
-    [
+def test_ports_and_descriptors_are_enough_for_the_worst_target():
+    for load, mode, name, most in [
         # New connections hold their ports for a minute; kept ones need one each.
         ({"model": "open", "rate_per_s": 1000, "duration_s": 120}, NEW, "ports", 60_000),
         ({"model": "closed", "connections": 100, "duration_s": 120}, KEEP_ALIVE, "ports", 100),
@@ -85,10 +79,8 @@ def test_pooling_the_repeats_allows_a_higher_percentile():
             "descriptors",
             100 * 30 + 64,
         ),
-    ],
-)
-def test_ports_and_descriptors_are_enough_for_the_worst_target(load, mode, name, most):
-    assert getattr(estimate((plan(**load), mode)), name) == most
+    ]:
+        assert getattr(estimate((plan(**load), mode)), name) == most
 
 
 def test_the_injector_with_the_largest_share_needs_the_most_ports():

@@ -29,9 +29,8 @@ def test_it_reads_what_it_writes():
     assert Plan.from_json(value.to_json()) == value
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
+def test_it_says_which_field_is_wrong():
+    for field, value in [
         ("path", "feed"),
         ("path", "/a b"),
         ("headers", [["Sec-WebSocket-Key", "x"]]),
@@ -51,41 +50,34 @@ def test_it_reads_what_it_writes():
         ("close_code", 999),
         ("close_timeout_s", 0),
         ("colour", "red"),
-    ],
-)
-def test_it_says_which_field_is_wrong(field, value):
-    with pytest.raises(InvalidPlan) as caught:
-        plan(**{field: value})
-    assert set(caught.value.errors) == {f"exchange.{field}"}
+    ]:
+        with pytest.raises(InvalidPlan) as caught:
+            plan(**{field: value})
+        assert set(caught.value.errors) == {f"exchange.{field}"}
 
 
-@pytest.mark.parametrize(
-    ("field", "value"), [("steps", [{"path": "/"}]), ("connection_mode", "keep-alive")]
-)
-def test_it_has_no_steps_and_keeps_no_connection(field, value):
-    with pytest.raises(InvalidPlan) as caught:
-        Plan.from_json({"load": LOAD, "exchange": {}, field: value})
-    assert set(caught.value.errors) == {field}
+def test_it_has_no_steps_and_keeps_no_connection():
+    for field, value in [("steps", [{"path": "/"}]), ("connection_mode", "keep-alive")]:
+        with pytest.raises(InvalidPlan) as caught:
+            Plan.from_json({"load": LOAD, "exchange": {}, field: value})
+        assert set(caught.value.errors) == {field}
 
 
-@pytest.mark.parametrize("hold", [{"hold": "keep_until_all"}, {"hold": "keep_s", "hold_s": 3}])
-def test_a_window_may_keep_its_connections(hold):
-    load = {"model": "window", "low": 2, "high": 4, "requests": 8, **hold}
-    value = Plan.from_json({"load": load, "exchange": {}})
-    assert value.load.hold == hold["hold"]
-    assert Plan.from_json(value.to_json()) == value
+def test_a_window_may_keep_its_connections():
+    for hold in [{"hold": "keep_until_all"}, {"hold": "keep_s", "hold_s": 3}]:
+        load = {"model": "window", "low": 2, "high": 4, "requests": 8, **hold}
+        value = Plan.from_json({"load": load, "exchange": {}})
+        assert value.load.hold == hold["hold"]
+        assert Plan.from_json(value.to_json()) == value
 
 
-@pytest.mark.parametrize(
-    ("exchange", "longest_s"),
-    [
+def test_an_attempt_lasts_at_most_its_waits_and_its_messages():
+    for exchange, longest_s in [
         (None, 30),
         ({"mode": "send_only"}, 2 * 30 + 5),
         ({"mode": "send_only", "messages": 10, "rate_per_s": 0.1}, 2 * 30 + 100 + 5),
         ({"mode": "echo_sync", "messages": 10, "rate_per_s": 0.1}, 2 * 30 + 300 + 5),
         ({"mode": "echo_sync", "messages": 10, "rate_per_s": 0.01}, 2 * 30 + 1000 + 5),
-    ],
-)
-def test_an_attempt_lasts_at_most_its_waits_and_its_messages(exchange, longest_s):
-    stored = exchange and plan(**exchange, close_timeout_s=5).to_json()["exchange"]
-    assert longest_attempt_s(stored, timeout_s=30) == longest_s
+    ]:
+        stored = exchange and plan(**exchange, close_timeout_s=5).to_json()["exchange"]
+        assert longest_attempt_s(stored, timeout_s=30) == longest_s

@@ -2,8 +2,6 @@
 
 from math import ceil
 
-import pytest
-
 from campaigns.domain.plan.first_request import (
     ALL_WITHIN_S,
     AT_ONCE,
@@ -80,12 +78,15 @@ def test_own_messages_may_change_something():
     assert changes_something(websocket_plan(messages=5)) == ""
 
 
-@pytest.mark.parametrize(
-    ("method", "words"),
-    [("GET", ""), ("HEAD", ""), ("OPTIONS", ""), ("POST", "POST /"), ("DELETE", "DELETE /")],
-)
-def test_it_is_said_if_it_may_change_something(method, words):
-    assert changes_something(plan_of({"method": method, "path": "/"})) == words
+def test_it_is_said_if_it_may_change_something():
+    for method, words in [
+        ("GET", ""),
+        ("HEAD", ""),
+        ("OPTIONS", ""),
+        ("POST", "POST /"),
+        ("DELETE", "DELETE /"),
+    ]:
+        assert changes_something(plan_of({"method": method, "path": "/"})) == words
 
 
 def test_many_have_less_time_each_so_that_all_have_an_answer():

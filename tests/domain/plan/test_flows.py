@@ -3,8 +3,6 @@
 from collections import Counter
 from random import Random
 
-import pytest
-
 from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.flows import flow_order, requests_of
 from campaigns.domain.plan.frozen_run import ordered_plan
@@ -27,9 +25,8 @@ def flows(*given, **more):
 SHOP = flows(BROWSE, BUY)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_it_survives_being_stored():
+    for given in [
         SHOP,
         SHOP | {"load": SESSIONS},
         SHOP | {"load": {"model": "sequential", "requests": 10}},
@@ -37,16 +34,13 @@ SHOP = flows(BROWSE, BUY)
         SHOP | {"thresholds": [{"metric": "p95", "limit": 300, "unit": "ms", "flow": "browse"}]},
         SHOP | {"thresholds": [{"metric": "session_p95", "limit": 9, "unit": "s", "flow": "buy"}]},
         flows({"name": "all", "share": 0.5, "steps": 4}),
-    ],
-)
-def test_it_survives_being_stored(given):
-    plan = read(**given)
-    assert Plan.from_json(plan.to_json()) == plan
+    ]:
+        plan = read(**given)
+        assert Plan.from_json(plan.to_json()) == plan
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
+def test_what_makes_no_sense_is_refused_in_words():
+    for given, field in [
         (flows(BROWSE), "flows"),
         (flows(BROWSE, BUY | {"name": "Browse"}), "flows"),
         (flows(BROWSE, BUY | {"share": 0.0001}), "flows"),
@@ -79,10 +73,8 @@ def test_it_survives_being_stored(given):
             SHOP | {"steps": [STEPS[0] | {"extract": [TOKEN]}, *STEPS[1:3], {"path": "/${token}"}]},
             "flows.1",
         ),
-    ],
-)
-def test_what_makes_no_sense_is_refused_in_words(given, field):
-    assert list(faults(**given)) == [field]
+    ]:
+        assert list(faults(**given)) == [field]
 
 
 def test_after_any_number_of_sessions_each_flow_has_had_its_share_rounded_down_or_up():
@@ -104,14 +96,12 @@ def test_no_flow_keeps_to_every_second_session():
     assert order != flow_order((1, 1), 8)
 
 
-@pytest.mark.parametrize(
-    ("n_sessions", "requests"), [(100, 280), (10, 28), (15, None), (1005, None)]
-)
-def test_requests_are_told_where_no_seed_decides_them(n_sessions, requests):
-    plan = read(**SHOP, load=SESSIONS | {"requests": n_sessions})
-    assert plan.planned_requests == requests == requests_of(plan.flows, n_sessions)
-    even = read(**flows(BROWSE | {"steps": 2}, BUY | {"steps": 2}), load=SESSIONS)
-    assert even.planned_requests == 200
+def test_requests_are_told_where_no_seed_decides_them():
+    for n_sessions, requests in [(100, 280), (10, 28), (15, None), (1005, None)]:
+        plan = read(**SHOP, load=SESSIONS | {"requests": n_sessions})
+        assert plan.planned_requests == requests == requests_of(plan.flows, n_sessions)
+        even = read(**flows(BROWSE | {"steps": 2}, BUY | {"steps": 2}), load=SESSIONS)
+        assert even.planned_requests == 200
 
 
 def test_a_session_may_take_as_long_as_its_longest_flow():

@@ -31,9 +31,8 @@ def test_an_older_injector_still_gets_plans_without_streams():
     assert ordered_plan(plan_of(http_version="2", streams=8).to_json())["streams"] == 8
 
 
-@pytest.mark.parametrize(
-    ("field", "spec"),
-    [
+def test_what_a_version_cannot_do_is_said_at_its_field():
+    for field, spec in [
         ("streams", {"http_version": "1.1", "streams": 2}),
         ("streams", {"http_version": "1.0", "streams": 2}),
         ("streams", {"load": {"model": "sequential", "requests": 1}, "streams": 2}),
@@ -44,24 +43,22 @@ def test_an_older_injector_still_gets_plans_without_streams():
         ("streams", {"load": CONNECTIONS, "streams": 2}),
         ("streams", {"load": WINDOW, "session": {"calls_per_connection": 5}, "streams": 2}),
         ("streams", {"load": SESSIONS, "session": {"calls_per_session": 5}, "streams": 2}),
-    ],
-)
-def test_what_a_version_cannot_do_is_said_at_its_field(field, spec):
-    assert field in faults_of(**{"http_version": "2"} | spec)
+    ]:
+        assert field in faults_of(**{"http_version": "2"} | spec)
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
+def test_every_load_model_takes_http_2():
+    for spec in [
         {"session": {"calls_per_session": 3}},
         {"session": {"think_time": {"kind": "constant", "mean_s": 1}}, "streams": 8},
         {"load": WINDOW},
         {"load": WINDOW, "session": {"calls_per_connection": 5, "burst_length": 5}, "streams": 4},
         {"load": CONNECTIONS},
-        {"load": CONNECTIONS, "session": {"calls_per_connection": 4, "burst_length": 2},
-         "streams": 2},
+        {
+            "load": CONNECTIONS,
+            "session": {"calls_per_connection": 4, "burst_length": 2},
+            "streams": 2,
+        },
         {"load": SESSIONS, "session": {"calls_per_session": 4, "burst_length": 4}, "streams": 4},
-    ],
-)  # fmt: skip
-def test_every_load_model_takes_http_2(spec):
-    assert plan_of(http_version="2", **spec).http_version == "2"
+    ]:
+        assert plan_of(http_version="2", **spec).http_version == "2"

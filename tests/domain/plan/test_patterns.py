@@ -8,9 +8,8 @@ import pytest
 from campaigns.domain.plan.patterns import PatternFault, bounded
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "found"),
-    [
+def test_plain_patterns_find_what_they_say():
+    for pattern, text, found in [
         (r"id=(\d+)", "a id=42;", "42"),
         (r'value="([^"]*)"', 'value=""', ""),
         (r"(a{2,3}?)b", "aaab", "aaa"),
@@ -22,16 +21,13 @@ from campaigns.domain.plan.patterns import PatternFault, bounded
         (r"(?:id|key)=(\S+)", "key=é7", "é7"),
         (r"((?:ab)+)c", "xababc", "abab"),
         (r".*name=(.*);.*", "name=bob; x", "bob"),
-    ],
-)
-def test_plain_patterns_find_what_they_say(pattern, text, found):
-    match = bounded(pattern).search(text)
-    assert (match and match[1]) == found
+    ]:
+        match = bounded(pattern).search(text)
+        assert (match and match[1]) == found
 
 
-@pytest.mark.parametrize(
-    ("pattern", "words"),
-    [
+def test_others_are_refused_in_words():
+    for pattern, words in [
         ("", "no pattern"),
         ("a" * 501, "at most 500"),
         ("abc", "one pair of parentheses"),
@@ -44,11 +40,9 @@ def test_plain_patterns_find_what_they_say(pattern, text, found):
         ("([a-z)", "cannot be read: missing ]"),
         ("(a", r"cannot be read: missing \)"),
         ("*(a)", "cannot be read: no argument"),
-    ],
-)
-def test_others_are_refused_in_words(pattern, words):
-    with pytest.raises(PatternFault, match=words):
-        bounded(pattern)
+    ]:
+        with pytest.raises(PatternFault, match=words):
+            bounded(pattern)
 
 
 _DRAWN = random.Random(1)
@@ -56,10 +50,8 @@ _ALIKE = "a" * 65536
 _MIXED = "".join(_DRAWN.choice("ab") for _ in range(65536))
 
 
-@pytest.mark.parametrize("text", [_ALIKE, _MIXED], ids=["alike", "mixed"])
-@pytest.mark.parametrize(
-    "pattern",
-    [
+def test_the_worst_reply_takes_a_bounded_time():
+    for pattern in [
         r"a+(b)c",
         r"(" + "a?" * 30 + ")c",
         r"((?:a|aa)+)c",
@@ -67,10 +59,9 @@ _MIXED = "".join(_DRAWN.choice("ab") for _ in range(65536))
         r"([ab]*a[ab]{60})c",
         r"(.*a.{120}b.{120})c",
         r"(.{0,480})Q",
-    ],
-)
-def test_the_worst_reply_takes_a_bounded_time(pattern, text):
-    compiled = bounded(pattern)
-    began = time.process_time()
-    assert compiled.search(text) is None
-    assert time.process_time() - began < 1
+    ]:
+        for text in [_ALIKE, _MIXED]:
+            compiled = bounded(pattern)
+            began = time.process_time()
+            assert compiled.search(text) is None
+            assert time.process_time() - began < 1

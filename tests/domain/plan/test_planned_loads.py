@@ -1,7 +1,5 @@
 """How many requests a load plans, their curve, and how long they may take."""
 
-import pytest
-
 from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.load import (
     MAX_DURATION_S,
@@ -23,9 +21,8 @@ def even(duration_s, rate_per_s):
     return {"duration_s": duration_s, "from_per_s": rate_per_s, "to_per_s": rate_per_s}
 
 
-@pytest.mark.parametrize(
-    ("load", "arrivals", "duration_s"),
-    [
+def test_a_load_plans_its_requests_and_its_duration():
+    for load, arrivals, duration_s in [
         ({"model": "over", "requests": 100, "over_s": 10}, 100, 10),
         ({"model": "open", "rate_per_s": 37.5, "duration_s": 10}, 375, 10),
         ({"model": "open", "rate_per_s": 10, "duration_s": 10}, 100, 10),
@@ -50,12 +47,10 @@ def even(duration_s, rate_per_s):
         ({"model": "closed", "connections": 50, "requests": 1000}, 1000, None),
         ({"model": "closed", "connections": 5, "duration_s": 30}, None, 30),
         ({"model": "sequential", "duration_s": 30}, None, 30),
-    ],
-)
-def test_a_load_plans_its_requests_and_its_duration(load, arrivals, duration_s):
-    stored = stored_load(load)
-    assert planned_arrivals(stored) == arrivals
-    assert planned_duration_s(stored) == duration_s
+    ]:
+        stored = stored_load(load)
+        assert planned_arrivals(stored) == arrivals
+        assert planned_duration_s(stored) == duration_s
 
 
 STAGES = [
@@ -111,9 +106,8 @@ def test_injectors_that_begin_later_have_so_much_more():
     assert longest_run_s(load, TIMEOUTS, 0, injectors=4) == 3 * 10 + 3 * 3 + 40
 
 
-@pytest.mark.parametrize(
-    ("load", "seconds"),
-    [
+def test_ramp_up_hold_and_the_longest_gaps_take_their_time():
+    for load, seconds in [
         (Load(Model.CLOSED, connections=4, requests=10, ramp_up_s=7), 7 + 3 * 10),
         (Load(Model.WINDOW, low=2, high=4, requests=10, hold="keep_s", hold_s=6), 3 * 10 + 6),
         (Load(Model.WINDOW, low=2, high=4, duration_s=8, hold="keep_s", hold_s=6), 8 + 6),
@@ -121,15 +115,12 @@ def test_injectors_that_begin_later_have_so_much_more():
             Load(Model.OPEN, requests=10, distribution="uniform", uniform_min_s=1, uniform_max_s=3),
             30,
         ),
-    ],
-)
-def test_ramp_up_hold_and_the_longest_gaps_take_their_time(load, seconds):
-    assert longest_run_s(load, TIMEOUTS, 0) == seconds + 10 + 30
+    ]:
+        assert longest_run_s(load, TIMEOUTS, 0) == seconds + 10 + 30
 
 
-@pytest.mark.parametrize(
-    ("load", "seconds"),
-    [
+def test_a_run_may_take_its_plan_and_what_a_slow_target_adds():
+    for load, seconds in [
         (Load(Model.OVER, requests=100, over_s=20), 20),
         (Load(Model.OPEN, rate_per_s=50, duration_s=60), 60),
         (Load(Model.OPEN, rate_per_s=50, requests=1000), 20),
@@ -137,10 +128,8 @@ def test_ramp_up_hold_and_the_longest_gaps_take_their_time(load, seconds):
         (Load(Model.CLOSED, connections=4, requests=10), 3 * 10),
         (Load(Model.SEQUENTIAL, requests=7), 7 * 10),
         (Load(Model.CLOSED, connections=1, requests=10_000_000), MAX_DURATION_S),
-    ],
-)
-def test_a_run_may_take_its_plan_and_what_a_slow_target_adds(load, seconds):
-    assert longest_run_s(load, TIMEOUTS, warm_up_s=5) == 5 + seconds + 10 + 30
+    ]:
+        assert longest_run_s(load, TIMEOUTS, warm_up_s=5) == 5 + seconds + 10 + 30
 
 
 def test_what_is_in_flight_at_the_end_may_be_whole_sessions_with_their_pauses():

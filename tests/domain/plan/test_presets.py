@@ -1,7 +1,5 @@
 """Presets and questions are plans like others, and have names like others."""
 
-import pytest
-
 from campaigns.domain.plan.injectors import load_for, share_fault
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS, PROPOSALS, proposal_for
@@ -9,10 +7,10 @@ from campaigns.domain.plan.questions import QUESTIONS, is_flat_out, recommended,
 from campaigns.domain.plan.reference import LONGEST_NAME, next_name
 
 
-@pytest.mark.parametrize("key", PRESETS)
-def test_every_preset_is_a_valid_plan_in_its_stored_form(key):
-    spec = PRESETS[key].spec
-    assert Plan.from_json(spec).to_json() == spec
+def test_every_preset_is_a_valid_plan_in_its_stored_form():
+    for key in PRESETS:
+        spec = PRESETS[key].spec
+        assert Plan.from_json(spec).to_json() == spec
 
 
 def test_r99_begins_its_clients_a_second_apart():
@@ -27,10 +25,12 @@ def test_the_sweep_of_r99_has_5000_requests_of_each_client():
     assert load_for(load, 12).requests == 60_000
 
 
-@pytest.mark.parametrize("key", PROPOSALS)
-def test_every_study_s_campaign_can_share_its_plan(key):
-    load = Plan.from_json(PRESETS[key].spec).load
-    assert [share_fault(load, n) for n in PROPOSALS[key].injectors if share_fault(load, n)] == []
+def test_every_study_s_campaign_can_share_its_plan():
+    for key in PROPOSALS:
+        load = Plan.from_json(PRESETS[key].spec).load
+        assert [
+            share_fault(load, n) for n in PROPOSALS[key].injectors if share_fault(load, n)
+        ] == []
 
 
 def whole_load(key):
@@ -41,39 +41,42 @@ def whole_load(key):
 STEP = {"method": "GET", "path": "/prices", "headers": [], "body": ""}
 
 
-@pytest.mark.parametrize("key", QUESTIONS)
-def test_its_plan_sends_the_request_that_was_tried(key):
-    spec = QUESTIONS[key].spec(STEP, {"kind": "basic", "user": "ann"})
-    plan = Plan.from_json(spec)
-    assert (plan.steps[0].path, plan.auth.user) == ("/prices", "ann")
+def test_its_plan_sends_the_request_that_was_tried():
+    for key in QUESTIONS:
+        spec = QUESTIONS[key].spec(STEP, {"kind": "basic", "user": "ann"})
+        plan = Plan.from_json(spec)
+        assert (plan.steps[0].path, plan.auth.user) == ("/prices", "ann")
 
 
-@pytest.mark.parametrize(
-    ("key", "schemes", "arms"),
-    [
+def test_its_arms_are_on_what_answers():
+    for key, schemes, arms in [
         ("works", ["http", "https"], [("http", "keep-alive"), ("https", "keep-alive")]),
         ("works", ["https"], [("https", "keep-alive")]),
         ("https", ["https"], []),
         ("https", [], []),
-        ("https", ["https", "http"],
-         [("http", "new"), ("http", "keep-alive"),
-          ("https", "new"), ("https", "resumed"), ("https", "keep-alive")]),
+        (
+            "https",
+            ["https", "http"],
+            [
+                ("http", "new"),
+                ("http", "keep-alive"),
+                ("https", "new"),
+                ("https", "resumed"),
+                ("https", "keep-alive"),
+            ],
+        ),
         ("limit", ["http", "https"], [("https", "keep-alive")]),
         ("limit", ["http"], [("http", "keep-alive")]),
         ("limit", [], []),
         ("layers", ["http", "https"], [("https", "new")]),
         ("layers", ["https"], []),
-    ],
-)  # fmt: skip
-def test_its_arms_are_on_what_answers(key, schemes, arms):
-    assert QUESTIONS[key].arms(schemes) == arms
+    ]:
+        assert QUESTIONS[key].arms(schemes) == arms
 
 
-@pytest.mark.parametrize(
-    ("schemes", "key"), [([], ""), (["http"], "works"), (["http", "https"], "https")]
-)
-def test_one_question_is_recommended(schemes, key):
-    assert recommended(schemes) == key
+def test_one_question_is_recommended():
+    for schemes, key in [([], ""), (["http"], "works"), (["http", "https"], "https")]:
+        assert recommended(schemes) == key
 
 
 def test_only_the_question_about_the_limit_is_a_search_and_no_load_of_theirs_is_flat_out():
@@ -88,28 +91,22 @@ def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
     assert [key for key, plan in plans.items() if is_flat_out(plan)] == ["capacity"]
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [{"connections": 1}, {"duration_s": None, "requests": 1000}],
-)
-def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit(changed):
-    capacity = PRESETS["capacity"].spec
-    assert seeks_limit(Plan.from_json(capacity))
-    spec = capacity | {"load": capacity["load"] | changed}
-    assert not seeks_limit(Plan.from_json(spec))
+def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit():
+    for changed in [{"connections": 1}, {"duration_s": None, "requests": 1000}]:
+        capacity = PRESETS["capacity"].spec
+        assert seeks_limit(Plan.from_json(capacity))
+        spec = capacity | {"load": capacity["load"] | changed}
+        assert not seeks_limit(Plan.from_json(spec))
 
 
-@pytest.mark.parametrize(
-    ("name", "taken", "again"),
-    [
+def test_the_first_free_number_follows_the_name():
+    for name, taken, again in [
         ("Nightly", {"Nightly"}, "Nightly (2)"),
         ("Nightly (2)", {"Nightly", "Nightly (2)"}, "Nightly (3)"),
         ("Nightly", {"Nightly (2)", "Nightly (3)"}, "Nightly (4)"),
         ("Release (4.21)", set(), "Release (4.21) (2)"),
-    ],
-)
-def test_the_first_free_number_follows_the_name(name, taken, again):
-    assert next_name(name, taken) == again
+    ]:
+        assert next_name(name, taken) == again
 
 
 def test_a_long_name_stays_within_the_limit():

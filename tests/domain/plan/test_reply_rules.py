@@ -12,9 +12,8 @@ def plan_of(**step) -> Plan:
     return Plan.from_json({**plan_spec(), "steps": [{"path": "/", **step}]})
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_a_check_comes_back_as_it_was_typed():
+    for line in [
         "text: Welcome, = all",
         "no text: error",
         "pattern: id=(\\d+) = 5",
@@ -26,32 +25,27 @@ def plan_of(**step) -> Plan:
         "json: $.nothing = null",
         "json: $[?@.a == 'x'].b = 1.5",
         "status: 200 3xx",
-    ],
-)
-def test_a_check_comes_back_as_it_was_typed(line):
-    plan = plan_of(checks=[parse_check(line)])
-    stored = plan.to_json()
-    assert Plan.from_json(stored) == plan
-    (check,) = stored["steps"][0]["checks"]
-    assert ReplyCheck.from_json(check).line == line == plan.steps[0].checks[0].line
+    ]:
+        plan = plan_of(checks=[parse_check(line)])
+        stored = plan.to_json()
+        assert Plan.from_json(stored) == plan
+        (check,) = stored["steps"][0]["checks"]
+        assert ReplyCheck.from_json(check).line == line == plan.steps[0].checks[0].line
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
+def test_an_extraction_comes_back_as_it_was_typed():
+    for line in [
         'token = body: value="([^"]+)"',
         "id? = json: $.items[0].id",
         "place = header Location",
         "page? = header X-Page: page=(\\d+)",
         "sid = cookie sid",
         "half = cookie sid: (.+)=",
-    ],
-)
-def test_an_extraction_comes_back_as_it_was_typed(line):
-    plan = plan_of(extract=[parse_extract(line)])
-    stored = plan.to_json()
-    assert Plan.from_json(stored) == plan
-    assert Extract.from_json(stored["steps"][0]["extract"][0]).line == line
+    ]:
+        plan = plan_of(extract=[parse_extract(line)])
+        stored = plan.to_json()
+        assert Plan.from_json(stored) == plan
+        assert Extract.from_json(stored["steps"][0]["extract"][0]).line == line
 
 
 def test_a_text_to_compare_needs_no_quotes():
@@ -60,9 +54,8 @@ def test_a_text_to_compare_needs_no_quotes():
     assert parse_check("json: $.status = 5")["equals"] == 5
 
 
-@pytest.mark.parametrize(
-    ("step", "path"),
-    [
+def test_what_cannot_be_done_is_refused_at_its_field():
+    for step, path in [
         ({"checks": [parse_check("Welcome")]}, "checks.0.kind"),
         ({"checks": [parse_check("text: ")]}, "checks.0.value"),
         ({"checks": [parse_check("status: fine")]}, "checks.0.value"),
@@ -79,12 +72,10 @@ def test_a_text_to_compare_needs_no_quotes():
         ({"extract": [parse_extract("a = body: ")]}, "extract.0.pattern"),
         ({"extract": [parse_extract("a = header X: b")]}, "extract.0.pattern"),
         ({"extract": [{"name": "a", "from": "cookie", "pattern": ""}]}, "extract.0.header"),
-    ],
-)
-def test_what_cannot_be_done_is_refused_at_its_field(step, path):
-    with pytest.raises(InvalidPlan) as refusal:
-        plan_of(**step)
-    assert list(refusal.value.errors) == [f"steps.0.{path}"]
+    ]:
+        with pytest.raises(InvalidPlan) as refusal:
+            plan_of(**step)
+        assert list(refusal.value.errors) == [f"steps.0.{path}"]
 
 
 def test_a_step_without_checks_is_stored_as_before():

@@ -1,7 +1,5 @@
 """What an arm speaks, where it stands on the ladder, and what its rung sends."""
 
-import pytest
-
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.rungs import (
@@ -24,9 +22,8 @@ def spoken(scheme="https", mode="new", load=None, http="1.1", streams=1, **tls):
     return spoken_by(Origin(scheme, "a", 1, tls=TlsOptions(**tls).resolved()), mode, plan)
 
 
-@pytest.mark.parametrize(
-    ("tls", "newest", "is_hybrid", "profile"),
-    [
+def test_a_profile_is_read_as_what_it_offers_first():
+    for tls, newest, is_hybrid, profile in [
         ({}, "1.3", True, ""),
         ({"profile": "tls12"}, "1.2", False, ""),
         ({"profile": "classical"}, "1.3", False, ""),
@@ -34,11 +31,9 @@ def spoken(scheme="https", mode="new", load=None, http="1.1", streams=1, **tls):
         ({"groups": "X25519:X25519MLKEM768"}, "1.3", False, ""),
         ({"profile": "browser"}, "1.3", True, "as a browser"),
         ({"profile": "ecdsa"}, "1.3", True, "ECDSA"),
-    ],
-)
-def test_a_profile_is_read_as_what_it_offers_first(tls, newest, is_hybrid, profile):
-    found = spoken(**tls)
-    assert (found.tls, found.is_hybrid, found.profile) == (newest, is_hybrid, profile)
+    ]:
+        found = spoken(**tls)
+        assert (found.tls, found.is_hybrid, found.profile) == (newest, is_hybrid, profile)
 
 
 def test_the_order_of_rungs_is_that_of_the_ladder():
@@ -64,17 +59,14 @@ def test_several_streams_bring_as_many_connections_beside_them():
     assert section_of(alone, "keep-alive", has_many=True) == Section.KEPT
 
 
-@pytest.mark.parametrize(
-    ("rungs", "is_one"),
-    [
+def test_only_what_tls_and_http_tell_apart_is_a_ladder():
+    for rungs, is_one in [
         ([spoken("http"), spoken(), spoken(mode="resumed")], False),
         ([spoken("http"), spoken(), spoken(profile="tls12")], True),
         ([spoken(), spoken(http="2")], True),
         ([spoken("http"), spoken(), spoken(), spoken(profile="tls12")], False),
-    ],
-)
-def test_only_what_tls_and_http_tell_apart_is_a_ladder(rungs, is_one):
-    assert is_ladder([(Section.NEW, each) for each in rungs]) is is_one
+    ]:
+        assert is_ladder([(Section.NEW, each) for each in rungs]) is is_one
 
 
 def test_each_offered_rung_stands_where_it_says_and_speaks_as_no_other():
@@ -98,9 +90,9 @@ def test_each_offered_rung_stands_where_it_says_and_speaks_as_no_other():
 PLAN = Plan.from_json(plan_spec(model="over", requests=100, over_s=8))
 
 
-@pytest.mark.parametrize("key", ["new-http", "new-resumed", "kept-tls12", "new-rsa"])
-def test_a_rung_of_http_1_1_sends_the_plan_as_it_is(key):
-    assert spec_of_rung(PLAN, RUNGS[key])[0] == PLAN.to_json()
+def test_a_rung_of_http_1_1_sends_the_plan_as_it_is():
+    for key in ["new-http", "new-resumed", "kept-tls12", "new-rsa"]:
+        assert spec_of_rung(PLAN, RUNGS[key])[0] == PLAN.to_json()
 
 
 def test_a_rung_of_http_2_sends_the_same_over_http_2():

@@ -12,9 +12,8 @@ SESSIONS = OPEN | {"arrival_unit": "session"}
 CONNECTIONS = OPEN | {"arrival_unit": "connection"}
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_it_survives_being_stored():
+    for given in [
         {"session": {"calls_per_connection": 5, "burst_length": 5, "first_call_alone": False}},
         {"session": {"think_time": {"kind": "constant", "mean_s": 0.5}, "cookies": True}},
         {"session": {"think_time": {"kind": "uniform", "min_s": 1, "max_s": 3}}},
@@ -22,37 +21,66 @@ CONNECTIONS = OPEN | {"arrival_unit": "connection"}
         {"auth": {"kind": "basic", "user": "ann"}},
         {"session": {"pipeline_depth": 4, "burst_length": 8}},
         {"auth": {"kind": "bearer"}},
-        {"load": SESSIONS, "session": {"calls_per_session": 5, "burst_length": 5,
-                                       "connections_per_session": 4, "pipeline_depth": 2}},
-        {"load": SESSIONS, "session": {"calls_per_session": 5, "cookies": True,
-                                       "think_time": {"kind": "exponential", "mean_s": 2}}},
-        {"load": SESSIONS, "session": {"calls_per_session": 9, "calls_per_connection": 2,
-                                       "burst_length": 3}},
-        {"load": {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "session"},
-         "session": {"calls_per_session": 2}},
+        {
+            "load": SESSIONS,
+            "session": {
+                "calls_per_session": 5,
+                "burst_length": 5,
+                "connections_per_session": 4,
+                "pipeline_depth": 2,
+            },
+        },
+        {
+            "load": SESSIONS,
+            "session": {
+                "calls_per_session": 5,
+                "cookies": True,
+                "think_time": {"kind": "exponential", "mean_s": 2},
+            },
+        },
+        {
+            "load": SESSIONS,
+            "session": {"calls_per_session": 9, "calls_per_connection": 2, "burst_length": 3},
+        },
+        {
+            "load": {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "session"},
+            "session": {"calls_per_session": 2},
+        },
         {"load": SESSIONS, "session": {"calls_per_session": 5, "retry_on_failure": True}},
         {"load": CONNECTIONS, "session": {"calls_per_connection": 5}},
-        {"load": CONNECTIONS, "session": {"calls_per_connection": 6, "burst_length": 3,
-                                          "pipeline_depth": 2,
-                                          "think_time": {"kind": "constant", "mean_s": 1}}},
-        {"load": WINDOW, "session": {"calls_per_connection": 3, "cookies": True,
-                                     "think_time": {"kind": "constant", "mean_s": 1}}},
-        {"load": WINDOW, "variables": {"csv": "id\n1"},
-         "steps": [{"method": "GET", "path": "/${id}"}]},
-    ],
-)  # fmt: skip
-def test_it_survives_being_stored(given):
-    plan = read(**given)
-    assert Plan.from_json(plan.to_json()) == plan
+        {
+            "load": CONNECTIONS,
+            "session": {
+                "calls_per_connection": 6,
+                "burst_length": 3,
+                "pipeline_depth": 2,
+                "think_time": {"kind": "constant", "mean_s": 1},
+            },
+        },
+        {
+            "load": WINDOW,
+            "session": {
+                "calls_per_connection": 3,
+                "cookies": True,
+                "think_time": {"kind": "constant", "mean_s": 1},
+            },
+        },
+        {
+            "load": WINDOW,
+            "variables": {"csv": "id\n1"},
+            "steps": [{"method": "GET", "path": "/${id}"}],
+        },
+    ]:
+        plan = read(**given)
+        assert Plan.from_json(plan.to_json()) == plan
 
 
 def think(**fields):
     return {"session": {"think_time": fields}}
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
+def test_what_cannot_be_is_refused_at_its_field():
+    for given, field in [
         ({"session": {"connections_per_session": 4}}, "session.connections_per_session"),
         ({"session": {"calls_per_connection": -1}}, "session.calls_per_connection"),
         ({"session": {"calls_per_connection": 2, "burst_length": 3}}, "session.burst_length"),
@@ -145,10 +173,8 @@ def think(**fields):
             {"auth": {"kind": "bearer"}, "steps": [STEP | {"headers": [["authorization", "x"]]}]},
             "auth.kind",
         ),
-    ],
-)
-def test_what_cannot_be_is_refused_at_its_field(given, field):
-    assert field in faults(**given)
+    ]:
+        assert field in faults(**given)
 
 
 def test_what_arrives_brings_so_many_calls():

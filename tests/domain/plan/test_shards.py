@@ -102,12 +102,14 @@ def test_a_closed_load_is_shared_to_the_last_connection_and_request(weights, con
     assert sorted(offset for ramp in ramps for offset in ramp) == ramp_offsets_ns(load, LoadSlice())
 
 
-@pytest.mark.parametrize(
-    ("text", "shares"),
-    [("2,1,1", [2, 1, 1]), (" 50 : 25 : 25 ", [50, 25, 25]), ("", []), ("2, x", [2, "x"])],
-)
-def test_shares_are_written_as_numbers_in_a_row(text, shares):
-    assert shares_of_text(text) == shares
+def test_shares_are_written_as_numbers_in_a_row():
+    for text, shares in [
+        ("2,1,1", [2, 1, 1]),
+        (" 50 : 25 : 25 ", [50, 25, 25]),
+        ("", []),
+        ("2, x", [2, "x"]),
+    ]:
+        assert shares_of_text(text) == shares
 
 
 EACH = {"per_injector": True}
@@ -148,9 +150,8 @@ def test_the_rest_of_the_plan_stays():
     assert Plan.from_json(plan_for(plan, 2).to_json()) == plan_for(plan, 2)
 
 
-@pytest.mark.parametrize(
-    ("fields", "injectors"),
-    [
+def test_some_loads_cannot_be_shared():
+    for fields, injectors in [
         ({"model": "sequential", "requests": 10}, 2),
         ({"model": "closed", "connections": 2, "requests": 10}, 3),
         ({"model": "over", "requests": 2, "over_s": 1}, 3),
@@ -160,15 +161,13 @@ def test_the_rest_of_the_plan_stays():
         ({"model": "over", "requests": 4, "over_s": 1, "shares": [100, 1]}, 2),
         ({"model": "closed", "connections": 1000, "requests": 9, **EACH}, 64),
         ({"model": "closed", "connections": 1, "duration_s": 2, "start_offset_s": 1, **EACH}, 3),
-    ],
-)
-def test_some_loads_cannot_be_shared(fields, injectors):
-    assert share_fault(load(**fields), injectors)
+    ]:
+        assert share_fault(load(**fields), injectors)
 
 
-@pytest.mark.parametrize("injectors", [1, 2, 12])
-def test_a_load_of_each_injector_can_always_be_shared(injectors):
-    assert share_fault(load(model="sequential", requests=1, **EACH), injectors) is None
+def test_a_load_of_each_injector_can_always_be_shared():
+    for injectors in [1, 2, 12]:
+        assert share_fault(load(model="sequential", requests=1, **EACH), injectors) is None
 
 
 STEPS = [{"method": "GET", "path": f"/{name}"} for name in "abc"]
@@ -219,9 +218,8 @@ def test_each_of_two_injectors_draws_its_half_of_the_one_stream():
     assert both == steps(order, range(100))
 
 
-@pytest.mark.parametrize(
-    ("order", "field"),
-    [
+def test_a_wrong_order_is_refused_at_its_field():
+    for order, field in [
         ({"kind": "shuffled"}, "order.kind"),
         ({"kind": "weighted", "weights": [1, 2]}, "order.weights"),
         ({"kind": "weighted", "weights": [0, 0, 0]}, "order.weights"),
@@ -232,7 +230,5 @@ def test_each_of_two_injectors_draws_its_half_of_the_one_stream():
         ({"kind": "random", "block_repeat": 5}, "order.block_repeat"),
         ({"kind": "blocks", "block_repeat": 0}, "order.block_repeat"),
         ({"every": 2}, "order.every"),
-    ],
-)
-def test_a_wrong_order_is_refused_at_its_field(order, field):
-    assert field in fault(**order)
+    ]:
+        assert field in fault(**order)

@@ -3,7 +3,6 @@
 from fractions import Fraction
 from math import isqrt
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,9 +21,8 @@ def load_of(*stages, **given):
     return Load(Model.OPEN, stages=stages, **given)
 
 
-@pytest.mark.parametrize(
-    ("stages", "count"),
-    [
+def test_the_number_of_arrivals_is_the_exact_integral():
+    for stages, count in [
         ((Stage(10, 37.5, 37.5),), 375),
         ((Stage(10, 0, 20),), 100),
         ((Stage(10, 20, 0),), 100),
@@ -33,12 +31,10 @@ def load_of(*stages, **given):
         ((Stage(0.1, 0.1, 0.1),), 1),
         (UP_AND_DOWN, 300 + 1800 + 0 + 750),
         ((Stage(1, 0.1, 0.2),) * 20, 3),
-    ],
-)
-def test_the_number_of_arrivals_is_the_exact_integral(stages, count):
-    load = load_of(*stages)
-    assert count_staged(stages) == planned_arrivals(load) == count
-    assert len(dues(load)) == len(schedule(load)) == count
+    ]:
+        load = load_of(*stages)
+        assert count_staged(stages) == planned_arrivals(load) == count
+        assert len(dues(load)) == len(schedule(load)) == count
 
 
 def test_steps_are_even_within_and_begin_where_they_begin():
@@ -71,15 +67,15 @@ def _exact_ns(duration, start, end, k):
     return float((root - start) / slope * NS)
 
 
-@pytest.mark.parametrize("distribution", ["deterministic", "exponential"])
-@pytest.mark.parametrize("count", [2, 5])
-def test_shards_send_the_stages_together(distribution, count):
-    load = load_of(*UP_AND_DOWN, distribution=distribution)
-    whole = list(schedule(load, 2, LoadSlice(), 9))
-    parts = [list(schedule(load, 2, LoadSlice(i, count), 9)) for i in range(count)]
-    assert sorted(pair for part in parts for pair in part) == whole
-    assert len(whole) == 20 + planned_arrivals(load)
-    assert whole[0][1] >= -2 * NS
+def test_shards_send_the_stages_together():
+    for count in [2, 5]:
+        for distribution in ["deterministic", "exponential"]:
+            load = load_of(*UP_AND_DOWN, distribution=distribution)
+            whole = list(schedule(load, 2, LoadSlice(), 9))
+            parts = [list(schedule(load, 2, LoadSlice(i, count), 9)) for i in range(count)]
+            assert sorted(pair for part in parts for pair in part) == whole
+            assert len(whole) == 20 + planned_arrivals(load)
+            assert whole[0][1] >= -2 * NS
 
 
 def test_random_arrivals_follow_the_rate():
@@ -92,35 +88,31 @@ def test_random_arrivals_follow_the_rate():
     assert 220 < in_the_first < 380
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
+def test_stages_are_read_as_they_are_typed():
+    for text, expected in [
         ("30: 10", [(30, 10, 10)]),
         ("30s:10/s", [(30, 10, 10)]),
         ("500ms: 10, 2min: 30-60/min", [(0.5, 10, 10), (120, 0.5, 1)]),
         ("30: 10\n 60 : 10 - 50 \n\n", [(30, 10, 10), (60, 10, 50)]),
         ("1.5: .5, 2: 0-0.25; 3: 0", [(1.5, 0.5, 0.5), (2, 0, 0.25), (3, 0, 0)]),
         ("", []),
-    ],
-)
-def test_stages_are_read_as_they_are_typed(text, expected):
-    names = ("duration_s", "from_per_s", "to_per_s")
-    read = stages_of_text(text)
-    assert read == [dict(zip(names, each, strict=True)) for each in expected]
-    assert stages_of_text(text_of_stages(read)) == read
+    ]:
+        names = ("duration_s", "from_per_s", "to_per_s")
+        read = stages_of_text(text)
+        assert read == [dict(zip(names, each, strict=True)) for each in expected]
+        assert stages_of_text(text_of_stages(read)) == read
 
 
-@pytest.mark.parametrize("text", ["30", "30: fast", "30: -5", "1e3: 5", ": 5", "30:"])
-def test_what_cannot_be_read_stays_as_it_is(text):
-    assert stages_of_text(text) == [text]
+def test_what_cannot_be_read_stays_as_it_is():
+    for text in ["30", "30: fast", "30: -5", "1e3: 5", ": 5", "30:"]:
+        assert stages_of_text(text) == [text]
 
 
 STAGE = {"duration_s": 5, "from_per_s": 2}
 
 
-@pytest.mark.parametrize(
-    ("given_", "field"),
-    [
+def test_what_is_wrong_with_stages_is_at_its_field():
+    for given_, field in [
         ({"stages": "30: 10"}, "stages"),
         ({"stages": ["often"]}, "stages"),
         ({"stages": [STAGE, {"from_per_s": 1}]}, "stages"),
@@ -139,10 +131,8 @@ STAGE = {"duration_s": 5, "from_per_s": 2}
             "stages",
         ),
         ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages"),
-    ],
-)
-def test_what_is_wrong_with_stages_is_at_its_field(given_, field):
-    assert f"load.{field}" in faults(load={"model": "open"} | given_)
+    ]:
+        assert f"load.{field}" in faults(load={"model": "open"} | given_)
 
 
 def test_a_plan_with_stages_reads_back_and_a_step_needs_one_rate():

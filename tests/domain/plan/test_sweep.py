@@ -46,19 +46,16 @@ def test_whole_numbers_stay_whole():
     assert repr(swept.load.connections) == "8"
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "says"),
-    [
+def test_a_value_that_the_plan_cannot_have_is_refused_with_its_reason():
+    for field, value, says in [
         ("rate_per_s", 10, "at a rate of 10 requests/s"),
         ("connections", 0, "with 0 connections"),
         ("connections", 1.5, "whole"),
         ("exchange.size_bytes", 64, "no message size"),
         ("colour", 1, "no number 'colour'"),
-    ],
-)
-def test_a_value_that_the_plan_cannot_have_is_refused_with_its_reason(field, value, says):
-    with pytest.raises(Refused, match=says):
-        swept_plan(plan(model="closed", connections=2, duration_s=5), field, value)
+    ]:
+        with pytest.raises(Refused, match=says):
+            swept_plan(plan(model="closed", connections=2, duration_s=5), field, value)
 
 
 def test_a_form_offers_only_numbers_that_one_of_its_plans_uses():
@@ -67,26 +64,26 @@ def test_a_form_offers_only_numbers_that_one_of_its_plans_uses():
     assert not {"rate_per_s", "connections", "exchange.messages"} & offered
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
+def test_values_are_typed_as_a_list_or_as_a_range():
+    for text, values in [
         ("100, 200, 400", (100, 200, 400)),
         ("1 2 4", (1, 2, 4)),
         ("100 to 800 step 100", tuple(range(100, 801, 100))),
         ("1 to 4", (1, 2, 3, 4)),
         ("0.1 to 0.3 step 0.1", (0.1, 0.2, 0.3)),
-    ],
-)
-def test_values_are_typed_as_a_list_or_as_a_range(text, values):
-    assert values_of_text(text) == values
+    ]:
+        assert values_of_text(text) == values
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["100, 2000, 1000000", "12345.67, 12345.68", "0.00001, 0.00002", "123456789.5, 2", "0.1, 1000"],
-)
-def test_values_that_are_offered_again_are_those_that_were_typed(text):
-    assert text_of_values(values_of_text(text)) == text
+def test_values_that_are_offered_again_are_those_that_were_typed():
+    for text in [
+        "100, 2000, 1000000",
+        "12345.67, 12345.68",
+        "0.00001, 0.00002",
+        "123456789.5, 2",
+        "0.1, 1000",
+    ]:
+        assert text_of_values(values_of_text(text)) == text
 
 
 def test_values_that_differ_do_not_read_alike():
@@ -94,18 +91,28 @@ def test_values_that_differ_do_not_read_alike():
     assert [value_text(value) for value in (0.00001, 1234567.5)] == ["0.00001", "1,234,567.5"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "a lot", "5", "1, 1", "1 to 100", "4 to 1", "1 to 9 step 0", "-1, 2", "1e3, 4"]
-)
-def test_what_is_no_sweep_is_refused_with_what_to_type(text):
-    with pytest.raises(ValueError, match=f"list|range|2 to {MAX_POINTS} values|once"):
-        values_of_text(text)
+def test_what_is_no_sweep_is_refused_with_what_to_type():
+    for text in [
+        "",
+        "a lot",
+        "5",
+        "1, 1",
+        "1 to 100",
+        "4 to 1",
+        "1 to 9 step 0",
+        "-1, 2",
+        "1e3, 4",
+    ]:
+        with pytest.raises(ValueError, match=f"list|range|2 to {MAX_POINTS} values|once"):
+            values_of_text(text)
 
 
-@pytest.mark.parametrize("value", [1e308, 1e9, 1e-300, 0.1 + 0.2, -1.0, float("inf")])
-def test_a_value_that_nobody_can_type_is_refused_by_who_takes_numbers(value):
-    with pytest.raises(ValueError, match="from 0 to below 1,000,000,000 with at most 6 decimals"):
-        checked_values([5, value])
+def test_a_value_that_nobody_can_type_is_refused_by_who_takes_numbers():
+    for value in [1e308, 1e9, 1e-300, 0.1 + 0.2, -1.0, float("inf")]:
+        with pytest.raises(
+            ValueError, match="from 0 to below 1,000,000,000 with at most 6 decimals"
+        ):
+            checked_values([5, value])
 
 
 def test_values_that_can_be_typed_are_taken_as_they_are():

@@ -39,9 +39,8 @@ def test_a_plan_from_before_has_none_of_it():
     assert not plan_of(messages=0).exchange.talks
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [
+def test_what_cannot_be_read_is_refused_in_words():
+    for field, value, words in [
         ("reply", "status: 200", "is no rule for a message"),
         ("reply", "no text: a", "what it lacks"),
         ("reply", "pattern: (", "cannot be read"),
@@ -50,12 +49,10 @@ def test_a_plan_from_before_has_none_of_it():
         ("scenario", ["send: a", "wait: long"], "Line 2: wait: takes such as"),
         ("texts", "a", "Write a list of texts"),
         ("texts", ["a\nb"], "one line"),
-    ],
-)
-def test_what_cannot_be_read_is_refused_in_words(field, value, words):
-    with pytest.raises(InvalidPlan) as refused:
-        plan_of(**{field: value})
-    assert words in refused.value.errors[f"exchange.{field}"]
+    ]:
+        with pytest.raises(InvalidPlan) as refused:
+            plan_of(**{field: value})
+        assert words in refused.value.errors[f"exchange.{field}"]
 
 
 def test_a_variable_of_a_text_must_be_a_column():

@@ -23,9 +23,8 @@ def faults_of(**given):
     return reader.errors
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
+def test_what_is_wrong_is_at_its_field():
+    for field, value in [
         ("min_version", "1.1"),
         ("ciphers", "NO-SUCH-CIPHER"),
         ("ca_pem", "hello"),
@@ -43,10 +42,8 @@ def faults_of(**given):
         ("fingerprint", "12:34"),
         ("fingerprint", "g" * 64),
         ("colour", "red"),
-    ],
-)
-def test_what_is_wrong_is_at_its_field(field, value):
-    assert field in faults_of(**{field: value})
+    ]:
+        assert field in faults_of(**{field: value})
 
 
 def test_the_newest_version_is_not_older_than_the_oldest_or_than_the_profile():
@@ -66,9 +63,9 @@ def options(**given) -> TlsOptions:
     return found
 
 
-@pytest.mark.parametrize("typed", ["x25519, SECP256R1", "X25519:P-256", "X25519 P-256 X25519"])
-def test_a_list_is_read_however_it_is_separated_and_spelled(typed):
-    assert options(groups=typed).groups == "X25519:P-256"
+def test_a_list_is_read_however_it_is_separated_and_spelled():
+    for typed in ["x25519, SECP256R1", "X25519:P-256", "X25519 P-256 X25519"]:
+        assert options(groups=typed).groups == "X25519:P-256"
 
 
 def test_a_profile_sets_what_was_left_out_and_keeps_its_name():
@@ -81,10 +78,10 @@ def test_what_a_profile_sets_can_be_replaced():
     assert options(profile="browser", groups="P-256").resolved().groups == "P-256"
 
 
-@pytest.mark.parametrize("key", PROFILES)
-def test_each_profile_can_be_read_back_from_what_it_stands_for(key):
-    resolved = options(profile=key).resolved()
-    assert options(**resolved.to_json()) == resolved
+def test_each_profile_can_be_read_back_from_what_it_stands_for():
+    for key in PROFILES:
+        resolved = options(profile=key).resolved()
+        assert options(**resolved.to_json()) == resolved
 
 
 def test_tls_1_2_needs_a_group_that_it_has():
@@ -108,9 +105,8 @@ def test_only_what_differs_from_the_standard_profile_is_kept():
     assert profile.summary == "Groups X25519:P-256."
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
+def test_what_is_wrong_with_a_profile_is_at_its_field():
+    for given, field in [
         ({"name": "  "}, "name"),
         ({"name": "x" * 41}, "name"),
         ({"name": "TLS12"}, "name"),
@@ -122,10 +118,8 @@ def test_only_what_differs_from_the_standard_profile_is_kept():
         ({"ciphers": "NO-SUCH-CIPHER"}, "ciphers"),
         ({"sni": "shop.example"}, "sni"),
         ({"profile": "browser"}, "profile"),
-    ],
-)
-def test_what_is_wrong_with_a_profile_is_at_its_field(given, field):
-    assert field in faults_of_profile(**given)
+    ]:
+        assert field in faults_of_profile(**given)
 
 
 def test_an_endpoint_names_it_as_it_names_any_other():
@@ -136,17 +130,14 @@ def test_an_endpoint_names_it_as_it_names_any_other():
     assert origin.tls.words() == ["profile “our clients”"]
 
 
-@pytest.mark.parametrize(
-    ("tls", "field"),
-    [
+def test_an_endpoint_names_a_profile_of_the_project_and_goes_with_what_it_offers():
+    for tls, field in [
         ({"profile": "theirs"}, "profile"),
         ({"profile": "our clients", "min_version": "1.3"}, "max_version"),
-    ],
-)
-def test_an_endpoint_names_a_profile_of_the_project_and_goes_with_what_it_offers(tls, field):
-    reader = JsonReader(tls)
-    read_tls_options(reader, {"our clients": OURS})
-    assert field in reader.errors
+    ]:
+        reader = JsonReader(tls)
+        read_tls_options(reader, {"our clients": OURS})
+        assert field in reader.errors
 
 
 def test_what_is_resolved_keeps_values_and_name_without_the_profile():
@@ -164,34 +155,26 @@ def test_it_is_a_rung_by_its_name():
     assert profile_of_rung("new-rsa") == ""
 
 
-@pytest.mark.parametrize(
-    ("groups", "offered"),
-    [
+def test_the_first_group_has_a_key_share_and_beside_post_quantum_the_first_classical():
+    for groups, offered in [
         ("X25519:P-256", "*X25519:P-256"),
         ("X25519MLKEM768:X25519:P-256", "*X25519MLKEM768:*X25519:P-256"),
         ("X25519MLKEM768:SecP256r1MLKEM768:P-256", "*X25519MLKEM768:SecP256r1MLKEM768:*P-256"),
         ("MLKEM768", "*MLKEM768"),
-    ],
-)
-def test_the_first_group_has_a_key_share_and_beside_post_quantum_the_first_classical(
-    groups, offered
-):
-    assert with_key_shares(groups) == offered
+    ]:
+        assert with_key_shares(groups) == offered
 
 
-@pytest.mark.parametrize(
-    ("said", "name"),
-    [
+def test_a_group_is_called_as_in_lists_whatever_the_library_says():
+    for said, name in [
         ("x25519", "X25519"),
         ("secp256r1", "P-256"),
         ("prime256v1", "P-256"),
         ("X25519MLKEM768", "X25519MLKEM768"),
         ("brainpoolP256r1", "brainpoolP256r1"),
         ("", ""),
-    ],
-)
-def test_a_group_is_called_as_in_lists_whatever_the_library_says(said, name):
-    assert group_name(said) == name
+    ]:
+        assert group_name(said) == name
 
 
 HTTP = {"scheme": "http", "host": "shop.example", "port": 80}
@@ -203,9 +186,9 @@ def errors_of(name="shop", environment=(), endpoints=(HTTP,)) -> dict[str, str]:
     return refusal.value.errors
 
 
-@pytest.mark.parametrize("host", ["169.254.169.254", "fd00:ec2::254", "240.0.0.1", "224.0.0.1"])
-def test_an_address_to_which_no_load_is_ever_sent_is_refused_when_it_is_typed(host):
-    assert "no load is ever sent there" in host_fault(host)
+def test_an_address_to_which_no_load_is_ever_sent_is_refused_when_it_is_typed():
+    for host in ["169.254.169.254", "fd00:ec2::254", "240.0.0.1", "224.0.0.1"]:
+        assert "no load is ever sent there" in host_fault(host)
 
 
 def test_all_that_is_wrong_is_said_at_once_each_under_its_field():
@@ -230,9 +213,9 @@ def test_a_fact_has_nothing_that_no_page_shows_as_a_name_has_not():
     assert "environment.0.label" in errors_of(environment=[["\u200b", "8 GB"]])
 
 
-@pytest.mark.parametrize("port", [0, 65536, -1, "", "80x", None, "²"])
-def test_a_port_lies_between_1_and_65535(port):
-    assert "endpoints.0.port" in errors_of(endpoints=[{**HTTP, "port": port}])
+def test_a_port_lies_between_1_and_65535():
+    for port in [0, 65536, -1, "", "80x", None, "²"]:
+        assert "endpoints.0.port" in errors_of(endpoints=[{**HTTP, "port": port}])
 
 
 def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
@@ -243,9 +226,8 @@ def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
     assert [origin.host for origin in description.origins] == ["::1", "shop.example"]
 
 
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
+def test_too_much_too_little_and_the_same_twice_are_refused_at_their_field():
+    for given, field in [
         ({"name": "x" * 101}, "name"),
         ({"environment": [["CPU", "2"]] * 101}, "environment"),
         ({"environment": [["x" * 61, "2"]]}, "environment.0.label"),
@@ -253,10 +235,8 @@ def test_a_bracketed_address_loses_its_brackets_and_a_name_its_capitals():
         ({"endpoints": [{**HTTP, "port": port} for port in range(1, 52)]}, "endpoints"),
         ({"endpoints": []}, "endpoints"),
         ({"endpoints": [HTTP, {**HTTP, "host": "SHOP.example"}]}, "endpoints.1.host"),
-    ],
-)
-def test_too_much_too_little_and_the_same_twice_are_refused_at_their_field(given, field):
-    assert errors_of(**given).keys() == {field}
+    ]:
+        assert errors_of(**given).keys() == {field}
 
 
 NAMES = ["localhost", "shop.example", "10.0.0.5", "::1", "fd00::5", "a_b.example", "x1"]
@@ -265,11 +245,11 @@ RESOLVED = ["0x7f000001", "0xa9fea9fe", "127.0.0.0x1", "0x7f.1", "017700000001",
 NO_NAMES = ["", "http://shop.example", "shop.example:8080", "shop.example/x", "a b"]
 
 
-@pytest.mark.parametrize("host", NAMES + ODD_NAMES)
-def test_names_and_addresses_are_hosts(host):
-    assert host_fault(host) is None
+def test_names_and_addresses_are_hosts():
+    for host in NAMES + ODD_NAMES:
+        assert host_fault(host) is None
 
 
-@pytest.mark.parametrize("host", [*NO_NAMES, "10.0.0", "1.2.3.4.5", *RESOLVED])
-def test_neither_other_things_nor_what_a_resolver_reads_as_an_address_are_hosts(host):
-    assert host_fault(host)
+def test_neither_other_things_nor_what_a_resolver_reads_as_an_address_are_hosts():
+    for host in [*NO_NAMES, "10.0.0", "1.2.3.4.5", *RESOLVED]:
+        assert host_fault(host)

@@ -1,7 +1,5 @@
 """Every state has a glyph that can be told from others without colour, and a word."""
 
-import pytest
-
 from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
 from campaigns.domain.presentation.badges import (
     GLYPHS,
@@ -14,9 +12,9 @@ from campaigns.domain.presentation.badges import (
 SAID = [*RunState, *Outcome, Trust.TRUSTED, Trust.BUSY, *TargetState, "passed"]
 
 
-@pytest.mark.parametrize("state", SAID)
-def test_no_state_an_outcome_or_an_answer_is_without_a_glyph(state):
-    assert glyph_of(state) != "dash"
+def test_no_state_an_outcome_or_an_answer_is_without_a_glyph():
+    for state in SAID:
+        assert glyph_of(state) != "dash"
 
 
 def test_no_two_glyphs_have_the_same_shape():
@@ -27,39 +25,29 @@ def test_no_two_glyphs_have_the_same_shape():
     assert len(set(shapes)) == len(shapes)
 
 
-@pytest.mark.parametrize(
-    ("state", "outcome", "trust", "target_state", "glyph", "word"),
-    [
+def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well():
+    for state, outcome, trust, target_state, glyph, word in [
         ("queued", "", "", "", "queued", "Queued"),
         ("done", "complete", "trusted", "failing", "bad", "Complete, target failing"),
         ("done", "complete", "busy", "", "warn", "Complete, busy machine"),
         ("done", "complete", "no_answer", "", "dash", "Complete, no answer"),
         ("done", "partial", "trusted", "healthy", "partial", "Partial"),
         ("done", "stopped", "no_answer", "", "stopped", "Stopped, no answer"),
-    ],
-)
-def test_a_run_shows_its_state_then_how_it_ended_and_only_what_was_not_well(
-    state, outcome, trust, target_state, glyph, word
-):
-    badge = run_badge(state, outcome, Answers(trust, target_state))
-    assert (badge.glyph, badge.word) == (glyph, word)
+    ]:
+        badge = run_badge(state, outcome, Answers(trust, target_state))
+        assert (badge.glyph, badge.word) == (glyph, word)
 
 
-@pytest.mark.parametrize(
-    ("state", "trust", "target_state", "is_stopped", "glyph", "word"),
-    [
+def test_a_campaign_shows_its_state_then_the_worst_of_its_tests():
+    for state, trust, target_state, is_stopped, glyph, word in [
         ("running", "busy", "", False, "running", "Running"),
         ("done", "trusted", "overloaded", False, "over", "Complete, target overloaded"),
         ("done", "busy", "failing", False, "bad", "Complete, target failing, busy machine"),
         ("done", "no_answer", "failing", False, "dash", "Complete, no answer, target failing"),
         ("done", "", "", True, "stopped", "Stopped"),
-    ],
-)
-def test_a_campaign_shows_its_state_then_the_worst_of_its_tests(
-    state, trust, target_state, is_stopped, glyph, word
-):
-    badge = campaign_badge(state, Answers(trust, target_state), is_stopped=is_stopped)
-    assert (badge.glyph, badge.word) == (glyph, word)
+    ]:
+        badge = campaign_badge(state, Answers(trust, target_state), is_stopped=is_stopped)
+        assert (badge.glyph, badge.word) == (glyph, word)
 
 
 def test_a_campaign_with_tests_that_can_be_used_is_not_thrown_away():
@@ -67,17 +55,14 @@ def test_a_campaign_with_tests_that_can_be_used_is_not_thrown_away():
     assert (badge.glyph, badge.word) == ("warn", "Complete, no answer in part")
 
 
-@pytest.mark.parametrize(
-    ("found", "glyph", "word"),
-    [
+def test_a_badge_says_whether_the_thresholds_were_kept():
+    for found, glyph, word in [
         (Answers("trusted", "healthy", "kept"), "good", "Complete, thresholds kept"),
         (Answers("trusted", "healthy", "broken"), "bad", "Complete, threshold broken"),
         (Answers("busy", "", "kept"), "warn", "Complete, busy machine"),
-    ],
-)
-def test_a_badge_says_whether_the_thresholds_were_kept(found, glyph, word):
-    badge = run_badge("done", "complete", found)
-    assert (badge.glyph, badge.word) == (glyph, word)
+    ]:
+        badge = run_badge("done", "complete", found)
+        assert (badge.glyph, badge.word) == (glyph, word)
 
 
 def test_overload_is_the_finding_where_the_limit_was_looked_for():

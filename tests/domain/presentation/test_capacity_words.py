@@ -54,9 +54,8 @@ def test_a_drift_is_no_steady_answer():
     assert "−12 %" in words
 
 
-@pytest.mark.parametrize(
-    ("ending", "at_least", "below", "rule", "words"),
-    [
+def test_a_capacity_that_was_not_found_has_bounds():
+    for ending, at_least, below, rule, words in [
         (Ending.STOPPED, 400, None, 2, "at least 400"),
         (Ending.SILENT, 400, 800, 2, "between 400 and 800"),
         (Ending.INJECTOR, 400, 800, 2, "at least 400"),
@@ -64,11 +63,9 @@ def test_a_drift_is_no_steady_answer():
         (Ending.DEADLINE, None, None, 2, ""),
         (Ending.DRIFTED, 400, 800, 2, ""),
         (Ending.STOPPED, 400, 800, None, ""),
-    ],
-)
-def test_a_capacity_that_was_not_found_has_bounds(ending, at_least, below, rule, words):
-    answer = CapacityAnswer(ending, None, at_least, below, (), 0.0, rule)
-    assert bound_words(answer) == words
+    ]:
+        answer = CapacityAnswer(ending, None, at_least, below, (), 0.0, rule)
+        assert bound_words(answer) == words
 
 
 CAP = "900 requests/s"
@@ -164,20 +161,17 @@ def test_a_busy_machine_of_the_target_is_the_likely_limit():
     assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
 
 
-@pytest.mark.parametrize(
-    ("cpu", "cores", "was_it"),
-    [
+def test_a_machine_with_room_leaves_it_at_the_target_s_side():
+    """A thread that fills one of eight cores is 12.5 % of them. 0: nobody told how many."""
+    for cpu, cores, was_it in [
         (0.42, 8, "one core may be"),
         (0.10, 8, "no"),
         (0.60, 1, "no"),
         (0.10, 0, "one core may be"),
-    ],
-)
-def test_a_machine_with_room_leaves_it_at_the_target_s_side(cpu, cores, was_it):
-    """A thread that fills one of eight cores is 12.5 % of them. 0: nobody told how many."""
-    found = found_beside(Busy(target_cpu=cpu, target_cores=cores))
-    assert (found.word, found.rows[0].was_it) == ("target side", was_it)
-    assert f"its CPU was at {percent(cpu, decimals=0)}." in found.why
+    ]:
+        found = found_beside(Busy(target_cpu=cpu, target_cores=cores))
+        assert (found.word, found.rows[0].was_it) == ("target side", was_it)
+        assert f"its CPU was at {percent(cpu, decimals=0)}." in found.why
 
 
 def test_a_full_link_of_the_target_is_named():

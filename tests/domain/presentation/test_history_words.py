@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.analysis.steady import Steadiness
 from campaigns.domain.presentation.compared_words import baseline_sentence
@@ -26,9 +24,8 @@ def said(found: TestHistory) -> str:
     return plain_text(history_sentence(found, "p95")).replace("\u202f", " ")
 
 
-@pytest.mark.parametrize(
-    ("values", "standing"),
-    [
+def test_how_the_newest_campaign_stands():
+    for values, standing in [
         (SLOWER, HistoryStatus.SLOWER),
         ([1e4 / each for each in SLOWER], HistoryStatus.FASTER),
         (CALM, HistoryStatus.UNCHANGED),
@@ -36,10 +33,8 @@ def said(found: TestHistory) -> str:
         (CALM[:4], HistoryStatus.NEW),
         ([*CALM, None], HistoryStatus.UNCOUNTED),
         ([], HistoryStatus.UNCOUNTED),
-    ],
-)
-def test_how_the_newest_campaign_stands(values, standing):
-    assert standing_of(history(values)) is standing
+    ]:
+        assert standing_of(history(values)) is standing
 
 
 def test_the_level_of_a_test_whose_newest_campaign_is_odd_is_not_that_campaigns_value():
@@ -107,9 +102,7 @@ def test_where_the_reference_moved_as_well_it_is_the_environment():
     assert "2 environment, 1 no practical difference of 3 tests" in said_of(*moved)
 
 
-@pytest.mark.parametrize(
-    ("ratio", "is_over", "said"), [(0.8, True, "25.0 % higher"), (2.0, False, "50.0 % lower")]
-)
-def test_a_run_that_came_to_rest_late_says_how_much_its_times_changed(ratio, is_over, said):
-    words = trend_words(Steadiness(0.5, 30, ratio), 0, 30, is_over=is_over)
-    assert said in words.replace("\u202f", " ")
+def test_a_run_that_came_to_rest_late_says_how_much_its_times_changed():
+    for ratio, is_over, said in [(0.8, True, "25.0 % higher"), (2.0, False, "50.0 % lower")]:
+        words = trend_words(Steadiness(0.5, 30, ratio), 0, 30, is_over=is_over)
+        assert said in words.replace("\u202f", " ")

@@ -1,7 +1,5 @@
 """Intervals and differences have the digits that they are known to."""
 
-import pytest
-
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.presentation.intervals import (
@@ -14,9 +12,8 @@ from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.tables import Figure, ratio_cells
 
 
-@pytest.mark.parametrize(
-    ("ratio", "low", "high", "ends"),
-    [
+def test_the_upper_end_of_repeats_that_differ_is_not_told_to_the_digit():
+    for ratio, low, high, ends in [
         (1.54, 1.52, 1.56, ("+52.0", "+56.0")),
         (0.9, 0.8, 1.05, ("−20.0", "+5.0")),
         (1.3, 0.2, 9.14, ("−80.0", "+814.0")),
@@ -26,10 +23,8 @@ from campaigns.domain.presentation.tables import Figure, ratio_cells
         (12.0, 11.9, 12.1, ("+1,090.0", "+1,110.0")),
         (20.2, 0.02, 18_534.0, ("−98.0", "more than +10,000")),
         (11.0, 10.9, 12.0, ("+990.0", "+1,100.0")),
-    ],
-)
-def test_the_upper_end_of_repeats_that_differ_is_not_told_to_the_digit(ratio, low, high, ends):
-    assert change_ends(ratio, low, high) == ends
+    ]:
+        assert change_ends(ratio, low, high) == ends
 
 
 def test_an_end_is_rounded_once():
@@ -58,18 +53,15 @@ def test_the_ends_of_a_very_narrow_interval_do_not_look_alike():
     assert size_words(3.0, 1.09, float("inf"), signed=False) == "200\u202f% [9, more than 1,000]"
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "ends"),
-    [
+def test_an_end_that_is_not_0_does_not_read_0():
+    for low, high, ends in [
         (1.002, 1.11, ("+0.2", "+11")),
         (0.89, 0.9996, ("−11", "−0.04")),
         (1.0, 1.11, ("0", "+11")),
         (1 + 1e-15, 1.11, ("0", "+11")),
         (0.9, 1.003, ("−10", "+0.3")),
-    ],
-)
-def test_an_end_that_is_not_0_does_not_read_0(low, high, ends):
-    assert change_ends(1.05, low, high, decimals=0) == ends
+    ]:
+        assert change_ends(1.05, low, high, decimals=0) == ends
 
 
 def test_neither_does_a_ratio_beside_1_read_1():
@@ -93,19 +85,16 @@ def row(metric: str, low: float, high: float) -> OverheadRow:
     return OverheadRow(metric, 9_778, 14_300, interval)
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "said"),
-    [
+def test_a_difference_has_no_more_digits_than_its_interval_supports():
+    for low, high, said in [
         (1.46, 1.465, "+4.52"),  # known to 0.05 ms
         (1.42, 1.50, "+4.5"),  # to 0.8 ms
         (1.2, 1.8, "+5"),  # to 6 ms
-    ],
-)
-def test_a_difference_has_no_more_digits_than_its_interval_supports(low, high, said):
-    table = overhead_table("k", "T", [row("mean", low, high), row("p95", 1.1, 2)], None, "")
-    for each in table.rows:
-        baseline, candidate, difference, *_ = (cell.text for cell in each.cells)
-        assert (baseline, candidate, difference) == ("9.78", "14.30", said)
+    ]:
+        table = overhead_table("k", "T", [row("mean", low, high), row("p95", 1.1, 2)], None, "")
+        for each in table.rows:
+            baseline, candidate, difference, *_ = (cell.text for cell in each.cells)
+            assert (baseline, candidate, difference) == ("9.78", "14.30", said)
 
 
 def test_a_row_of_a_smaller_difference_than_the_average_s_does_not_read_0_0():

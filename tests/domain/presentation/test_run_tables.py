@@ -1,7 +1,5 @@
 """Tables and tiles of one run."""
 
-import pytest
-
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.metrics.measurement import Measurement
@@ -42,37 +40,32 @@ def test_where_no_reading_was_timed_nothing_is_said_of_the_injectors_part():
 SIX = Plan.from_json(plan_spec(model="over", requests=6, over_s=12))
 
 
-@pytest.mark.parametrize(
-    ("lasted_s", "value", "line"),
-    [
+def test_a_rate_above_the_planned_one_is_not_said_to_be_a_part_of_it():
+    """Six requests, one every two seconds, take little more than ten."""
+    for lasted_s, value, line in [
         (11, "0.545", "0.500 planned over 12 s"),
         (11.9999, "0.500", "of 0.500 planned"),
         (15, "0.400", "of 0.500 planned"),
-    ],
-)
-def test_a_rate_above_the_planned_one_is_not_said_to_be_a_part_of_it(lasted_s, value, line):
-    """Six requests, one every two seconds, take little more than ten."""
-    total = Total()
-    total.add(make_second(0, [20_000] * 6))
-    run = RunStatus("done", "complete", None, "", figures_of(total, lasted_s), SIX)
-    assert (run_tiles(run)[0]["value"], run_tiles(run)[0]["lines"][0]) == (value, line)
+    ]:
+        total = Total()
+        total.add(make_second(0, [20_000] * 6))
+        run = RunStatus("done", "complete", None, "", figures_of(total, lasted_s), SIX)
+        assert (run_tiles(run)[0]["value"], run_tiles(run)[0]["lines"][0]) == (value, line)
 
 
-@pytest.mark.parametrize(
-    ("quieter_us", "value", "line"),
-    [
+def test_a_percentile_has_both_ends_where_they_differ_by_more_than_a_twentieth():
+    for quieter_us, value, line in [
         (20_000, "20.4", "of 1,000 ok requests"),
         (12_000, "12.0 to 20.4", "up to 5.40\u202fms are this machine's waiting"),
-    ],
-)
-def test_a_percentile_has_both_ends_where_they_differ_by_more_than_a_twentieth(
-    quieter_us, value, line
-):
-    without = {"undelayed": Timing.of([15_000] * 1000), "quieter": Timing.of([quieter_us] * 500)}
-    total = Total({"ok": 1000}, timings=THOUSAND | without)
-    run = RunStatus("done", "complete", None, "", figures_of(total, 10.0), SIX)
-    tiles = run_tiles(run)[1:4]
-    assert [(tile["value"], tile["lines"]) for tile in tiles] == [(value, [line])] * 3
+    ]:
+        without = {
+            "undelayed": Timing.of([15_000] * 1000),
+            "quieter": Timing.of([quieter_us] * 500),
+        }
+        total = Total({"ok": 1000}, timings=THOUSAND | without)
+        run = RunStatus("done", "complete", None, "", figures_of(total, 10.0), SIX)
+        tiles = run_tiles(run)[1:4]
+        assert [(tile["value"], tile["lines"]) for tile in tiles] == [(value, [line])] * 3
 
 
 def measured(**counters) -> Total:

@@ -1,7 +1,5 @@
 from dataclasses import replace
 
-import pytest
-
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Word
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import ratio_interval
@@ -45,17 +43,16 @@ def test_others_than_http_are_named_with_their_plans():
     assert " and 80 % slower on new connections for index (" in said(*named)
 
 
-@pytest.mark.parametrize(
-    ("word", "bounds"),
-    [
+def test_what_is_open_is_bounded_and_says_what_would_settle_it():
+    for word, bounds in [
         (Word.OPEN, "is too close to call on new connections (97 % faster to 144 × slower)."),
         (Word.NOT_SLOWER, "is not slower on new connections (at most 97 % faster"),
-    ],
-)
-def test_what_is_open_is_bounded_and_says_what_would_settle_it(word, bounds):
-    text = said(pair(10_000, 20_000, word, noise=0.8, text="About 9 more blocks would settle it."))
-    assert bounds in text
-    assert text.endswith("About 9 more blocks would settle it.")
+    ]:
+        text = said(
+            pair(10_000, 20_000, word, noise=0.8, text="About 9 more blocks would settle it.")
+        )
+        assert bounds in text
+        assert text.endswith("About 9 more blocks would settle it.")
 
 
 def test_a_hidden_part_makes_the_lower_end_a_least_one_unless_others_used_the_cpu():

@@ -17,34 +17,36 @@ def compared(low, high, value=None, **more):
     return ArmComparison(1, 0, word_of(p50.low, p50.high, 0.05), p50, n_rounds=40, **more)
 
 
-@pytest.mark.parametrize(
-    ("found", "sentence"),
-    [
+def test_each_answer_is_one_sentence_with_its_bounds():
+    for found, sentence in [
         (compared(1.19, 1.29, 1.24), "new is 24 % slower than old (19 to 29 %)."),
-        (compared(1.19, 1.29, 1.24, at_least=True),
-         "new is at least 19 % slower than old (best estimate 24 %)."),
+        (
+            compared(1.19, 1.29, 1.24, at_least=True),
+            "new is at least 19 % slower than old (best estimate 24 %).",
+        ),
         (compared(1.012, 1.09, 1.05), "new is 5.0 % slower than old (1.2 to 9.0 %)."),
         (compared(4.1, 4.9, 4.4), "new is 4.4 × slower than old (4.1 to 4.9 ×)."),
         (compared(4.1, 4.9, 4.4, behind=[1]), "new is slower than old."),
         (compared(0.8, 0.9, 0.85), "new is 15 % faster than old (10 to 20 %)."),
-        (compared(0.99, 1.016),
-         "new shows no practical difference from old (−1 to +2 %)."),
-        (compared(0.88, 1.04),
-         "new is not slower than old (at most 12 % faster, at most 4.0 % slower)."),
-        (compared(0.97, 1.2),
-         "new is not faster than old (at most 3.0 % faster, at most 20 % slower)."),
-        (compared(0.9, 1.12),
-         "new is too close to call against old (10 % faster to 12 % slower)."),
-        (ArmComparison(1, 0, None, None, failing=[1]),
-         "More than a tenth of the requests to new failed, so times are not compared."),
-        (ArmComparison(1, 0, None, None),
-         "No two rounds had five replies of both old and new."),
-    ],
-)  # fmt: skip
-def test_each_answer_is_one_sentence_with_its_bounds(found, sentence):
-    said = answer(found, NAMES).replace("\u202f", " ")
-    assert said == sentence
-    assert len(said.split()) <= 20
+        (compared(0.99, 1.016), "new shows no practical difference from old (−1 to +2 %)."),
+        (
+            compared(0.88, 1.04),
+            "new is not slower than old (at most 12 % faster, at most 4.0 % slower).",
+        ),
+        (
+            compared(0.97, 1.2),
+            "new is not faster than old (at most 3.0 % faster, at most 20 % slower).",
+        ),
+        (compared(0.9, 1.12), "new is too close to call against old (10 % faster to 12 % slower)."),
+        (
+            ArmComparison(1, 0, None, None, failing=[1]),
+            "More than a tenth of the requests to new failed, so times are not compared.",
+        ),
+        (ArmComparison(1, 0, None, None), "No two rounds had five replies of both old and new."),
+    ]:
+        said = answer(found, NAMES).replace("\u202f", " ")
+        assert said == sentence
+        assert len(said.split()) <= 20
 
 
 def test_limits_are_told_after_the_answer():

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from campaigns.domain.analysis.criteria import CRITERIA
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.ratio import RatioInterval
@@ -52,9 +50,8 @@ def said(field, *pairs) -> str:
     return plain_text(sweep_sentence([sweep(field, [point(*pair) for pair in pairs])])).strip()
 
 
-@pytest.mark.parametrize(
-    ("field", "pairs", "words"),
-    [
+def test_how_throughput_goes_is_one_plain_sentence():
+    for field, pairs, words in [
         (
             "injectors",
             [(1, 100), (2, 190), (4, 194)],
@@ -84,10 +81,8 @@ def said(field, *pairs) -> str:
             "nginx stays at 500 requests/s, from 1 request per connection to 10 requests per "
             "connection.",
         ),
-    ],
-)
-def test_how_throughput_goes_is_one_plain_sentence(field, pairs, words):
-    assert said(field, *pairs) == words
+    ]:
+        assert said(field, *pairs) == words
 
 
 def test_one_trusted_point_says_nothing():
@@ -125,9 +120,8 @@ THIRD = neighbours("apache", "caddy", 1100, 1200)
 THIRD_OPEN = neighbours("apache", "caddy", -200, 300, why="About 5 more blocks would settle it.")
 
 
-@pytest.mark.parametrize(
-    ("orders", "words"),
-    [
+def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
+    for orders, words in [
         (
             [[NGINX], [NGINX], [neighbours("nginx", "apache", 300, 350)]],
             "nginx is faster than apache at all 3 plans, by 0.30 to 0.50 ms.",
@@ -164,12 +158,10 @@ THIRD_OPEN = neighbours("apache", "caddy", -200, 300, why="About 5 more blocks w
             "nginx is faster than apache at L1.",
         ),
         ([[]], ""),
-    ],
-)
-def test_a_matrix_names_the_order_of_its_targets_and_by_how_much(orders, words):
-    rows = tuple(MatrixRow(f"L{n}", (), tuple(order)) for n, order in enumerate(orders, 1))
-    said = plain_text(matrix_sentence(TargetMatrix(("nginx", "apache"), rows, 1)))
-    assert said.replace("\u202f", " ") == words
+    ]:
+        rows = tuple(MatrixRow(f"L{n}", (), tuple(order)) for n, order in enumerate(orders, 1))
+        said = plain_text(matrix_sentence(TargetMatrix(("nginx", "apache"), rows, 1)))
+        assert said.replace("\u202f", " ") == words
 
 
 BUSY, LATE = Doubt("cpu", 0.97, 0.6), Doubt("late", 5_900, 1_000)

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import pytest
-
 from campaigns.domain.analysis.thresholds import Verdict, threshold_state, weigh
 from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.presentation.threshold_tables import (
@@ -24,9 +22,8 @@ def rate(measured: float, limit: float = 100) -> Verdict:
     return Verdict(f"rate > {limit:g} /s", "rate", limit, "/s", measured, measured > limit, None)
 
 
-@pytest.mark.parametrize(
-    ("runs", "said"),
-    [
+def test_what_was_broken_is_said_with_its_worst_figure():
+    for runs, said in [
         ([[p95(150)]], ""),
         ([[p95(312.2)]], "Broken: p95 < 200 ms (was 312 ms)"),
         ([[p95(None)]], "Broken: p95 < 200 ms (no request succeeded)"),
@@ -35,38 +32,30 @@ def rate(measured: float, limit: float = 100) -> Verdict:
             "Broken in 2 of 2 runs: p95 < 200 ms (at worst 312 ms) and rate > 100 /s "
             "(at worst 70 /s)",
         ),
-    ],
-)
-def test_what_was_broken_is_said_with_its_worst_figure(runs, said):
-    assert broken_words(runs) == said
+    ]:
+        assert broken_words(runs) == said
 
 
-@pytest.mark.parametrize(
-    ("verdict", "said"),
-    [
+def test_a_figure_that_broke_a_rule_is_on_its_side_of_the_limit():
+    for verdict, said in [
         (p95(200.4), "Broken: p95 < 200 ms (was 200.4 ms)"),
         (p95(200), "Broken: p95 < 200 ms (was 200 ms)"),
         (p95(200.63, 200.4), "Broken: p95 < 200.4 ms (was 201 ms)"),
         (p95(200.43, 200.4), "Broken: p95 < 200.4 ms (was 200.43 ms)"),
         (rate(1499.7, 1500), "Broken: rate > 1500 /s (was 1,499.7 /s)"),
-    ],
-)
-def test_a_figure_that_broke_a_rule_is_on_its_side_of_the_limit(verdict, said):
-    assert broken_words([[verdict]]) == said
+    ]:
+        assert broken_words([[verdict]]) == said
 
 
-@pytest.mark.parametrize(
-    ("verdict", "measured", "limit"),
-    [
+def test_the_table_tells_a_figure_from_its_limit():
+    for verdict, measured, limit in [
         (p95(199.7), "199.7 ms", "200 ms"),
         (p95(200.1, 200.4), "200 ms", "200.4 ms"),
         (p95(0.0002, 0.0001), "0.0002 ms", "0.0001 ms"),
         (p95(312.2, 0.5), "312 ms", "0.500 ms"),
-    ],
-)
-def test_the_table_tells_a_figure_from_its_limit(verdict, measured, limit):
-    (row,) = run_thresholds_table([verdict]).rows
-    assert [cell.text for cell in row.cells[:2]] == [measured, limit]
+    ]:
+        (row,) = run_thresholds_table([verdict]).rows
+        assert [cell.text for cell in row.cells[:2]] == [measured, limit]
 
 
 def test_a_measurement_that_cannot_be_used_keeps_and_breaks_no_rule():
@@ -75,17 +64,16 @@ def test_a_measurement_that_cannot_be_used_keeps_and_breaks_no_rule():
     assert kept_words([weigh([p95(150)], "no_answer")]) == ""
 
 
-@pytest.mark.parametrize(
-    ("runs", "said"),
-    [([[p95(150)], [p95(160)]], "Kept: p95 < 200 ms"), ([[p95(150)], [p95(312)]], "")],
-)
-def test_rules_are_kept_if_all_runs_keep_them(runs, said):
-    assert kept_words(runs) == said
+def test_rules_are_kept_if_all_runs_keep_them():
+    for runs, said in [
+        ([[p95(150)], [p95(160)]], "Kept: p95 < 200 ms"),
+        ([[p95(150)], [p95(312)]], ""),
+    ]:
+        assert kept_words(runs) == said
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "trust", "state"),
-    [
+def test_a_busy_machine_breaks_no_rule_and_what_was_kept_in_spite_of_it_is_kept():
+    for verdicts, trust, state in [
         ([], "trusted", None),
         ([p95(150)], "trusted", "kept"),
         ([p95(150), p95(312)], "trusted", "broken"),
@@ -97,41 +85,31 @@ def test_rules_are_kept_if_all_runs_keep_them(runs, said):
         ([replace(p95(312), at_least=210)], "busy", "broken"),
         ([Verdict("errors < 1 %", "errors", 1, "%", 3, False, 0)], "busy", "broken"),
         ([p95(312)], "no_answer", None),
-    ],
-)
-def test_a_busy_machine_breaks_no_rule_and_what_was_kept_in_spite_of_it_is_kept(
-    verdicts, trust, state
-):
-    assert threshold_state(weigh(verdicts, trust)) == state
+    ]:
+        assert threshold_state(weigh(verdicts, trust)) == state
 
 
-@pytest.mark.parametrize(
-    ("at_least", "why"),
-    [
+def test_an_open_rule_says_why_in_the_tables():
+    for at_least, why in [
         (199.4, "312 ms as measured, 199 ms without the injector's part."),
         (None, "312 ms as measured on a busy machine, whose delay it may be."),
-    ],
-)
-def test_an_open_rule_says_why_in_the_tables(at_least, why):
-    verdicts = weigh([replace(p95(312), at_least=at_least)], "busy")
-    (of_run,) = run_thresholds_table(verdicts).rows
-    (of_test,) = campaign_thresholds_table([("HTTPS", [verdicts])]).rows
-    assert of_run.cells[2].why == of_test.cells[3].why == why
+    ]:
+        verdicts = weigh([replace(p95(312), at_least=at_least)], "busy")
+        (of_run,) = run_thresholds_table(verdicts).rows
+        (of_test,) = campaign_thresholds_table([("HTTPS", [verdicts])]).rows
+        assert of_run.cells[2].why == of_test.cells[3].why == why
 
 
-@pytest.mark.parametrize(
-    ("rule", "panel", "value"),
-    [
+def test_a_rule_is_drawn_in_the_unit_of_its_chart():
+    for rule, panel, value in [
         (Threshold("p95", 200, "ms"), "response", 200),
         (Threshold("max", 1.5, "s"), "response", 1500),
         (Threshold("mean", 500, "us"), "response", 0.5),
         (Threshold("rate", 100, "/s"), "requests", 100),
         (Threshold("errors", 1, "%"), "errors", 0.01),
-    ],
-)
-def test_a_rule_is_drawn_in_the_unit_of_its_chart(rule, panel, value):
-    (line,) = threshold_lines([rule], [])
-    assert line == {"panel": panel, "label": rule.rule, "value": value, "isBroken": False}
+    ]:
+        (line,) = threshold_lines([rule], [])
+        assert line == {"panel": panel, "label": rule.rule, "value": value, "isBroken": False}
 
 
 def test_a_broken_rule_says_so():

@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-import pytest
-
 from campaigns.domain.analysis.criteria import Observed
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.metrics.failures import DROPPED, FailureRow
@@ -27,9 +25,8 @@ def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
     return [(each.title, each.place) for each in what_to_do([], rows(*failures), 100, FAILING)]
 
 
-@pytest.mark.parametrize(
-    ("failures", "steps"),
-    [
+def test_the_likeliest_comes_first_with_one_place_each():
+    for failures, steps in [
         (
             [("status_unexpected", 404, 9)],
             [("404 Not Found.", "try"), ("Is 404 what you expect?", "plan")],
@@ -44,10 +41,8 @@ def told(*failures: tuple[str, int, int]) -> list[tuple[str, str]]:
                 ("500 Internal Server Error.", "limit"),
             ],
         ),
-    ],
-)
-def test_the_likeliest_comes_first_with_one_place_each(failures, steps):
-    assert told(*failures) == steps
+    ]:
+        assert told(*failures) == steps
 
 
 def test_nothing_but_redirects_asks_for_the_page_behind_them():
@@ -56,27 +51,24 @@ def test_nothing_but_redirects_asks_for_the_page_behind_them():
     assert asked.place == "plan"
 
 
-@pytest.mark.parametrize("state", ["busy", "no_answer"])
-def test_a_measurement_that_was_spoilt_says_what_the_injector_needs(state):
-    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
-    first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers(state))
-    assert (first.place, again.place) == ("hosts", "again")
+def test_a_measurement_that_was_spoilt_says_what_the_injector_needs():
+    for state in ["busy", "no_answer"]:
+        judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+        first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers(state))
+        assert (first.place, again.place) == ("hosts", "again")
 
 
-@pytest.mark.parametrize(
-    ("failure", "is_certain"),
-    [
+def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all():
+    for failure, is_certain in [
         (("connect_refused", 0, 100), True),
         (("status_unexpected", 500, 100), True),
         (("connect_refused", 0, 99), False),  # one got through
         (("connect_timeout", 0, 100), False),  # may be for want of CPU
-    ],
-)
-def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all(failure, is_certain):
-    judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
-    found = what_to_do([judged], rows(failure), 100, Answers("no_answer"))
-    assert (found[0].place != "hosts") is is_certain
-    assert len(found) == 2
+    ]:
+        judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
+        found = what_to_do([judged], rows(failure), 100, Answers("no_answer"))
+        assert (found[0].place != "hosts") is is_certain
+        assert len(found) == 2
 
 
 def test_what_is_noted_of_some_runs_is_no_cause_of_one_without_an_answer():
@@ -90,19 +82,16 @@ def test_what_is_noted_of_some_runs_is_no_cause_of_one_without_an_answer():
     assert again.place == "again"
 
 
-@pytest.mark.parametrize(
-    ("found", "n"),
-    [
+def test_nothing_is_to_be_done_where_nothing_is_wrong():
+    for found, n in [
         (Answers(), 0),
         (Answers("trusted", "healthy"), 0),
         (Answers("trusted", ""), 0),
         (Answers("trusted", "changing"), 0),
         (Answers("trusted", "overloaded"), 1),
         (Answers("trusted", "overloaded", finds_limit=True), 0),
-    ],
-)
-def test_nothing_is_to_be_done_where_nothing_is_wrong(found, n):
-    assert len(what_to_do([], [], 100, found)) == n
+    ]:
+        assert len(what_to_do([], [], 100, found)) == n
 
 
 PLAN = Plan.from_json(plan_spec())
@@ -136,10 +125,10 @@ def test_the_most_frequent_cause_is_named_with_its_runs():
     assert said == "No answer: the injector used up to 95.0 % of a core in 2 of 15 runs"
 
 
-@pytest.mark.parametrize("kind", [*Kind, DROPPED])
-def test_each_kind_of_failure_says_what_to_do(kind):
-    needs_status = {Kind.STATUS_UNEXPECTED}
-    assert (remedy(kind) == FALLBACK) == (kind in needs_status)
+def test_each_kind_of_failure_says_what_to_do():
+    for kind in [*Kind, DROPPED]:
+        needs_status = {Kind.STATUS_UNEXPECTED}
+        assert (remedy(kind) == FALLBACK) == (kind in needs_status)
 
 
 def test_a_kind_that_nobody_knows_is_still_words():

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from campaigns.domain.plan.arrivals import NS, schedule
 from campaigns.domain.plan.estimates import estimate_campaign
 from campaigns.domain.plan.plan import ConnectionMode, Plan
@@ -37,37 +35,31 @@ BY_TIME = {"model": "closed", "connections": 2, "duration_s": 10}
 BY_COUNT = {"model": "closed", "connections": 2, "requests": 500}
 
 
-@pytest.mark.parametrize(
-    ("loads", "lasts", "requests"),
-    [
+def test_what_only_the_target_decides_is_never_a_number():
+    for loads, lasts, requests in [
         ([BY_TIME], "12 s", "depends on the target"),
         ([BY_COUNT], "depends on the target", "500"),
         ([BY_TIME, BY_COUNT], "more than 14 s", "more than 500"),
-    ],
-)
-def test_what_only_the_target_decides_is_never_a_number(loads, lasts, requests):
-    plans = [Plan.from_json(plan_spec(**load)) for load in loads]
-    tests = [(plan, ConnectionMode.NEW, 1) for plan in plans]
-    estimate = estimate_campaign(tests, repeats=1, pause_s=0)
-    assert (duration_words(estimate), requests_words(estimate)) == (lasts, requests)
+    ]:
+        plans = [Plan.from_json(plan_spec(**load)) for load in loads]
+        tests = [(plan, ConnectionMode.NEW, 1) for plan in plans]
+        estimate = estimate_campaign(tests, repeats=1, pause_s=0)
+        assert (duration_words(estimate), requests_words(estimate)) == (lasts, requests)
 
 
 NOW = datetime(2026, 12, 18, 15, 0, tzinfo=UTC)  # a Friday
 
 
-@pytest.mark.parametrize(
-    ("then", "words"),
-    [
+def test_it_says_the_day_as_people_do():
+    for then, words in [
         (datetime(2026, 12, 18, 2, 0, tzinfo=UTC), "today 02:00"),
         (datetime(2026, 12, 17, 23, 59, tzinfo=UTC), "yesterday 23:59"),
         (datetime(2026, 12, 15, 2, 0, tzinfo=UTC), "Tue 15 Dec 02:00"),
         (datetime(2026, 12, 11, 2, 0, tzinfo=UTC), "Fri 11 Dec 02:00, last week"),
         (datetime(2026, 12, 4, 2, 0, tzinfo=UTC), "Fri 4 Dec 02:00"),
         (datetime(2025, 12, 4, 2, 0, tzinfo=UTC), "Thu 4 Dec 2025"),
-    ],
-)
-def test_it_says_the_day_as_people_do(then, words):
-    assert when_words(then, NOW) == words
+    ]:
+        assert when_words(then, NOW) == words
 
 
 def arm(**fields) -> ArmFacts:
@@ -83,9 +75,8 @@ def arm(**fields) -> ArmFacts:
     return ArmFacts(**given)
 
 
-@pytest.mark.parametrize(
-    ("baseline", "candidate", "names"),
-    [
+def test_two_arms_have_the_shortest_names_that_tell_them_apart():
+    for baseline, candidate, names in [
         (arm(), arm(scheme="https", port=8443), ("HTTP", "HTTPS")),
         (arm(), arm(port=8443), ("nginx :8080", "nginx :8443")),
         (arm(), arm(host="10.0.0.2"), ("nginx 10.0.0.1", "nginx 10.0.0.2")),
@@ -98,10 +89,8 @@ def arm(**fields) -> ArmFacts:
             ("standard TLS", "TLS 1.2 only"),
         ),
         (arm(), arm(), ("the baseline", "the candidate")),
-    ],
-)
-def test_two_arms_have_the_shortest_names_that_tell_them_apart(baseline, candidate, names):
-    assert arm_names(baseline, candidate) == names
+    ]:
+        assert arm_names(baseline, candidate) == names
 
 
 def test_a_resumed_session_is_the_twin_of_http_on_a_new_connection():

@@ -2,8 +2,6 @@
 
 import time
 
-import pytest
-
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.servers import LateReader, always, closed, make_order, measure, scripted
 from workers.injector.http2 import frames
@@ -30,25 +28,25 @@ def counted(result, *names):
     return tuple(result.total.count(name) for name in names)
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-@pytest.mark.parametrize("mode", ["keep-alive", "new", "resumed"])
-@pytest.mark.parametrize("model", LOADS)
-def test_what_is_counted_is_what_the_server_saw(model, mode, scheme, server_tls):
-    tls = server_tls if scheme == "https" else None
-    streams = 1 if model == "sequential" else 4
-    with h2_server(tls=tls) as (server, answers):
-        result = run(server.port, streams, load=LOADS[model], mode=mode, scheme=scheme)
-    n_requests = LOADS[model]["requests"]
-    assert counted(result, "ok", "started", "failed") == (n_requests, n_requests, 0)
-    assert (answers.n_requests, result.total.errors) == (n_requests, {})
-    assert result.total.count("connections_opened") == server.n_connections
-    assert result.total.statuses == {"200": n_requests}
-    handshakes = sum(counted(result, "tls_full", "tls_resumed"))
-    assert handshakes == (server.n_connections if tls else 0)
-    if mode != "keep-alive":
-        assert server.n_connections == n_requests
-    if mode == "resumed" and tls and model == "sequential":
-        assert result.total.count("tls_resumed") == n_requests - 1
+def test_what_is_counted_is_what_the_server_saw(server_tls):
+    for model in LOADS:
+        for mode in ["keep-alive", "new", "resumed"]:
+            for scheme in ["http", "https"]:
+                tls = server_tls if scheme == "https" else None
+                streams = 1 if model == "sequential" else 4
+                with h2_server(tls=tls) as (server, answers):
+                    result = run(server.port, streams, load=LOADS[model], mode=mode, scheme=scheme)
+                n_requests = LOADS[model]["requests"]
+                assert counted(result, "ok", "started", "failed") == (n_requests, n_requests, 0)
+                assert (answers.n_requests, result.total.errors) == (n_requests, {})
+                assert result.total.count("connections_opened") == server.n_connections
+                assert result.total.statuses == {"200": n_requests}
+                handshakes = sum(counted(result, "tls_full", "tls_resumed"))
+                assert handshakes == (server.n_connections if tls else 0)
+                if mode != "keep-alive":
+                    assert server.n_connections == n_requests
+                if mode == "resumed" and tls and model == "sequential":
+                    assert result.total.count("tls_resumed") == n_requests - 1
 
 
 def test_a_closed_load_keeps_all_streams_of_its_connections_busy():

@@ -48,59 +48,59 @@ from workers.injector.http2.streams import CONNECTION_WINDOW_BYTES, LET_GO_CAP, 
 pytestmark = pytest.mark.pure
 
 
-@pytest.mark.parametrize("step", [1, 7, 1 << 20])
-@pytest.mark.parametrize("name", CONNECTION)
-def test_what_ends_the_connection(name, step):
-    data, kind, code = CONNECTION[name]
-    client, _ = begun()
-    client.feed(SETTINGS, NOW)
-    with pytest.raises(ConnectionBroken) as caught:
-        feed_by(client, data, step if len(data) < 5000 else 1 << 20)
-    assert (caught.value.kind, caught.value.code.name) == (kind, code)
+def test_what_ends_the_connection():
+    for name in CONNECTION:
+        for step in [1, 7, 1 << 20]:
+            data, kind, code = CONNECTION[name]
+            client, _ = begun()
+            client.feed(SETTINGS, NOW)
+            with pytest.raises(ConnectionBroken) as caught:
+                feed_by(client, data, step if len(data) < 5000 else 1 << 20)
+            assert (caught.value.kind, caught.value.code.name) == (kind, code)
 
 
-@pytest.mark.parametrize("step", [1, 7, 1 << 20])
-@pytest.mark.parametrize("name", STREAM)
-def test_what_ends_the_stream_leaves_the_others(name, step):
-    data, kind, code = STREAM[name]
-    client, (stream, other) = begun(2)
-    client.feed(SETTINGS, NOW)
-    written(client)
-    feed_by(client, data, step if len(data) < 5000 else 1 << 20)
-    assert client.ended == [stream]
-    assert (stream.is_complete, stream.failure.kind) == (False, kind)
-    assert rst_stream(1, frames.Code[code]) in written(client)
-    client.feed(reply(stream_id=3), NOW)
-    assert other.is_complete
+def test_what_ends_the_stream_leaves_the_others():
+    for name in STREAM:
+        for step in [1, 7, 1 << 20]:
+            data, kind, code = STREAM[name]
+            client, (stream, other) = begun(2)
+            client.feed(SETTINGS, NOW)
+            written(client)
+            feed_by(client, data, step if len(data) < 5000 else 1 << 20)
+            assert client.ended == [stream]
+            assert (stream.is_complete, stream.failure.kind) == (False, kind)
+            assert rst_stream(1, frames.Code[code]) in written(client)
+            client.feed(reply(stream_id=3), NOW)
+            assert other.is_complete
 
 
-@pytest.mark.parametrize("name", ENDED)
-def test_how_a_server_ends_a_stream(name):
-    data, kind, words = ENDED[name]
-    client, (stream,) = begun()
-    client.feed(SETTINGS + data, NOW)
-    assert (client.ended, stream.failure.kind) == ([stream], kind)
-    assert words in str(stream.failure)
-    may_go_again = name == "refused" or "GOAWAY" in name
-    assert isinstance(stream.failure, NotProcessed) == may_go_again
+def test_how_a_server_ends_a_stream():
+    for name in ENDED:
+        data, kind, words = ENDED[name]
+        client, (stream,) = begun()
+        client.feed(SETTINGS + data, NOW)
+        assert (client.ended, stream.failure.kind) == ([stream], kind)
+        assert words in str(stream.failure)
+        may_go_again = name == "refused" or "GOAWAY" in name
+        assert isinstance(stream.failure, NotProcessed) == may_go_again
 
 
-@pytest.mark.parametrize("step", [1, 7, 1 << 20])
-@pytest.mark.parametrize("name", ALLOWED)
-def test_what_servers_may_do(name, step):
-    client, (stream,) = begun(keep_bytes=100)
-    feed_by(client, SETTINGS + ALLOWED[name], step)
-    assert (stream.is_complete, stream.failure, stream.kept) == (True, None, b"ok")
-    assert (stream.head.status, stream.body_bytes, stream.end) == (200, 2, NOW)
+def test_what_servers_may_do():
+    for name in ALLOWED:
+        for step in [1, 7, 1 << 20]:
+            client, (stream,) = begun(keep_bytes=100)
+            feed_by(client, SETTINGS + ALLOWED[name], step)
+            assert (stream.is_complete, stream.failure, stream.kept) == (True, None, b"ok")
+            assert (stream.head.status, stream.body_bytes, stream.end) == (200, 2, NOW)
 
 
-@pytest.mark.parametrize("name", FIRST)
-def test_a_server_begins_with_settings(name):
-    data, kind = FIRST[name]
-    client, _ = begun()
-    with pytest.raises(ConnectionBroken) as caught:
-        client.feed(data, NOW)
-    assert caught.value.kind == kind
+def test_a_server_begins_with_settings():
+    for name in FIRST:
+        data, kind = FIRST[name]
+        client, _ = begun()
+        with pytest.raises(ConnectionBroken) as caught:
+            client.feed(data, NOW)
+        assert caught.value.kind == kind
 
 
 def test_no_flood_takes_memory_or_time():
@@ -139,21 +139,20 @@ def counted(stream):
     return stream.is_complete, stream.head.status, *sizes, stream.first, stream.end
 
 
-@pytest.mark.parametrize("step", [*range(1, 60), 1 << 20])
-def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives(step):
-    client, streams = begun(4)
-    client.feed(SETTINGS, NOW)
-    replies = [reply(b"ok", each.id, *SIZED) for each in streams]
-    feed_by(client, b"".join(replies), step)
-    sizes = len(USUAL_HEAD), 2, len(replies[0])
-    assert [counted(each) for each in client.ended] == [(True, 200, *sizes, NOW, NOW)] * 4
-    assert client.ended == streams
-    assert not client.streams
+def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives():
+    for step in [*range(1, 60), 1 << 20]:
+        client, streams = begun(4)
+        client.feed(SETTINGS, NOW)
+        replies = [reply(b"ok", each.id, *SIZED) for each in streams]
+        feed_by(client, b"".join(replies), step)
+        sizes = len(USUAL_HEAD), 2, len(replies[0])
+        assert [counted(each) for each in client.ended] == [(True, 200, *sizes, NOW, NOW)] * 4
+        assert client.ended == streams
+        assert not client.streams
 
 
-@pytest.mark.parametrize(
-    ("rest", "is_complete"),
-    [
+def test_behind_a_head_like_an_earlier_one_everything_else_may_come():
+    for rest, is_complete in [
         (body(b"o", 3, flags=0) + body(b"k", 3), True),
         (padded(DATA, END_STREAM, b"ok", 4, 3), True),
         (PING + body(b"ok", 3), True),
@@ -161,14 +160,12 @@ def test_a_reply_like_an_earlier_one_counts_like_it_however_it_arrives(step):
         (body(b"ok", 3, flags=0) + head(("a", "b"), stream_id=3, flags=HEAD_AND_END), True),
         (body(b"okk", 3), False),
         (body(b"o", 3), False),
-    ],
-)
-def test_behind_a_head_like_an_earlier_one_everything_else_may_come(rest, is_complete):
-    client, (first, second, _) = begun(3)
-    client.feed(SETTINGS + reply(b"ok", 1, *SIZED) + USUAL_HEAD + rest, NOW)
-    assert first.is_complete
-    assert second in client.ended
-    assert (second.is_complete, second.failure is None) == (is_complete, is_complete)
+    ]:
+        client, (first, second, _) = begun(3)
+        client.feed(SETTINGS + reply(b"ok", 1, *SIZED) + USUAL_HEAD + rest, NOW)
+        assert first.is_complete
+        assert second in client.ended
+        assert (second.is_complete, second.failure is None) == (is_complete, is_complete)
 
 
 def test_all_bodies_count_for_the_connections_window():
@@ -388,17 +385,17 @@ def answer(server, data, headers=(("content-length", "3"),)):
     return server.data_to_send()
 
 
-@pytest.mark.parametrize("text", ["", "x", "x" * 300_000])
-@pytest.mark.parametrize("path", ["/", "/a?b=" + "c" * 40_000])
-def test_h2_understands_every_request(path, text):
-    server = other_server()
-    client, streams = begun(3, method="POST", path=path[:8000], text=text, keep_bytes=10)
-    for _ in range(200):
-        if said := answer(server, written(client)):
-            client.feed(said, NOW)
-        client.write_bodies()
-    assert [stream.kept for stream in streams] == [b"abc"] * 3
-    assert not client.out
+def test_h2_understands_every_request():
+    for path in ["/", "/a?b=" + "c" * 40_000]:
+        for text in ["", "x", "x" * 300_000]:
+            server = other_server()
+            client, streams = begun(3, method="POST", path=path[:8000], text=text, keep_bytes=10)
+            for _ in range(200):
+                if said := answer(server, written(client)):
+                    client.feed(said, NOW)
+                client.write_bodies()
+            assert [stream.kept for stream in streams] == [b"abc"] * 3
+            assert not client.out
 
 
 def test_a_server_that_makes_its_table_smaller_is_told_that_nothing_is_in_it():

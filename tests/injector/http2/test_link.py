@@ -138,11 +138,14 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("text", UNREADABLE.values())
-def test_what_cannot_be_read_ends_the_connection(text):
-    with pytest.raises(ConnectionBroken) as caught:
-        decode(bytes.fromhex(text))
-    assert (caught.value.kind, caught.value.code.name) == (Kind.H2_PROTOCOL, "COMPRESSION_ERROR")
+def test_what_cannot_be_read_ends_the_connection():
+    for text in UNREADABLE.values():
+        with pytest.raises(ConnectionBroken) as caught:
+            decode(bytes.fromhex(text))
+        assert (caught.value.kind, caught.value.code.name) == (
+            Kind.H2_PROTOCOL,
+            "COMPRESSION_ERROR",
+        )
 
 
 def test_a_table_of_no_bytes_may_be_said():
@@ -176,11 +179,13 @@ def test_any_bytes_are_read_or_refused(block):
         decode(block)
 
 
-@pytest.mark.parametrize("name", sorted(SECRET))
-def test_no_proxy_may_keep_a_secret(name):
-    encoded = encode([(name, "s3cret")])
-    assert encoded[0] & 0xF0 == 0x10
-    assert isinstance(hpack.Decoder().decode(encoded, raw=True)[0], hpack.NeverIndexedHeaderTuple)
+def test_no_proxy_may_keep_a_secret():
+    for name in sorted(SECRET):
+        encoded = encode([(name, "s3cret")])
+        assert encoded[0] & 0xF0 == 0x10
+        assert isinstance(
+            hpack.Decoder().decode(encoded, raw=True)[0], hpack.NeverIndexedHeaderTuple
+        )
 
 
 def test_nothing_is_ever_put_into_the_servers_table():

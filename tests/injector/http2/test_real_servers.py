@@ -6,6 +6,8 @@ from tests.injector.http2 import log_lines
 from tests.injector.servers import closed, measure
 from workers.injector.http2.frames import HEAD_BYTES
 
+pytestmark = pytest.mark.long
+
 ARRIVING = {"model": "open", "rate_per_s": 150, "requests": 30}
 WINDOW = {"model": "window", "low": 3, "high": 6, "requests": 40}
 PAUSE = {"kind": "constant", "mean_s": 0.01}
@@ -45,14 +47,14 @@ LOADS = {
 }  # fmt: skip
 STEPS = [{"path": "/"}, {"path": "/missing"}, {"path": "/large"}]
 SERVERS = {"nginx": "nginx", "apache2": "apache", "node": "node"}
-# Every load against each server, one way at least: over TLS, or in clear text.
-CASES = [
-    (program, scheme, name)
-    for program in SERVERS
-    for nth, name in enumerate(LOADS)
-    for scheme in ("http", "https")
-    if program == "nginx" or (scheme == "https") == bool(nth % 2)
-]
+
+
+def loads(program):
+    """Every load against each server, one way at least: over TLS, or in clear text."""
+    for nth, name in enumerate(LOADS):
+        for scheme in ("http", "https"):
+            if program == "nginx" or (scheme == "https") == bool(nth % 2):
+                yield scheme, LOADS[name]
 
 
 @pytest.fixture(scope="module")
@@ -85,37 +87,37 @@ def run(server, scheme, load, streams=8, session=(), **given):
     return measure(port, scheme=scheme, load=load, plan=plan, timeouts=timeouts, **given)
 
 
-@pytest.mark.parametrize(("program", "scheme", "name"), CASES)
-def test_what_is_counted_is_what_the_servers_log_says(start, program, name, scheme):
-    server = start(program)
-    n_requests, n_connections, load, streams, session = LOADS[name]
-    total = run(server, scheme, load, streams, session, steps=STEPS).total
-    lines = server.lines(n_requests)
-    assert total.errors == {}
-    assert total.count("started") == total.count("ok") == len(lines) == n_requests
-    assert total.statuses == {
-        status: sum(line.status == status for line in lines) for status in ("200", "404")
-    }
-    assert total.count("body_received") == sum(line.body_bytes for line in lines)
-    seen = len({line.connection for line in lines})
-    assert total.count("connections_opened") == seen == (n_connections or seen)
-    assert {line.protocol for line in lines} == {"HTTP/2.0"}
-    if program == "nginx":
-        assert total.count("bytes_received") == sum(line.sent_bytes for line in lines)
-        # nginx leaves out the head of the HEADERS frame.
-        sent = sum(line.received_bytes + HEAD_BYTES for line in lines)
-        assert total.count("bytes_sent") == sent
+@pytest.mark.parametrize("program", SERVERS)
+def test_what_is_counted_is_what_the_servers_log_says(start, program):
+    for scheme, (n_requests, n_connections, load, streams, session) in loads(program):
+        server = start(program)
+        total = run(server, scheme, load, streams, session, steps=STEPS).total
+        lines = server.lines(n_requests)
+        assert total.errors == {}
+        assert total.count("started") == total.count("ok") == len(lines) == n_requests
+        assert total.statuses == {
+            status: sum(line.status == status for line in lines) for status in ("200", "404")
+        }
+        assert total.count("body_received") == sum(line.body_bytes for line in lines)
+        seen = len({line.connection for line in lines})
+        assert total.count("connections_opened") == seen == (n_connections or seen)
+        assert {line.protocol for line in lines} == {"HTTP/2.0"}
+        if program == "nginx":
+            assert total.count("bytes_received") == sum(line.sent_bytes for line in lines)
+            # nginx leaves out the head of the HEADERS frame.
+            sent = sum(line.received_bytes + HEAD_BYTES for line in lines)
+            assert total.count("bytes_sent") == sent
 
 
 @pytest.mark.parametrize("program", SERVERS)
-@pytest.mark.parametrize("mode", ["new", "resumed"])
-def test_new_connections_are_those_of_the_log(start, program, mode):
-    server = start(program)
-    total = run(server, "https", closed(100, 4), mode=mode).total
-    lines = server.lines(100)
-    assert total.count("ok") == len({line.connection for line in lines}) == 100
-    resumed = total.count("tls_resumed")
-    assert (resumed >= 92) if mode == "resumed" else (resumed == 0)
+def test_new_connections_are_those_of_the_log(start, program):
+    for mode in ["new", "resumed"]:
+        server = start(program)
+        total = run(server, "https", closed(100, 4), mode=mode).total
+        lines = server.lines(100)
+        assert total.count("ok") == len({line.connection for line in lines}) == 100
+        resumed = total.count("tls_resumed")
+        assert (resumed >= 92) if mode == "resumed" else (resumed == 0)
 
 
 def test_uploads_are_those_of_the_log(start):

@@ -12,6 +12,8 @@ from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.test_side_by_side import OPEN, arms_order
 from workers.injector.arms_run import run_arms
 
+pytestmark = pytest.mark.long
+
 CLOSED = {"model": "closed", "connections": 2, "duration_s": 60}
 
 
@@ -30,22 +32,22 @@ def measured(*ports, streams=4, mode="keep-alive", show=lambda second, arm: None
     return run_arms(order, [str(port) for port in ports], show)
 
 
-@pytest.mark.parametrize("load", [OPEN, CLOSED], ids=["open", "closed"])
-def test_streams_take_turns_and_equal_servers_are_not_told_apart(load):
-    # Until it is settled: as long as a busy machine takes.
-    more = {"load": load, "limit_s": 60, "until_settled": True}
-    with h2_server(taking(0.002)) as (one, _), h2_server(taking(0.002)) as (other, _):
-        [found] = measured(one.port, other.port, **more).comparisons
-    with h2_server(taking(0.002)) as (one, first), h2_server(taking(0.006)) as (other, second):
-        run = measured(one.port, other.port, **more)
-    assert found.word not in {Word.SLOWER, Word.FASTER}
-    assert run.comparisons[0].word == Word.SLOWER
-    for arm, (server, ledger) in enumerate(((one, first), (other, second))):
-        totals = run.end.arms[arm].totals
-        assert totals["started"] == totals["ok"] == ledger.n_requests
-        assert totals["connections_opened"] == server.n_connections
-    if load is CLOSED:
-        assert (one.n_connections, first.most_at_once) == (2, 4)
+def test_streams_take_turns_and_equal_servers_are_not_told_apart():
+    for load in [OPEN, CLOSED]:
+        # Until it is settled: as long as a busy machine takes.
+        more = {"load": load, "limit_s": 60, "until_settled": True}
+        with h2_server(taking(0.002)) as (one, _), h2_server(taking(0.002)) as (other, _):
+            [found] = measured(one.port, other.port, **more).comparisons
+        with h2_server(taking(0.002)) as (one, first), h2_server(taking(0.006)) as (other, second):
+            run = measured(one.port, other.port, **more)
+        assert found.word not in {Word.SLOWER, Word.FASTER}
+        assert run.comparisons[0].word == Word.SLOWER
+        for arm, (server, ledger) in enumerate(((one, first), (other, second))):
+            totals = run.end.arms[arm].totals
+            assert totals["started"] == totals["ok"] == ledger.n_requests
+            assert totals["connections_opened"] == server.n_connections
+        if load is CLOSED:
+            assert (one.n_connections, first.most_at_once) == (2, 4)
 
 
 def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_trial, pools):

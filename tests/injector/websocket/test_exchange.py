@@ -2,7 +2,6 @@
 
 import time
 
-import pytest
 from wsproto.events import CloseConnection, Message, Request
 
 from tests.injector.servers import closed, reset, scripted
@@ -61,10 +60,10 @@ def interim_replies(count):
     return script
 
 
-@pytest.mark.parametrize(("count", "errors"), [(20, {}), (21, {"http_parse": 1})])
-def test_as_many_interim_replies_as_in_http_may_come_before_it_opens(count, errors):
-    total, _ = measured(interim_replies(count), closed(1), {})
-    assert total.errors == errors
+def test_as_many_interim_replies_as_in_http_may_come_before_it_opens():
+    for count, errors in [(20, {}), (21, {"http_parse": 1})]:
+        total, _ = measured(interim_replies(count), closed(1), {})
+        assert total.errors == errors
 
 
 def test_it_does_the_same_over_tls(server_tls):
@@ -75,16 +74,16 @@ def test_it_does_the_same_over_tls(server_tls):
     assert_parts_add_up(total)
 
 
-@pytest.mark.parametrize("mode", ["echo_sync", "echo_async"])
-@pytest.mark.parametrize("binary", [False, True])
-@pytest.mark.parametrize("size", [0, 1, 8, 125, 126, 70_000])
-def test_every_message_comes_back(mode, binary, size):
-    exchange = {"messages": 30, "mode": mode, "binary": binary, "size_bytes": size}
-    total, _ = measured(echo(), closed(2, 2), exchange)
-    assert_all_ok(total, 2)
-    assert total.count("messages_sent") == total.count("messages_received") == 60
-    assert total.timing("message").n == 60
-    assert_parts_add_up(total)
+def test_every_message_comes_back():
+    for size in [0, 1, 8, 125, 126, 70_000]:
+        for binary in [False, True]:
+            for mode in ["echo_sync", "echo_async"]:
+                exchange = {"messages": 30, "mode": mode, "binary": binary, "size_bytes": size}
+                total, _ = measured(echo(), closed(2, 2), exchange)
+                assert_all_ok(total, 2)
+                assert total.count("messages_sent") == total.count("messages_received") == 60
+                assert total.timing("message").n == 60
+                assert_parts_add_up(total)
 
 
 def test_the_server_hears_what_was_planned():
@@ -131,14 +130,14 @@ class _Mute:
             self._sock.sendall(data)
 
 
-@pytest.mark.parametrize("mode", ["echo_sync", "echo_async", "send_only"])
-def test_messages_keep_their_rate(mode):
-    exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
-    total, _ = measured(echo(), closed(2, 2), exchange)
-    assert_all_ok(total, 2)
-    exchange_us = total.timing("exchange")
-    assert exchange_us.min_us >= 400_000
-    assert exchange_us.max_us < 700_000
+def test_messages_keep_their_rate():
+    for mode in ["echo_sync", "echo_async", "send_only"]:
+        exchange = {"messages": 21, "rate_per_s": 50, "mode": mode}
+        total, _ = measured(echo(), closed(2, 2), exchange)
+        assert_all_ok(total, 2)
+        exchange_us = total.timing("exchange")
+        assert exchange_us.min_us >= 400_000
+        assert exchange_us.max_us < 700_000
 
 
 def test_a_late_echo_makes_the_messages_that_waited_for_it_late():
@@ -178,19 +177,16 @@ def test_a_conversation_ends_with_the_load_and_closes_properly():
     assert 0.5 <= result.measurement.duration_s < 0.9
 
 
-@pytest.mark.parametrize(
-    ("load", "connections"),
-    [
+def test_a_connection_that_arrived_says_all_whenever_that_ends():
+    """Of ten that arrive, six wait until after the end of arrivals."""
+    for load, connections in [
         ({"model": "open", "rate_per_s": 20, "duration_s": 0.5, "max_in_flight": 4}, 10),
         ({"model": "window", "low": 2, "high": 4, "duration_s": 0.2}, None),
-    ],
-)
-def test_a_connection_that_arrived_says_all_whenever_that_ends(load, connections):
-    """Of ten that arrive, six wait until after the end of arrivals."""
-    total, _ = measured(echo(), load, {"messages": 4, "rate_per_s": 10})
-    n = connections or total.count("ok")
-    assert_all_ok(total, n)
-    assert total.count("messages_sent") == total.count("messages_received") == 4 * n
+    ]:
+        total, _ = measured(echo(), load, {"messages": 4, "rate_per_s": 10})
+        n = connections or total.count("ok")
+        assert_all_ok(total, n)
+        assert total.count("messages_sent") == total.count("messages_received") == 4 * n
 
 
 def test_what_is_under_way_when_measuring_begins_goes_on():
@@ -202,21 +198,18 @@ def test_what_is_under_way_when_measuring_begins_goes_on():
     assert sent == 20 * 6
 
 
-@pytest.mark.parametrize(
-    "exchange",
-    [
+def test_after_a_stop_a_conversation_sends_nothing_more_and_closes_properly():
+    for exchange in [
         {"rate_per_s": None},
         {"rate_per_s": 100, "mode": "echo_async"},
         {"rate_per_s": 100, "mode": "send_only"},
         {"rate_per_s": 0.1},  # the next message is due long after the stop
-    ],
-)
-def test_after_a_stop_a_conversation_sends_nothing_more_and_closes_properly(exchange):
-    with scripted(echo()) as server:
-        plan = {"steps": [], "exchange": {"messages": 1_000_000} | exchange}
-        given = {"load": closed(2, 2), "scheme": "ws", "mode": "new"}
-        end = stopped(server.port, 0.5, plan=plan, **given)
-    assert (end.totals["ok"], end.totals["started"], end.errors) == (2, 2, {})
+    ]:
+        with scripted(echo()) as server:
+            plan = {"steps": [], "exchange": {"messages": 1_000_000} | exchange}
+            given = {"load": closed(2, 2), "scheme": "ws", "mode": "new"}
+            end = stopped(server.port, 0.5, plan=plan, **given)
+        assert (end.totals["ok"], end.totals["started"], end.errors) == (2, 2, {})
 
 
 def test_pings_are_answered_with_pongs():
@@ -288,9 +281,8 @@ def say(*frames):
     return script
 
 
-@pytest.mark.parametrize(
-    ("script", "exchange", "code"),
-    [
+def test_it_is_counted_once():
+    for script, exchange, code in [
         (say(GOING_AWAY), {"messages": 3, "rate_per_s": 5}, 1001),
         (say(encode_frame(CLOSE, b"")), {}, 1005),
         (say(encode_frame(TEXT, b"x", b"abcd")), {}, 1006),
@@ -298,13 +290,10 @@ def say(*frames):
         (lambda sock: None, {}, 1006),
         (reset, {}, 1006),
         (hang, {}, 1006),
-    ],
-    ids=["going away", "no code", "masked", "unasked", "leaves", "resets", "never closes"],
-)
-def test_it_is_counted_once(script, exchange, code):
-    total, _ = measured(after_opening(script), closed(2), exchange)
-    codes = {name: n for name, n in total.counters.items() if name.startswith("close_code")}
-    assert codes == {f"close_code_{code}": 2}
+    ]:
+        total, _ = measured(after_opening(script), closed(2), exchange)
+        codes = {name: n for name, n in total.counters.items() if name.startswith("close_code")}
+        assert codes == {f"close_code_{code}": 2}
 
 
 def test_what_was_never_opened_has_none():

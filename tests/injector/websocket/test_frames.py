@@ -41,20 +41,20 @@ def read(data: bytes) -> list[frames.Event]:
     return FrameReader().feed(data)
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_masking_is_the_definition_and_its_own_inverse(size):
-    data = random.Random(size).randbytes(size)
-    masked = apply_mask(data, KEY)
-    assert masked == bytes(byte ^ KEY[i % 4] for i, byte in enumerate(data))
-    assert apply_mask(masked, KEY) == data
+def test_masking_is_the_definition_and_its_own_inverse():
+    for size in SIZES:
+        data = random.Random(size).randbytes(size)
+        masked = apply_mask(data, KEY)
+        assert masked == bytes(byte ^ KEY[i % 4] for i, byte in enumerate(data))
+        assert apply_mask(masked, KEY) == data
 
 
-@pytest.mark.parametrize("size", [0, 2, 4, 5, 125])
-def test_copies_of_a_frame_say_the_same_each_under_a_key_of_its_own(size):
-    payload = bytes(range(size))
-    taken = masked_copies(encode_frame(BINARY, payload, bytes(4)), size, 1000)
-    assert len({frame[2:6] for frame in taken}) > 990
-    assert all(frame == encode_frame(BINARY, payload, frame[2:6]) for frame in taken)
+def test_copies_of_a_frame_say_the_same_each_under_a_key_of_its_own():
+    for size in [0, 2, 4, 5, 125]:
+        payload = bytes(range(size))
+        taken = masked_copies(encode_frame(BINARY, payload, bytes(4)), size, 1000)
+        assert len({frame[2:6] for frame in taken}) > 990
+        assert all(frame == encode_frame(BINARY, payload, frame[2:6]) for frame in taken)
 
 
 def test_masking_keys_are_fresh_for_every_frame():
@@ -64,25 +64,25 @@ def test_masking_keys_are_fresh_for_every_frame():
     assert len(set(taken)) > 2990
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("opcode", [TEXT, BINARY])
-def test_wsproto_reads_the_messages_that_a_client_sends(size, opcode):
-    payload = b"x" * size
-    server = Connection(ConnectionType.SERVER)
-    server.receive_data(encode_frame(opcode, payload, KEY))
-    pieces = list(server.events())
-    assert pieces[-1].message_finished
-    whole = pieces[0].data[:0].join(each.data for each in pieces)
-    assert (whole.encode() if opcode == TEXT else bytes(whole)) == payload
+def test_wsproto_reads_the_messages_that_a_client_sends():
+    for opcode in [TEXT, BINARY]:
+        for size in SIZES:
+            payload = b"x" * size
+            server = Connection(ConnectionType.SERVER)
+            server.receive_data(encode_frame(opcode, payload, KEY))
+            pieces = list(server.events())
+            assert pieces[-1].message_finished
+            whole = pieces[0].data[:0].join(each.data for each in pieces)
+            assert (whole.encode() if opcode == TEXT else bytes(whole)) == payload
 
 
-@pytest.mark.parametrize("opcode", [PING, PONG])
-def test_wsproto_reads_the_control_frames_that_a_client_sends(opcode):
-    server = Connection(ConnectionType.SERVER)
-    server.receive_data(encode_frame(opcode, b"mark", KEY))
-    (event,) = server.events()
-    assert isinstance(event, events.Ping if opcode == PING else events.Pong)
-    assert event.payload == b"mark"
+def test_wsproto_reads_the_control_frames_that_a_client_sends():
+    for opcode in [PING, PONG]:
+        server = Connection(ConnectionType.SERVER)
+        server.receive_data(encode_frame(opcode, b"mark", KEY))
+        (event,) = server.events()
+        assert isinstance(event, events.Ping if opcode == PING else events.Pong)
+        assert event.payload == b"mark"
 
 
 def test_wsproto_reads_the_close_that_a_client_sends():
@@ -92,37 +92,39 @@ def test_wsproto_reads_the_close_that_a_client_sends():
     assert (event.code, event.reason) == (3999, "über")
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_it_reads_what_wsproto_sends_however_the_bytes_are_cut(seed):
-    dice = random.Random(seed)
-    server = Connection(ConnectionType.SERVER)
-    sent, expected = b"", []
-    kinds = [dice.choice([TEXT, BINARY]), *dice.choices([TEXT, BINARY, PING, PONG], k=29)]
-    for number, kind in enumerate(kinds):
-        if kind in (PING, PONG):
-            payload = dice.randbytes(dice.randrange(126))
-            sent += server.send((events.Ping if kind == PING else events.Pong)(payload))
-            expected.append((kind, payload))
-            continue
-        lengths = dice.choices([0, 1, 40], k=dice.randrange(1, 4)) if number else [TAKES_8_BYTES]
-        pieces = ["ä€😀x" * length for length in lengths]
-        data = pieces if kind == TEXT else [each.encode() for each in pieces]
-        event = events.TextMessage if kind == TEXT else events.BytesMessage
-        for piece in data[:-1]:
-            sent += server.send(event(piece, message_finished=False))
-        sent += server.send(event(data[-1], message_finished=True))
-        expected.append((kind, "".join(pieces).encode()))
-    sent += server.send(events.CloseConnection(1001, "bye"))
-    expected.append((CLOSE, 1001))
-    step = dice.choice([1, 2, 3, 7, 1000, 65536, len(sent)])
-    assert take_all(FrameReader(), sent, step) == expected
+def test_it_reads_what_wsproto_sends_however_the_bytes_are_cut():
+    for seed in range(20):
+        dice = random.Random(seed)
+        server = Connection(ConnectionType.SERVER)
+        sent, expected = b"", []
+        kinds = [dice.choice([TEXT, BINARY]), *dice.choices([TEXT, BINARY, PING, PONG], k=29)]
+        for number, kind in enumerate(kinds):
+            if kind in (PING, PONG):
+                payload = dice.randbytes(dice.randrange(126))
+                sent += server.send((events.Ping if kind == PING else events.Pong)(payload))
+                expected.append((kind, payload))
+                continue
+            lengths = (
+                dice.choices([0, 1, 40], k=dice.randrange(1, 4)) if number else [TAKES_8_BYTES]
+            )
+            pieces = ["ä€😀x" * length for length in lengths]
+            data = pieces if kind == TEXT else [each.encode() for each in pieces]
+            event = events.TextMessage if kind == TEXT else events.BytesMessage
+            for piece in data[:-1]:
+                sent += server.send(event(piece, message_finished=False))
+            sent += server.send(event(data[-1], message_finished=True))
+            expected.append((kind, "".join(pieces).encode()))
+        sent += server.send(events.CloseConnection(1001, "bye"))
+        expected.append((CLOSE, 1001))
+        step = dice.choice([1, 2, 3, 7, 1000, 65536, len(sent)])
+        assert take_all(FrameReader(), sent, step) == expected
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_server_reads_what_wsproto_sends_as_a_client(size):
-    client = Connection(ConnectionType.CLIENT)
-    sent = client.send(events.BytesMessage(b"q" * size))
-    assert take_all(FrameReader(expects_mask=True), sent, 977) == [(BINARY, b"q" * size)]
+def test_a_server_reads_what_wsproto_sends_as_a_client():
+    for size in SIZES:
+        client = Connection(ConnectionType.CLIENT)
+        sent = client.send(events.BytesMessage(b"q" * size))
+        assert take_all(FrameReader(expects_mask=True), sent, 977) == [(BINARY, b"q" * size)]
 
 
 def test_a_character_may_be_cut_in_two_by_fragments():
@@ -142,9 +144,9 @@ def test_nothing_is_read_after_a_close():
     assert reader.feed(b"\xff") == []
 
 
-@pytest.mark.parametrize("code", [1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999])
-def test_it_reads_the_codes_that_may_be_sent(code):
-    assert read(encode_frame(CLOSE, close_payload(code))) == [(CLOSE, code)]
+def test_it_reads_the_codes_that_may_be_sent():
+    for code in [1000, 1001, 1002, 1003, 1007, 1011, 1014, 3000, 4999]:
+        assert read(encode_frame(CLOSE, close_payload(code))) == [(CLOSE, code)]
 
 
 FORBIDDEN = {
@@ -177,12 +179,12 @@ FORBIDDEN = {
 }
 
 
-@pytest.mark.parametrize("name", FORBIDDEN)
-@pytest.mark.parametrize("step", [1, 1000])
-def test_it_refuses_what_the_protocol_forbids(name, step):
-    with pytest.raises(BadReply) as caught:
-        take_all(FrameReader(), FORBIDDEN[name], step)
-    assert caught.value.kind == Kind.WS_PROTOCOL
+def test_it_refuses_what_the_protocol_forbids():
+    for step in [1, 1000]:
+        for name in FORBIDDEN:
+            with pytest.raises(BadReply) as caught:
+                take_all(FrameReader(), FORBIDDEN[name], step)
+            assert caught.value.kind == Kind.WS_PROTOCOL
 
 
 def test_a_message_may_have_a_mebibyte_and_no_more():

@@ -3,8 +3,6 @@
 import threading
 import time
 
-import pytest
-
 from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.servers import make_order, scripted
 from tests.injector.test_loads import stopped
@@ -90,17 +88,14 @@ def test_messages_are_said_first_and_may_take_longer_than_the_time():
     assert total.count("messages_received") == 18
 
 
-@pytest.mark.parametrize(
-    ("leave", "code"),
-    [
+def test_one_that_the_server_closes_meanwhile_has_failed():
+    for leave, code in [
         (lambda sock: sock.sendall(encode_frame(CLOSE, close_payload(1001))), 1001),
         (lambda sock: None, 1006),
-    ],
-)
-def test_one_that_the_server_closes_meanwhile_has_failed(leave, code):
-    total, _ = measured(after_opening(leave), window(2, "keep_s", hold_s=0.3), {})
-    assert total.errors == {Kind.EOF_MID_BODY: 2}
-    assert total.count(f"close_code_{code}") == 2
+    ]:
+        total, _ = measured(after_opening(leave), window(2, "keep_s", hold_s=0.3), {})
+        assert total.errors == {Kind.EOF_MID_BODY: 2}
+        assert total.count(f"close_code_{code}") == 2
 
 
 def test_no_more_are_open_than_the_process_may_have_however_long_they_close(monkeypatch):

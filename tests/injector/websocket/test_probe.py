@@ -98,18 +98,15 @@ def opening_with(change):
     return script
 
 
-@pytest.mark.parametrize(
-    ("change", "accept"),
-    [
+def test_an_accept_that_does_not_answer_the_key_is_said():
+    for change, accept in [
         (lambda data: data.replace(b"Accept: ", b"Accept: x"), "wrong"),
         (lambda data: data.replace(b"Sec-WebSocket-Accept", b"X-Accept"), "missing"),
-    ],
-)
-def test_an_accept_that_does_not_answer_the_key_is_said(change, accept):
-    with scripted(opening_with(change)) as server:
-        answer = try_one(server.port)
-    assert (answer["status"], answer["error"]) == (101, "ws_protocol")
-    assert answer["websocket"]["accept"] == accept
+    ]:
+        with scripted(opening_with(change)) as server:
+            answer = try_one(server.port)
+        assert (answer["status"], answer["error"]) == (101, "ws_protocol")
+        assert answer["websocket"]["accept"] == accept
 
 
 def instead_of_101(data):
@@ -128,9 +125,8 @@ def flood(frame):
     return script
 
 
-@pytest.mark.parametrize(
-    ("script", "kind"),
-    [
+def test_what_is_wrong_has_its_kind_within_the_time():
+    for script, kind in [
         (after_opening(hang), "ws_close_timeout"),
         (after_opening(leave), "eof_mid_body"),
         (after_opening(reset), "reset"),
@@ -138,24 +134,22 @@ def flood(frame):
         (after_opening(flood(encode_frame(TEXT, b"x" * 100))), "ws_close_timeout"),
         (instead_of_101(b"HTTP/1.1 101 x\r\n" + b"a: b\r\n" * 20_000), "header_cap"),
         (lambda sock, server: hang(sock), "first_byte_timeout"),
-    ],
-)
-def test_what_is_wrong_has_its_kind_within_the_time(script, kind):
-    began = time.monotonic()
-    with scripted(script) as server:
-        answer = try_one(server.port)
-    assert answer["error"] == kind, answer["detail"]
-    assert time.monotonic() - began < 4
+    ]:
+        began = time.monotonic()
+        with scripted(script) as server:
+            answer = try_one(server.port)
+        assert answer["error"] == kind, answer["detail"]
+        assert time.monotonic() - began < 4
 
 
-@pytest.mark.parametrize("script", [echo(), after_opening(hang)])
-def test_nothing_is_left_to_wait_for(script):
+def test_nothing_is_left_to_wait_for():
     """A watcher that outlives its socket makes libev abort the process."""
-    loop = gevent.get_hub().loop
-    n_waiting = loop.activecnt
-    with scripted(script) as server:
-        try_one(server.port)
-    assert loop.activecnt == n_waiting
+    for script in [echo(), after_opening(hang)]:
+        loop = gevent.get_hub().loop
+        n_waiting = loop.activecnt
+        with scripted(script) as server:
+            try_one(server.port)
+        assert loop.activecnt == n_waiting
 
 
 SCENARIO = ["send: join", "expect: text: join"]

@@ -7,8 +7,6 @@ import base64
 import socket
 import time
 
-import pytest
-
 from tests.injector.servers import closed, reset, scripted
 from tests.injector.test_replies import examples_of
 from tests.injector.websocket.peers import (
@@ -103,20 +101,24 @@ def served(script, n=N, **given):
         return measure(server.port, closed(n), given.pop("exchange", {}), **given)
 
 
-@pytest.mark.parametrize(
-    "script",
-    [
-        usual, ends_with_its_close, opens_in_pieces, opens_with_a_longer_head, pings_with_its_head,
-        pings_before_it_closes, closes_in_pieces, ends_later, says_more_after_its_close,
+def test_however_it_is_said_the_connection_is_opened_and_closed():
+    for script in [
+        usual,
+        ends_with_its_close,
+        opens_in_pieces,
+        opens_with_a_longer_head,
+        pings_with_its_head,
+        pings_before_it_closes,
+        closes_in_pieces,
+        ends_later,
+        says_more_after_its_close,
         resets_after_its_close,
-    ],
-)  # fmt: skip
-def test_however_it_is_said_the_connection_is_opened_and_closed(script):
-    total = served(script).total
-    assert (total.errors, total.count("ok")) == ({}, N)
-    assert total.count("close_code_1000") == N
-    assert total.statuses == {"101": N}
-    assert (total.timing("handshake").n, total.timing("close").n) == (N, N)
+    ]:
+        total = served(script).total
+        assert (total.errors, total.count("ok")) == ({}, N)
+        assert total.count("close_code_1000") == N
+        assert total.statuses == {"101": N}
+        assert (total.timing("handshake").n, total.timing("close").n) == (N, N)
 
 
 def test_bytes_are_those_that_the_server_saw_and_said():
@@ -136,9 +138,8 @@ def test_bytes_are_those_that_the_server_saw_and_said():
     assert (total.count("bytes_sent"), total.count("bytes_received")) == (sent, sum(said))
 
 
-@pytest.mark.parametrize(
-    ("script", "kind"),
-    [
+def test_what_goes_wrong_has_its_kind():
+    for script, kind in [
         (lambda sock, key: sock.sendall(head(b"another key")), "ws_protocol"),
         (lambda sock, key: sock.sendall(b"HTTP/1.1 503 No\r\n\r\n"), "ws_upgrade_rejected"),
         (lambda sock, key: None, "eof_before_reply"),
@@ -147,17 +148,11 @@ def test_bytes_are_those_that_the_server_saw_and_said():
         (lambda sock, key: (sock.sendall(head(key)), sock.recv(9)), "eof_mid_body"),
         (lambda sock, key: (sock.sendall(head(key)), time.sleep(0.6)), "ws_close_timeout"),
         (lambda sock, key: (usual(sock, key), time.sleep(0.6)), "ws_close_timeout"),
-    ],
-    ids=[
-        "wrong accept", "refused", "leaves", "says nothing", "resets", "leaves once open",
-        "never closes", "never ends",
-    ],
-)  # fmt: skip
-def test_what_goes_wrong_has_its_kind(script, kind):
-    timeouts = {"connect_s": 0.4, "tls_s": 0.4, "total_s": 0.4}
-    total = served(script, 2, timeouts=timeouts, exchange={"close_timeout_s": 0.2}).total
-    assert total.errors == {kind: 1}
-    assert total.count("ok") == 1
+    ]:
+        timeouts = {"connect_s": 0.4, "tls_s": 0.4, "total_s": 0.4}
+        total = served(script, 2, timeouts=timeouts, exchange={"close_timeout_s": 0.2}).total
+        assert total.errors == {kind: 1}
+        assert total.count("ok") == 1
 
 
 TABLE = "user,room\nann,a b\nbob,c/d?e=1\n"
@@ -178,12 +173,12 @@ def openings(load, exchange, server_script=None, secrets=None, **plan) -> list[b
     return server.requests
 
 
-@pytest.mark.parametrize("load", [closed(3), WINDOW])
-def test_each_connection_takes_the_next_row_in_path_and_header(load):
-    exchange = {"path": "/${room}", "headers": [["X-User", "u-${user}"]]}
-    sent = openings(load, exchange, variables={"csv": TABLE})
-    assert [each.split()[1] for each in sent] == [b"/a%20b", b"/c/d?e=1", b"/a%20b"]
-    assert [b"X-User: u-ann\r\n" in each for each in sent] == [True, False, True]
+def test_each_connection_takes_the_next_row_in_path_and_header():
+    for load in [closed(3), WINDOW]:
+        exchange = {"path": "/${room}", "headers": [["X-User", "u-${user}"]]}
+        sent = openings(load, exchange, variables={"csv": TABLE})
+        assert [each.split()[1] for each in sent] == [b"/a%20b", b"/c/d?e=1", b"/a%20b"]
+        assert [b"X-User: u-ann\r\n" in each for each in sent] == [True, False, True]
 
 
 def test_a_value_cannot_smuggle_a_header():
@@ -199,16 +194,13 @@ def test_it_counts_what_was_really_sent():
     assert 500 + 2 * 100 < total.count("bytes_sent") < 500 + 2 * 400
 
 
-@pytest.mark.parametrize(
-    ("auth", "value"),
-    [
+def test_credentials_stand_in_the_opening_handshake():
+    for auth, value in [
         ({"kind": "basic", "user": "ann"}, b"Basic " + base64.b64encode(b"ann:hunter2")),
         ({"kind": "bearer"}, b"Bearer hunter2"),
-    ],
-)
-def test_credentials_stand_in_the_opening_handshake(auth, value):
-    (sent,) = openings(closed(1), {}, auth=auth, secrets={"auth": "hunter2"})
-    assert b"\r\nAuthorization: " + value + b"\r\n" in sent
+    ]:
+        (sent,) = openings(closed(1), {}, auth=auth, secrets={"auth": "hunter2"})
+        assert b"\r\nAuthorization: " + value + b"\r\n" in sent
 
 
 REFUSAL = (
@@ -246,14 +238,14 @@ def test_a_refused_opening_is_kept_with_its_reply():
     assert example["body_bytes"] == 8
 
 
-@pytest.mark.parametrize(
-    ("reason", "said"),
-    [("out of memory", "closed with 1011 (out of memory)"), ("", "closed with 1011")],
-)
-def test_a_server_that_closes_is_quoted_with_its_code_and_reason(reason, said):
-    example = example_of(closes(1011, reason))
-    assert (example["kind"], example["status"]) == ("eof_mid_body", 101)
-    assert example["detail"] == f"{said} after 1 message"
+def test_a_server_that_closes_is_quoted_with_its_code_and_reason():
+    for reason, said in [
+        ("out of memory", "closed with 1011 (out of memory)"),
+        ("", "closed with 1011"),
+    ]:
+        example = example_of(closes(1011, reason))
+        assert (example["kind"], example["status"]) == ("eof_mid_body", 101)
+        assert example["detail"] == f"{said} after 1 message"
 
 
 def test_what_a_server_says_to_a_variables_value_is_not_kept():

@@ -13,6 +13,8 @@ from tests.injector.test_side_by_side import OPEN, arms_order
 from tests.injector.websocket.peers import echo
 from workers.injector.arms_run import run_arms
 
+pytestmark = pytest.mark.long
+
 CLOSED = {"model": "closed", "connections": 2, "duration_s": 60}
 
 

@@ -40,21 +40,21 @@ def test_keys_are_sixteen_bytes_in_base64_each_another():
     assert {len(base64.b64decode(key, validate=True)) for key in keys} == {16}
 
 
-@pytest.mark.parametrize("chosen", ["chat", "superchat"])
-def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection(chosen):
-    exchange = Exchange(
-        path="/feed?x=1", headers=(("X-A", "b"),), subprotocols=("chat", "superchat")
-    )
-    (key,) = make_keys(1)
-    server = WSConnection(ConnectionType.SERVER)
-    server.receive_data(UpgradeRequest.of(exchange, "shop.test").bytes_with(key))
-    (event,) = server.events()
-    assert isinstance(event, Request)
-    assert (event.target, event.host) == ("/feed?x=1", "shop.test")
-    assert event.subprotocols == ["chat", "superchat"]
-    assert (b"x-a", b"b") in event.extra_headers
-    reply = server.send(AcceptConnection(subprotocol=chosen))
-    assert UpgradeCheck(exchange.subprotocols).opens(reply, accept_of(key))
+def test_wsproto_accepts_the_request_and_its_reply_opens_the_connection():
+    for chosen in ["chat", "superchat"]:
+        exchange = Exchange(
+            path="/feed?x=1", headers=(("X-A", "b"),), subprotocols=("chat", "superchat")
+        )
+        (key,) = make_keys(1)
+        server = WSConnection(ConnectionType.SERVER)
+        server.receive_data(UpgradeRequest.of(exchange, "shop.test").bytes_with(key))
+        (event,) = server.events()
+        assert isinstance(event, Request)
+        assert (event.target, event.host) == ("/feed?x=1", "shop.test")
+        assert event.subprotocols == ["chat", "superchat"]
+        assert (b"x-a", b"b") in event.extra_headers
+        reply = server.send(AcceptConnection(subprotocol=chosen))
+        assert UpgradeCheck(exchange.subprotocols).opens(reply, accept_of(key))
 
 
 GOOD = {
@@ -77,11 +77,11 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", GOOD)
-def test_it_opens(name):
-    check = UpgradeCheck(("chat",) if "Sec-WebSocket-Protocol" in GOOD[name] else ())
-    for _ in range(2):
-        check.opens(head_of(GOOD[name]), ACCEPT)
+def test_it_opens():
+    for name in GOOD:
+        check = UpgradeCheck(("chat",) if "Sec-WebSocket-Protocol" in GOOD[name] else ())
+        for _ in range(2):
+            check.opens(head_of(GOOD[name]), ACCEPT)
 
 
 def test_a_server_that_takes_no_subprotocol_refuses():
@@ -90,14 +90,14 @@ def test_a_server_that_takes_no_subprotocol_refuses():
     assert caught.value.kind == Kind.WS_UPGRADE_REJECTED
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_it_does_not_open(name):
-    check = UpgradeCheck(())
-    check.opens(head_of(USUAL), ACCEPT)
-    for _ in range(2):
-        with pytest.raises(BadReply) as caught:
-            check.opens(head_of(BAD[name]), ACCEPT)
-        assert caught.value.kind == Kind.WS_PROTOCOL
+def test_it_does_not_open():
+    for name in BAD:
+        check = UpgradeCheck(())
+        check.opens(head_of(USUAL), ACCEPT)
+        for _ in range(2):
+            with pytest.raises(BadReply) as caught:
+                check.opens(head_of(BAD[name]), ACCEPT)
+            assert caught.value.kind == Kind.WS_PROTOCOL
 
 
 def test_a_head_that_was_good_is_known_by_all_but_its_accept():
@@ -136,13 +136,13 @@ def test_the_accept_of_an_earlier_key_does_not_open():
         check.opens(head_of(USUAL), accept_of(b"another key"))
 
 
-@pytest.mark.parametrize("status", ["200 OK", "301 Moved", "403 Forbidden", "426 Upgrade", "503 x"])
-def test_another_status_is_a_rejection(status):
-    with pytest.raises(BadReply) as caught:
-        UpgradeCheck(()).opens(head_of(USUAL, status), ACCEPT)
-    assert (caught.value.kind, caught.value.status) == (
-        Kind.WS_UPGRADE_REJECTED, int(status.split()[0]),
-    )  # fmt: skip
+def test_another_status_is_a_rejection():
+    for status in ["200 OK", "301 Moved", "403 Forbidden", "426 Upgrade", "503 x"]:
+        with pytest.raises(BadReply) as caught:
+            UpgradeCheck(()).opens(head_of(USUAL, status), ACCEPT)
+        assert (caught.value.kind, caught.value.status) == (
+            Kind.WS_UPGRADE_REJECTED, int(status.split()[0]),
+        )  # fmt: skip
 
 
 class _Reader:
@@ -170,16 +170,16 @@ def yields_only(channel):
     channel.yield_to_hub()
 
 
-@pytest.mark.parametrize(("go_on", "most"), [(Channel.read, 15), (yields_only, 20)])
-def test_a_flood_leaves_the_hub_its_turn_for_timers_and_other_sockets(go_on, most):
-    channel, turns, n_times = flooded_channel(), [], 0
-    timer = gevent.get_hub().loop.timer(0.001)
-    timer.start(turns.append, True)
-    while not turns and n_times < 2000:
-        go_on(channel)
-        n_times += 1
-    timer.close()
-    assert n_times <= most
+def test_a_flood_leaves_the_hub_its_turn_for_timers_and_other_sockets():
+    for go_on, most in [(Channel.read, 15), (yields_only, 20)]:
+        channel, turns, n_times = flooded_channel(), [], 0
+        timer = gevent.get_hub().loop.timer(0.001)
+        timer.start(turns.append, True)
+        while not turns and n_times < 2000:
+            go_on(channel)
+            n_times += 1
+        timer.close()
+        assert n_times <= most
 
 
 def test_it_gives_each_thing_once_and_makes_more_when_there_is_none():
