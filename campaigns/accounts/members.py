@@ -131,7 +131,7 @@ def _accepted(request: HttpRequest, actor: Actor, secret: str) -> HttpResponse:
 
 
 def _private(response: HttpResponse) -> HttpResponse:
-    """The address has the secret."""
-    response["Referrer-Policy"] = "no-referrer"
+    """The address has the secret. Other sites get no referrer of any page of ours; without one for
+    our own, browsers would name no origin, and the form would be refused."""
     response["X-Robots-Tag"] = "noindex, nofollow"
     return response
