@@ -177,8 +177,8 @@ def env_oidc(key: str, is_server: bool) -> dict[str, list[dict[str, object]]]:
         raise WrongSetting(f"BENCHSITE_OIDC_ISSUER={issuer!r}: write such as https://sso.example.")
     if not (client and secret):
         raise WrongSetting(
-            "BENCHSITE_OIDC_ISSUER needs BENCHSITE_OIDC_CLIENT_ID and BENCHSITE_OIDC_CLIENT_SECRET: "
-            "register benchsite at the provider, which gives you both."
+            "BENCHSITE_OIDC_ISSUER needs BENCHSITE_OIDC_CLIENT_ID and _CLIENT_SECRET: register "
+            "benchsite at the provider, which gives you both."
         )
     return {
         "APPS": [

@@ -336,7 +336,7 @@ AXES_CLIENT_IP_CALLABLE = "campaigns.views.access.client_address_of"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
-AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
+AXES_LOCKOUT_TEMPLATE = "429.html"  # allauth renders it too
 # Tokens and share links are stored as HMAC-SHA256 under this key; separate from SECRET_KEY, so that
 # either can be rotated alone.
 TOKEN_PEPPER = env_secret("BENCHSITE_TOKEN_PEPPER") or SECRET_KEY

@@ -117,7 +117,7 @@ class FactorAdapter(DefaultMFAAdapter):
 
     def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
         n = Authenticator.objects.filter(user=user, type=type).count()
-        return f"Passkey {n + 1}" if n else "Passkey"
+        return f"Key {n + 1}"
 
     def _get_site_name(self) -> str:
         return "benchsite"

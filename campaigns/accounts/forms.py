@@ -12,6 +12,7 @@ from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
+from campaigns.accounts.services import INVITATION_DAYS
 from campaigns.domain.units import counted
 from campaigns.forms.requests import CheckedForm, text_widget
 from campaigns.permissions import Role, Scope
@@ -174,7 +175,12 @@ class InvitationForm(CheckedForm):
         required=False,
         widget=forms.EmailInput(attrs={"class": "input-medium", "autocomplete": "off"}),
     )
-    role = forms.ChoiceField(choices=ROLE_CHOICES, initial=Role.EDITOR)
+    role = forms.ChoiceField(
+        choices=ROLE_CHOICES,
+        initial=Role.EDITOR,
+        help_text=f"The link works once, within {INVITATION_DAYS} days. People without an account "
+        "create one.",
+    )
 
     def __init__(self, *args, sends_email: bool, **kwargs):
         super().__init__(*args, auto_id="id_invited_%s", **kwargs)

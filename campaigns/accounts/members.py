@@ -46,7 +46,6 @@ def project_members(request: HttpRequest, actor: Actor, project: Project) -> Htt
         "invitations": services.open_invitations(project),
         "form": form,
         "inviting": inviting,
-        "days": services.INVITATION_DAYS,
         "has_email": settings.HAS_EMAIL,
         "roles": queries.ROLES,
         "may": rights_in(project, actor),

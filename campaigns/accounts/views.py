@@ -56,7 +56,6 @@ class _SignIn(allauth_views.LoginView):
 class _ForgottenPassword(allauth_views.PasswordResetView):
     template_name = "accounts/forgotten.html"
     success_url = reverse_lazy("account_login")
-    extra_context = {"has_email": settings.HAS_EMAIL}
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any):
         if request.method == "POST" and not settings.HAS_EMAIL:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from campaigns.accounts.models import LastSeen
 from campaigns.models import AuditEntry
+from campaigns.services.vault import rotate_secrets
 from tests.accounts.scenes import (
     SECRET,
     add_app,
@@ -89,6 +90,16 @@ def test_secrets_of_factors_are_encrypted(alice):
     rows = Authenticator.objects.filter(user=alice).values_list("data", flat=True)
     assert SECRET not in str(list(rows))
     assert stored_secret(app) == SECRET
+
+
+def test_secrets_of_factors_move_to_a_new_key(alice, settings):
+    app, old = add_app(alice), settings.VAULT_KEYS
+    settings.VAULT_KEYS = ["n" * 40, *old]
+    assert rotate_secrets() == 2
+    settings.VAULT_KEYS = ["n" * 40]
+    app.refresh_from_db()
+    assert stored_secret(app) == SECRET
+    assert Authenticator.objects.get(type="recovery_codes").wrap().get_unused_codes()
 
 
 def test_who_adds_a_factor_confirms_the_password_first(client, alice):
@@ -182,3 +193,14 @@ def test_it_is_noted_when_somebody_was_here(client, alice):
     assert seen >= before
     client.get(reverse("profile"))
     assert LastSeen.objects.get(user=alice).at == seen  # not at each request
+
+
+def test_who_asks_for_links_too_often_gets_our_page(client, settings):
+    settings.HAS_EMAIL = True
+    asked = (
+        client.post(reverse("account_reset_password"), {"email": "eve@shop.example"})
+        for _ in range(7)
+    )
+    last = list(asked)[-1]
+    assert last.status_code == 429
+    assert "You asked too often" in last.content.decode()

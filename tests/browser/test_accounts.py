@@ -1,5 +1,5 @@
-"""Accounts in Chromium: an invitation, a passkey of a virtual authenticator, and a provider, to which
-the Content-Security-Policy lets no form redirect."""
+"""Accounts in Chromium: an invitation, a passkey of a virtual authenticator, and a provider. The
+Content-Security-Policy lets no form redirect to it."""
 
 import re
 
