@@ -163,6 +163,36 @@ def env_origin(name: str) -> dict[str, str | int] | None:
     raise WrongSetting(f"{name}={text!r}: write such as http://127.0.0.1:8081.")
 
 
+def env_oidc(key: str, is_server: bool) -> dict[str, list[dict[str, object]]]:
+    """allauth's settings for the provider, by its `key` in addresses; without
+    BENCHSITE_OIDC_ISSUER there is none."""
+    issuer = env_str("BENCHSITE_OIDC_ISSUER").rstrip("/")
+    client = env_str("BENCHSITE_OIDC_CLIENT_ID")
+    secret = env_secret("BENCHSITE_OIDC_CLIENT_SECRET")
+    trusts_email = env_bool("BENCHSITE_OIDC_TRUST_EMAIL")
+    if not issuer:
+        return {"APPS": []}
+    scheme = "https" if is_server else "http"
+    if not issuer.startswith(("https://", f"{scheme}://")):
+        raise WrongSetting(f"BENCHSITE_OIDC_ISSUER={issuer!r}: write such as https://sso.example.")
+    if not (client and secret):
+        raise WrongSetting(
+            "BENCHSITE_OIDC_ISSUER needs BENCHSITE_OIDC_CLIENT_ID and _CLIENT_SECRET: register "
+            "benchsite at the provider, which gives you both."
+        )
+    return {
+        "APPS": [
+            {
+                "provider_id": key,
+                "name": env_str("BENCHSITE_OIDC_NAME", "single sign-on"),
+                "client_id": client,
+                "secret": secret,
+                "settings": {"server_url": issuer, "email_authentication": trusts_email},
+            }
+        ]
+    }
+
+
 _MAIL_PORTS = {"smtp": 25, "smtp+starttls": 587, "smtps": 465}
 
 

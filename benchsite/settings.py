@@ -16,7 +16,9 @@ from benchsite.env import (
     env_hosts,
     env_int,
     env_limits,
+    env_list,
     env_networks,
+    env_oidc,
     env_origin,
     env_proxies,
     env_secret,
@@ -61,7 +63,7 @@ WEB_WORKERS = env_int("BENCHSITE_WEB_WORKERS", 1, least=1)
 # --- the application -----------------------------------------------------------------------------
 INSTALLED_APPS = [
     "campaigns",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.humanize",
@@ -71,6 +73,11 @@ INSTALLED_APPS = [
     "django_filters",
     "rest_framework",
     "drf_spectacular",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "axes",
     "csp",
 ]
@@ -90,6 +97,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+    "campaigns.accounts.adapter.LastSeenMiddleware",
     "campaigns.views.access.SignedOutMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
@@ -276,12 +285,48 @@ AUTH_PASSWORD_VALIDATORS = [
         f"{_DJANGOS}.MinimumLengthValidator",
         f"{_DJANGOS}.CommonPasswordValidator",
         f"{_DJANGOS}.NumericPasswordValidator",
-        "campaigns.forms.projects.NotTheUserName",
+        "campaigns.accounts.forms.NotTheUserName",
     )
 ]
-LOGIN_URL = "login"
+LOGIN_URL = "account_login"  # allauth reverses its views by names of its own
 LOGIN_REDIRECT_URL = "project-list"
-LOGOUT_REDIRECT_URL = "login"
+LOGOUT_REDIRECT_URL = "account_login"
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 3600
+ACCOUNT_ADAPTER = "campaigns.accounts.adapter.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_SIGNUP_ENABLED = False  # accounts come from invitations, administrators and the provider
+ACCOUNT_EMAIL_VERIFICATION = "none"  # of a sign-in: an address is optional
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
+ACCOUNT_CHANGE_EMAIL = True
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if IS_SERVER else "http"
+ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
+ACCOUNT_FORMS = {
+    "login": "campaigns.accounts.forms.SignInForm",
+    "change_password": "campaigns.accounts.forms.NewPasswordForm",
+}
+MFA_ADAPTER = "campaigns.accounts.adapter.FactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not IS_SERVER  # http://localhost
+MFA_TOTP_TOLERANCE = 1  # of 30 s, for clocks of phones
+MFA_FORMS = {
+    "authenticate": "campaigns.accounts.forms.CodeForm",
+    "reauthenticate": "campaigns.accounts.forms.ConfirmCodeForm",
+    "add_webauthn": "campaigns.accounts.forms.PasskeyForm",
+}
+SOCIALACCOUNT_ADAPTER = "campaigns.accounts.adapter.ProviderAdapter"
+OIDC_KEY = "oidc"
+SOCIALACCOUNT_PROVIDERS = {
+    "openid_connect": {"OAUTH_PKCE_ENABLED": True, **env_oidc(OIDC_KEY, IS_SERVER)}
+}
+SOCIALACCOUNT_EMAIL_AUTHENTICATION_AUTO_CONNECT = True
+SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True
+# Whoever the provider gives a verified address in these domains gets an account.
+OIDC_DOMAINS = [domain.lower() for domain in env_list("BENCHSITE_OIDC_DOMAINS")]
 PROJECTS_BY = env_choice("BENCHSITE_PROJECTS_BY", ("everybody", "administrators"), "everybody")
 AXES_HANDLER = "campaigns.services.audit.SignInHandler"
 AXES_FAILURE_LIMIT = 5
@@ -291,7 +336,7 @@ AXES_CLIENT_IP_CALLABLE = "campaigns.views.access.client_address_of"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
-AXES_LOCKOUT_TEMPLATE = "registration/locked.html"
+AXES_LOCKOUT_TEMPLATE = "429.html"  # allauth renders it too
 # Tokens and share links are stored as HMAC-SHA256 under this key; separate from SECRET_KEY, so that
 # either can be rotated alone.
 TOKEN_PEPPER = env_secret("BENCHSITE_TOKEN_PEPPER") or SECRET_KEY

@@ -16,10 +16,12 @@ NODE_FILES = {
 
 class AppFilesFinder(AppDirectoriesFinder):
     """Leaves out what no page uses and takes most of the time to collect: Redoc, the pages of REST
-    framework, which answers in JSON only, select2's languages, and source maps."""
+    framework, which answers in JSON only, allauth's scripts, select2's languages, source
+    maps."""
 
     def list(self, ignore_patterns):
-        return super().list([*(ignore_patterns or ()), "redoc", "rest_framework", "i18n", "*.map"])
+        unused = ("redoc", "rest_framework", "account", "mfa", "i18n", "*.map")
+        return super().list([*(ignore_patterns or ()), *unused])
 
 
 class OwnFilesFinder(FileSystemFinder):

@@ -1,10 +1,12 @@
 """The root URLs: pages, REST API, admin site."""
 
+import axes.admin  # noqa: F401  (what has no page of ours: the site for staff shows it)
 from django.contrib import admin
 from django.urls import include, path
 
 urlpatterns = [
     path("", include("campaigns.urls")),
+    path("", include("campaigns.accounts.urls")),
     path("", include("campaigns.manifest.views")),
     path("", include("campaigns.schedules.views")),
     path("api/v1/", include("campaigns.manifest.api")),

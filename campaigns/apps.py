@@ -13,7 +13,8 @@ class CampaignsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        import_module("campaigns.notifications.models")  # a feature's, which no layer imports
+        for features in ("notifications.models", "accounts.models", "accounts.adapter"):
+            import_module(f"campaigns.{features}")  # no layer imports them
         try:
             LimitsByCode.with_overrides(
                 settings.JUDGEMENT_LIMITS

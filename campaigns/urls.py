@@ -7,7 +7,6 @@ from django.urls import URLPattern, path
 
 from campaigns.notifications import views as notifications
 from campaigns.views import (
-    accounts,
     audit,
     campaign_new,
     campaigns,
@@ -46,12 +45,7 @@ def _item_urls(noun: str, list_path: str) -> list:
 
 
 urlpatterns = [
-    path("login/", accounts.login, name="login"),
-    path("logout/", accounts.logout, name="logout"),
-    path("account/password/", accounts.password_change, name="password-change"),
-    page("account/tokens/", accounts.token_list),
     page("account/time-zone/", time_zones.time_zone),
-    page("account/tokens/<int:token>/revoke/", accounts.token_revoke),
     page("account/notifications/", notifications.account_notifications),
     page("projects/<int:project>/notifications/", notifications.project_notifications),
     page("channels/<int:channel>/", notifications.channel_detail),
@@ -60,14 +54,11 @@ urlpatterns = [
     page("projects/new/", projects.project_new),
     page("projects/<int:project>/", projects.project_detail),
     *_item_urls("project", "projects/"),
-    page("projects/<int:project>/members/", projects.project_members),
     page("projects/<int:project>/use/", projects.project_use),
     page("projects/<int:project>/stop/", health.project_stop),
     page("projects/<int:project>/ci/", ci.project_ci),
     page("ci/benchsite.py", ci.ci_client_file),
     page("ci/gitlab.yml", ci.ci_gitlab_file),
-    page("memberships/<int:membership>/role/", projects.membership_role),
-    page("memberships/<int:membership>/remove/", projects.membership_remove),
     page("projects/<int:project>/campaigns/", campaigns.campaign_list),
     page("projects/<int:project>/campaigns/new/", campaign_new.campaign_new),
     page("projects/<int:project>/campaigns/estimate/", campaign_new.campaign_estimate),

@@ -31,11 +31,16 @@ from tests.values import plan_spec
 # Django's own site for staff: tests/access_admin.py.
 ADMIN = "admin/"
 # Pages whose answer, or the way on from it, is the sign-in page.
-SIGN_IN = {"login", "logout"}
+SIGN_IN = {"account_login", "account_logout"}
+# Pages that lead who has not signed in to the sign-in page.
+TO_SIGN_IN = {"account_logout", "mfa_authenticate", "mfa_login_webauthn"}
 PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 CSRF_TOKEN = re.compile(r'(name="csrfmiddlewaretoken" value=")\w+')
 # What a request may write although it changes nothing: who was here, and when.
-BOOKKEEPING = ("django_session", "campaigns_sharelink", "campaigns_apitoken", "auth_user", "axes_")
+BOOKKEEPING = (
+    *("django_session", "campaigns_sharelink", "campaigns_apitoken", "campaigns_lastseen"),
+    *("auth_user", "axes_"),
+)
 WRITES = re.compile(r'(?:INSERT INTO|UPDATE|DELETE FROM) "(\w+)"')
 NEVER = 987_654_321
 _NOT_DRAWN = mock.patch("django.template.backends.django.Template.render", return_value=NOTHING)
@@ -182,7 +187,9 @@ def expected(asked: Asked) -> str:
     if who in DEAD_TOKENS and not is_page:
         return "401"  # also where no token is needed
     if right == "nothing":
-        return "login" if asked.name == "logout" else "in" if is_own else "404"
+        if asked.name == "account_logout" or (asked.name in TO_SIGN_IN and who in NOBODY):
+            return "login"
+        return "in" if is_own else "404"
     if who in NOBODY or who in DEAD_TOKENS or right == "agent":
         return "login" if is_page else "401"
     if not is_own:

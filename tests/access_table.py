@@ -151,6 +151,7 @@ DELETE_DRAFT = Rule("edit", rows=(("campaign", "draft"),))
 TAG = Rule("edit", lambda rows: {"tags": ["nightly"]})
 TAG_PROJECT = Rule("administer", TAG.body)
 ADMINISTER = Rule("administer")
+CONFIRM = Rule("nothing", rows=(("key", "email_key"),))
 
 # What only shows something, to whoever sees the project.
 _SHOWN_PAGES = (
@@ -163,14 +164,38 @@ _SHOWN_PAGES = (
     *("run-requests-csv",),
     *("comparison-csv", "share-list"),
 )
+# What everybody with an account changes of it.
+_OF_ONESELF = (
+    *("profile", "account_change_password", "account_set_password", "account_reauthenticate"),
+    *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "mfa_activate_totp"),
+    *("mfa_add_webauthn", "mfa_deactivate_totp", "mfa_generate_recovery_codes"),
+    "socialaccount_connections",
+)
 PAGES: dict[str, dict[str, Rule]] = {
     **{name: {"GET": VIEW} for name in _SHOWN_PAGES},
-    "login": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
-    "logout": {"POST": OPEN_TO_ALL},
+    "account_login": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
+    "account_logout": {"POST": OPEN_TO_ALL},
+    "mfa_authenticate": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
+    "mfa_login_webauthn": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
+    "account_reset_password": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
+    "account_reset_password_from_key": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
+    "account_confirm_email": {"GET": CONFIRM, "POST": CONFIRM},
+    "provider-login": {"POST": OPEN_TO_ALL},
+    "openid_connect_callback": {"GET": OPEN_TO_ALL},
+    **{name: {"GET": ACCOUNT, "POST": ACCOUNT} for name in _OF_ONESELF},
+    "mfa_index": {"GET": ACCOUNT},
+    "mfa_view_recovery_codes": {"GET": ACCOUNT},
+    "passkey-remove": {"POST": OWNED},
+    "sessions-end": {"POST": ACCOUNT},
+    "invitation-accept": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
+    "invitation-revoke": {"POST": MANAGE},
+    "user-list": {"GET": INSTALLATION},
+    "user-new": {"GET": INSTALLATION, "POST": INSTALLATION},
+    "user-detail": {"GET": INSTALLATION},
+    "user-action": {"POST": Rule("installation", lambda rows: {"do": "disable"})},
     "healthz": {"GET": OPEN_TO_ALL},
     "readyz": {"GET": OPEN_TO_ALL},
     "metrics": {"GET": OPEN_TO_ALL},  # of the addresses that the settings name
-    "password-change": {"GET": ACCOUNT, "POST": ACCOUNT},
     "time-zone": {"GET": OPEN_TO_ALL, "POST": OPEN_TO_ALL},
     "token-list": {"GET": ACCOUNT, "POST": ACCOUNT},
     "token-revoke": {"POST": Rule("own")},

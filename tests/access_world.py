@@ -11,12 +11,17 @@ from datetime import timedelta
 from functools import cached_property
 from http.cookies import SimpleCookie
 from itertools import count
+from types import SimpleNamespace
 from typing import Any
 
+from allauth.account.app_settings import PASSWORD_RESET_TOKEN_GENERATOR
+from allauth.account.models import EmailAddress, EmailConfirmationHMAC
+from allauth.account.utils import user_pk_to_url_str
 from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 
+from campaigns.accounts.services import invite
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import (
     Agent,
@@ -47,6 +52,7 @@ from campaigns.notifications.models import Event, NotificationDelivery
 from campaigns.permissions import Actor, Role, Scope
 from campaigns.services.summaries import keep_figures, summarise_run
 from campaigns.services.tokens import create_share, create_token
+from tests.accounts.scenes import add_passkey
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -119,6 +125,7 @@ def make_world() -> World:
     world.rows |= _project(people, OPEN, SECRET)
     make_membership(world.rows["project"], people["dana"], Role.EDITOR)
     make_project("Charlie's own", owner=people["charlie"])
+    world.rows |= _accounts(people)
     _sign_in(world, people)
     _share(world, people)
     # Her sessions and tokens are there; her account is no more.
@@ -143,7 +150,24 @@ def _project(people: dict[str, User], open_word: str, secret: str) -> Rows:
     rows |= _described(project, open_word, secret)
     rows |= _measured(project, rows, open_word, secret)
     rows |= _notified(project, rows, secret)
+    by = Actor(user=people["alice"])
+    rows["invitation"], link = invite(by=by, project=project, role="viewer")
+    rows["secret"] = SimpleNamespace(pk=link)
     return rows | _changed(project, rows, secret)
+
+
+def _accounts(people: dict[str, User]) -> Rows:
+    """Links that people get by e-mail or from others, by what addresses name of them; a passkey of
+    alice's; a user of the installation."""
+    alice = people["alice"]
+    new = EmailAddress.objects.create(user=alice, email="alice@shop.example")
+    texts = {
+        "uidb36": user_pk_to_url_str(alice),
+        "key": PASSWORD_RESET_TOKEN_GENERATOR().make_token(alice),
+        "email_key": EmailConfirmationHMAC(new).key,
+    }
+    named = {name: SimpleNamespace(pk=text) for name, text in texts.items()}
+    return named | {"passkey": add_passkey(alice), "user": people["charlie"]}
 
 
 def _notified(project: Project, rows: Rows, secret: str) -> Rows:

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.db.models import Model
 from django.utils import timezone
 
+from campaigns.accounts.models import LastSeen
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import (
     ApiToken,
@@ -121,6 +122,9 @@ def _grow_people(rows: Rows, n: int) -> None:
     alice = project.memberships.get(role=Role.OWNER).user
     users = User.objects.bulk_create(User(username=f"user {number}") for number in range(n))
     _copies(rows["membership"], n, user_id=_of(users))
+    _copies(rows["invitation"], n, token_hash=lambda number: f"{number:064}")
+    _copies(rows["passkey"], n, user_id=_of(users))
+    LastSeen.objects.bulk_create([LastSeen(user=each) for each in users])
     projects = _copies(project, n, name=_named("project"))
     Membership.objects.bulk_create(
         Membership(project=each, user=alice, role=Role.OWNER) for each in projects

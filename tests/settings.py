@@ -26,5 +26,16 @@ INSTALLED_APPS = [
 # A slow hash protects people's passwords; the cast has none worth it.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
+# A provider that nobody serves; tests that start one name it.
+SOCIALACCOUNT_PROVIDERS["openid_connect"]["APPS"] = [
+    {
+        "provider_id": "oidc",
+        "name": "Example SSO",
+        "client_id": "benchsite",
+        "secret": "secret",
+        "settings": {"server_url": "http://127.0.0.1:9"},
+    }
+]
+
 # Programs that a test starts have the real settings.
 os.environ["DJANGO_SETTINGS_MODULE"] = "benchsite.settings"

@@ -71,7 +71,7 @@ def test_no_password_stands_in_the_file():
     for name, service in COMPOSE["services"].items():
         for key, value in service.get("environment", {}).items():
             if re.search("PASSWORD|SECRET|PEPPER", key):
-                assert re.fullmatch(r"\$\{[A-Z_]+:\?[^}]+\}", value), (name, key)
+                assert re.fullmatch(r"\$\{[A-Z_]+:(\?[^}]+|-)\}", value), (name, key)
 
 
 def test_every_variable_that_it_asks_for_is_in_the_example():

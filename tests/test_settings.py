@@ -90,6 +90,8 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable():
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:90-80"),
         ("BENCHSITE_ALLOWED_NETWORKS", "10.0.0.0/8:http"),
         ("BENCHSITE_NOTIFY_NETWORKS", "intranet"),
+        ("BENCHSITE_OIDC_ISSUER", "sso.example.org"),
+        ("BENCHSITE_OIDC_ISSUER", "https://sso.example.org"),  # without what it gives a client
         ("BENCHSITE_SMTP", "mail.example.org"),
         ("BENCHSITE_SMTP", "http://mail.example.org"),
         ("BENCHSITE_SMTP", "smtps://:secret@"),

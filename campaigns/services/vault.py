@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
@@ -232,6 +233,10 @@ def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
     audit.note(by, AuditEvent.SECRET_BOUND, label, project=stored.plan.project)
 
 
+# Where allauth has what is encrypted of a second factor.
+_SECRET_OF = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
+
+
 def rotate_secrets() -> int:
     """Re-encrypt all that is stored under the first key; how many secrets these are. Models name
     the columns that are `encrypted`."""
@@ -244,4 +249,9 @@ def rotate_secrets() -> int:
             rows = model.objects.filter(pk=pk, **{column: stored})
             rows.update(**{column: encrypt_anew(stored)})
             n_stored += 1
+    for factor in Authenticator.objects.filter(type__in=_SECRET_OF):
+        name = _SECRET_OF[factor.type]
+        data = factor.data | {name: encrypt_anew(factor.data[name])}
+        Authenticator.objects.filter(pk=factor.pk, data=factor.data).update(data=data)
+        n_stored += 1
     return n_stored

@@ -1,6 +1,6 @@
 """What every template may write without loading it (the settings do): glyphs, badges, terms,
 counts. {% glyph "warn" %}, {% badge run %}, {% term "block" "blocks" %}, {{ ground|with_terms }},
-{{ 1|counted:"requests" }}, {{ 2610|sized }}"""
+{{ 1|counted:"requests" }}, {{ 2610|sized }}, {{ run.created_by|person }}"""
 
 from datetime import UTC, datetime, timedelta
 from functools import cache, lru_cache
@@ -28,6 +28,12 @@ from campaigns.models import Run
 register = template.Library()
 register.filter("counted", counted)
 register.filter("sized", size)
+
+
+@register.filter
+def person(user: Any) -> str:
+    """The display name, or the user name; "" of nobody, such as a deleted account."""
+    return (user.get_full_name() or user.get_username()) if user else ""
 
 
 @register.simple_tag

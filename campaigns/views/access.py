@@ -201,7 +201,10 @@ class BearerMiddleware:
 
 def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
     """Whether it is a sign-in page or the way to one: ours, or that of the staff's site."""
-    shown = request.resolver_match and request.resolver_match.url_name == "login"
+    shown = request.resolver_match and request.resolver_match.url_name in {
+        settings.LOGIN_URL,
+        "login",
+    }
     return bool(shown) or urlsplit(response.get("Location", "")).path.endswith("/login/")
 
 

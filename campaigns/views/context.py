@@ -40,9 +40,10 @@ PLACES = {
     "baseline": "history",
     "injector": "injectors",
     "token": "account",
-    "password": "account",
     "project": "settings",
     "account": "account",
+    "profile": "account",
+    "invitation": "settings",
 }
 # Of whole names.
 _OTHERWISE = {"run-list": "history", "project-measure": "campaigns", "project-rename": "projects"}

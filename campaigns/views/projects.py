@@ -1,4 +1,4 @@
-"""Projects and their members. What projects use of their caps: of one for its owners, of all for
+"""Projects. What projects use of their caps: of one for its owners, of all for
 administrators. Hosts that need a proof or an approval: on the page of their target, and for
 administrators. A project's TLS profiles: those that come with benchsite, and its own."""
 
@@ -8,11 +8,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.domain.caps import PROJECT_CAPS, RATE
-from campaigns.domain.errors import Refused
 from campaigns.domain.plan.tls_options import PROFILES
-from campaigns.forms.projects import CapsForm, MemberForm, ProjectForm, RoleForm
+from campaigns.forms.projects import CapsForm, ProjectForm
 from campaigns.forms.targets import TlsProfileForm
-from campaigns.models import HostClaim, Membership, OwnTlsProfile, Project, Target
+from campaigns.models import HostClaim, OwnTlsProfile, Project, Target
 from campaigns.permissions import Action, Actor, Role
 from campaigns.queries import items as queries
 from campaigns.queries.caps import (
@@ -74,47 +73,6 @@ def project_new(request):
 def project_detail(request: HttpRequest, actor: Actor, project: Project):
     """What an address shortened to its project leads to."""
     return redirect("campaign-list", project=project.pk)
-
-
-@signed_in_form(Project, Action.VIEW)
-def project_members(request: HttpRequest, actor: Actor, project: Project):
-    form = MemberForm(request.POST or None)
-    if request.method == "POST" and form.is_valid() and _added(form, actor, project):
-        messages.success(request, f"{form.cleaned_data['username']} is now a member.")
-        return redirect("project-members", project=project.pk)
-    context = {
-        "project": project,
-        "members": queries.members_of(project),
-        "form": form,
-        "roles": queries.ROLES,
-        "may": rights_in(project, actor),
-    }
-    return render(request, "projects/members.html", context)
-
-
-def _added(form, actor, project) -> bool:
-    """Whether the person was added; otherwise the form has the error at the name."""
-    try:
-        services.add_member(by=actor, project=project, **form.cleaned_data)
-    except Refused as refusal:
-        form.add_error("username", str(refusal))
-        return False
-    return True
-
-
-@acts_on(Membership, "project-members", "project_id")
-def membership_role(request: HttpRequest, by: Actor, membership: Membership) -> str:
-    form = RoleForm(request.POST)
-    if not form.is_valid():
-        raise Refused("Choose one of the four roles.")
-    services.change_role(by=by, membership=membership, role=form.cleaned_data["role"])
-    return f"{membership.user} is now {form.cleaned_data['role']}."
-
-
-@acts_on(Membership, "project-members", "project_id")
-def membership_remove(request: HttpRequest, by: Actor, membership: Membership) -> str:
-    services.remove_member(by=by, membership=membership)
-    return f"{membership.user} is no longer a member."
 
 
 @signed_in_get(Project, Action.ADMINISTER)

@@ -125,7 +125,7 @@ def test_every_page_can_be_read_by_all_and_hit_with_a_thumb(page, pages):
         for complaint in complaints(page, where, status, seen)
     ]
     page.context.clear_cookies()
-    found += [f"sign-in, {each}" for each in complaints(page, reverse("login"), 200, seen)]
+    found += [f"sign-in, {each}" for each in complaints(page, reverse("account_login"), 200, seen)]
     assert not found, "\n".join(found)
 
 

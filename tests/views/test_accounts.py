@@ -18,7 +18,9 @@ pytestmark = pytest.mark.django_db
 def test_on_a_workstation_a_made_up_address_is_no_way_round_the_lock(client, alice):
     typed = {"username": "alice", "password": "wrong"}
     answers = [
-        client.post(reverse("login"), typed, headers={"X-Forwarded-For": f"203.0.113.{number}"})
+        client.post(
+            reverse("account_login"), typed, headers={"X-Forwarded-For": f"203.0.113.{number}"}
+        )
         for number in range(django_settings.AXES_FAILURE_LIMIT)
     ]
     assert answers[-1].status_code == 429
@@ -31,11 +33,11 @@ def test_behind_a_proxy_nobody_locks_the_account_of_somebody_at_another_address(
     stranger, owner = {"X-Forwarded-For": "198.51.100.7"}, {"X-Forwarded-For": "203.0.113.9"}
     typed = {"username": "alice", "password": "wrong"}
     for _ in range(django_settings.AXES_FAILURE_LIMIT):
-        locked = client.post(reverse("login"), typed, headers=stranger)
+        locked = client.post(reverse("account_login"), typed, headers=stranger)
     assert locked.status_code == 429
     forged = {"X-Forwarded-For": "203.0.113.9, 198.51.100.7"}
-    assert client.post(reverse("login"), typed, headers=forged).status_code == 429
-    right = client.post(reverse("login"), typed | {"password": "pw"}, headers=owner)
+    assert client.post(reverse("account_login"), typed, headers=forged).status_code == 429
+    right = client.post(reverse("account_login"), typed | {"password": "pw"}, headers=owner)
     assert right.url == reverse("project-list")
 
 
@@ -47,16 +49,16 @@ def test_one_password_for_many_names_locks_the_address_and_no_other(client, alic
     statuses = []
     for number in range(8):
         typed = {"username": f"name {number}", "password": "summer"}
-        statuses.append(client.post(reverse("login"), typed, headers=stranger).status_code)
+        statuses.append(client.post(reverse("account_login"), typed, headers=stranger).status_code)
     assert statuses == [200] * 7 + [429]
-    assert client.post(reverse("login"), right, headers=stranger).status_code == 429
-    assert client.post(reverse("login"), right, headers=owner).status_code == 302
+    assert client.post(reverse("account_login"), right, headers=stranger).status_code == 429
+    assert client.post(reverse("account_login"), right, headers=owner).status_code == 302
 
 
 def test_signing_out_is_a_post(client, alice):
     client.force_login(alice)
-    assert client.get(reverse("logout")).status_code == 405
-    assert client.post(reverse("logout")).url == reverse("login")
+    assert client.get(reverse("account_logout")).status_code == 405
+    assert client.post(reverse("account_logout")).url == reverse("account_login")
     assert client.get("/").status_code == 302
 
 
@@ -88,8 +90,8 @@ def next_of(address: str) -> dict[str, str]:
 
 
 def change_password(client, **ticked):
-    fields = {"old_password": "pw", "new_password1": "a-new-Pass7", "new_password2": "a-new-Pass7"}
-    return client.post(reverse("password-change"), fields | ticked, follow=True)
+    fields = {"oldpassword": "pw", "password1": "a-new-Pass7", "password2": "a-new-Pass7"}
+    return client.post(reverse("account_change_password"), fields | ticked, follow=True)
 
 
 @pytest.mark.parametrize("ticked", [{"revokes_tokens": "on"}, {}])
@@ -105,14 +107,14 @@ def test_a_new_password_revokes_the_live_tokens_only_where_it_says_so(client, al
 @pytest.mark.parametrize("typed", ["alice-alice", "ALICE2alice7", "Alice-1234"])
 def test_a_password_made_of_the_user_name_is_refused(typed, client, alice):
     client.force_login(alice)
-    fields = {"old_password": "pw", "new_password1": typed, "new_password2": typed}
-    client.post(reverse("password-change"), fields)
+    fields = {"oldpassword": "pw", "password1": typed, "password2": typed}
+    client.post(reverse("account_change_password"), fields)
     alice.refresh_from_db()
     assert alice.check_password("pw")
 
 
 def test_no_page_leads_elsewhere_after_sign_in(client, alice):
-    url = reverse("login") + "?next=https://evil.example/"
+    url = reverse("account_login") + "?next=https://evil.example/"
     answer = client.post(
         url, {"username": "alice", "password": "pw", "next": "https://evil.example/"}
     )

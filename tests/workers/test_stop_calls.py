@@ -48,7 +48,7 @@ def test_load_ends_after_at_most_four_statements_of_who_stops_it(
     run, dispatcher, messages, client, bob, monkeypatch, stop
 ):
     client.force_login(bob)
-    client.get(reverse("login"))  # a server has loaded its code
+    client.get(reverse("account_login"))  # a server has loaded its code
     launching = in_background("--seconds", "300")
     eventually(run.seconds.exists, 10, "it sends")
     execute, ended = CursorWrapper.execute, []

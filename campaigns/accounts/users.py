@@ -1,0 +1,186 @@
+"""*Users*, for administrators: who has an account, how they sign in, and when they were here."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import django_filters
+from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.db.models import Count, F, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.accounts import services
+from campaigns.accounts.forms import UserForm
+from campaigns.domain.units import and_joined, counted
+from campaigns.models import Membership, Schedule
+from campaigns.queries.filters import ListFilterSet
+from campaigns.queries.pages import sorted_by
+from campaigns.services.tokens import live_tokens
+from campaigns.views.access import (
+    actor_of,
+    answers_refusals,
+    for_administrators,
+    saved_by,
+    takes_a_form,
+)
+from campaigns.views.lists import Chip, list_context
+
+STATES = {"active": "Active", "disabled": "Disabled", "administrators": "Administrators"}
+_STATES = {
+    "active": Q(is_active=True),
+    "disabled": Q(is_active=False),
+    "administrators": Q(is_superuser=True),
+}
+
+
+class UserFilterSet(ListFilterSet):
+    search = django_filters.CharFilter(method="filter_search")
+    state = django_filters.ChoiceFilter(choices=list(STATES.items()), method="filter_state")
+
+    class Meta:
+        model = User
+        fields: Sequence[str] = ()
+
+    def filter_search(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        found = [Q(**{f"{each}__icontains": value}) for each in ("username", "first_name", "email")]
+        return rows.filter(found[0] | found[1] | found[2])
+
+    def filter_state(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        return rows.filter(_STATES[value])
+
+
+@dataclass(frozen=True, slots=True)
+class UserRow:
+    """`ways`: how they can sign in, in words."""
+
+    user: User
+    ways: str
+    seen_at: datetime | None
+
+
+def _rows(users: Iterable[User]) -> list[UserRow]:
+    """In two statements, whatever their number."""
+    users = list(users)
+    factors: dict[int, list[str]] = {}
+    for owner, kind in Authenticator.objects.filter(user__in=users).values_list("user", "type"):
+        factors.setdefault(owner, []).append(kind)
+    connected = set(SocialAccount.objects.filter(user__in=users).values_list("user", flat=True))
+    return [
+        UserRow(each, _ways(each, factors.get(each.pk, []), each.pk in connected), _seen(each))
+        for each in users
+    ]
+
+
+def _ways(user: User, factors: Sequence[str], is_connected: bool) -> str:
+    n_passkeys = factors.count(Authenticator.Type.WEBAUTHN)
+    ways = {
+        "password": user.has_usable_password(),
+        counted(n_passkeys, "passkeys"): n_passkeys,
+        "authenticator app": Authenticator.Type.TOTP in factors,
+        "single sign-on": is_connected,
+    }
+    named = [way for way, is_there in ways.items() if is_there]
+    return and_joined(named) if named else ""
+
+
+def _seen(user: User) -> datetime | None:
+    last = getattr(user, "last_seen", None)
+    return last.at if last else user.last_login
+
+
+@for_administrators
+@require_GET
+def user_list(request: HttpRequest) -> HttpResponse:
+    rows = User.objects.select_related("last_seen").annotate(n_projects=Count("memberships"))
+    chips = [Chip("state", "State", list(STATES.items()))]
+    context = list_context(
+        request,
+        UserFilterSet,
+        sorted_by(rows, F("username"), falls=False),
+        chips,
+        nouns="users",
+        finds="Find a user",
+    )
+    return render(request, "accounts/users.html", context | {"rows": _rows(context["page"])})
+
+
+@never_cache
+@takes_a_form
+@for_administrators
+def user_new(request: HttpRequest) -> HttpResponse:
+    actor = actor_of(request)
+    form = UserForm(request.POST or None)
+    user = saved_by(form, lambda given: services.create_account(by=actor, **given))
+    if user:
+        return _page(request, user, link=_link(request, user))
+    return render(request, "accounts/user_new.html", {"form": form}, status=_status(form))
+
+
+def _status(form: UserForm) -> int:
+    return 422 if form.errors else 200
+
+
+def _link(request: HttpRequest, user: User) -> str:
+    uid, key = services.make_reset_link(by=actor_of(request), user=user)
+    path = reverse("account_reset_password_from_key", kwargs={"uidb36": uid, "key": key})
+    return request.build_absolute_uri(path)
+
+
+@for_administrators
+@never_cache
+@require_GET
+def user_detail(request: HttpRequest, user: int) -> HttpResponse:
+    return _page(request, _found(user))
+
+
+def _found(pk: int) -> User:
+    return get_object_or_404(User.objects.select_related("last_seen"), pk=pk)
+
+
+def _page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
+    owned = Schedule.objects.filter(owner=user, next_at__isnull=False)
+    context = {
+        # Not "user": pages know who is signed in by this name.
+        "row": _rows([user])[0],
+        "person": user,
+        "memberships": Membership.objects.filter(user=user).select_related("project"),
+        "n_factors": Authenticator.objects.filter(user=user).count(),
+        "n_tokens": live_tokens(user).count(),
+        "n_schedules": owned.count(),
+        "link": link,
+        "days": counted(settings.PASSWORD_RESET_TIMEOUT // 86400, "days"),
+    }
+    return render(request, "accounts/user.html", context)
+
+
+@for_administrators
+@never_cache
+@require_POST
+@answers_refusals("user-detail")
+def user_action(request: HttpRequest, user: int) -> HttpResponse:
+    """`do` is link, disable, enable, promote, demote or unlock."""
+    actor, found = actor_of(request), _found(user)
+    match request.POST.get("do"):
+        case "link":
+            return _page(request, found, link=_link(request, found))
+        case "disable" | "enable" as word:
+            services.set_active(by=actor, user=found, is_active=word == "enable")
+            said = f"{found} is {word}d."
+        case "promote" | "demote" as word:
+            services.set_administrator(by=actor, user=found, is_administrator=word == "promote")
+            said = f"{found} is {'now' if word == 'promote' else 'no longer'} an administrator."
+        case "unlock":
+            services.remove_factors(by=actor, user=found)
+            said = f"{found} signs in by password alone."
+        case _:
+            raise Http404
+    messages.success(request, said)
+    return redirect("user-detail", user=found.pk)

@@ -1,0 +1,139 @@
+"""*Users*: what administrators do with accounts, and what becomes of whoever is disabled."""
+
+import pytest
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.urls import reverse
+
+from campaigns.accounts.services import create_account, set_active, set_administrator
+from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.models import AuditEntry
+from campaigns.permissions import Actor, Scope
+from campaigns.services.tokens import create_token
+from tests.accounts.scenes import add_app
+from tests.factories import make_user
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def adam(client, as_adam):
+    """Signed in: the only administrator."""
+    cache.clear()
+    client.force_login(as_adam.user)
+    return as_adam
+
+
+def act(client, user: User, do: str):
+    return client.post(reverse("user-action", args=[user.pk]), {"do": do})
+
+
+def path_of(link: str) -> str:
+    return link.removeprefix("http://testserver")
+
+
+def test_a_new_user_sets_a_password_by_the_link_that_is_shown_once(client, adam):
+    typed = {"username": "zoe", "name": "Zoë Zimmer", "email": "zoe@shop.example"}
+    made = client.post(reverse("user-new"), typed)
+    link = made.context["link"]
+    detail = reverse("user-detail", args=[User.objects.get(username="zoe").pk])
+    assert link not in client.get(detail).content.decode()
+    visitor = type(client)()
+    page = visitor.get(path_of(link), follow=True)
+    passwords = {"password1": "quiet-Harbour-42", "password2": "quiet-Harbour-42"}
+    visitor.post(page.request["PATH_INFO"], passwords)
+    signed_in = {"username": "zoe", "password": "quiet-Harbour-42"}
+    assert visitor.post(reverse("account_login"), signed_in).status_code == 302
+    assert type(client)().get(path_of(link), follow=True).status_code == 404
+
+
+def test_a_name_that_is_taken_is_refused_whatever_its_case(as_adam, alice):
+    with pytest.raises(InvalidFields):
+        create_account(by=as_adam, username="Alice")
+
+
+def test_only_administrators_change_users(as_alice, bob):
+    with pytest.raises(Forbidden):
+        create_account(by=as_alice, username="zoe")
+    with pytest.raises(Forbidden):
+        set_active(by=as_alice, user=bob, is_active=False)
+
+
+def test_a_disabled_account_has_no_session_token_or_sign_in(client, adam, alice, settings):
+    session, program = type(client)(), type(client)()
+    session.force_login(alice)
+    _, token = create_token(by=Actor(user=alice), name="job", scope=Scope.READ, days=1)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert program.get("/api/v1/projects/", headers=headers).status_code == 200
+    act(client, alice, "disable")
+    assert session.get(reverse("profile")).status_code == 302
+    assert program.get("/api/v1/projects/", headers=headers).status_code == 401
+    typed = {"username": "alice", "password": "pw"}
+    assert session.post(reverse("account_login"), typed).status_code == 200
+    act(client, alice, "enable")
+    assert session.get(reverse("profile")).status_code == 302  # it ended for good
+    assert program.get("/api/v1/projects/", headers=headers).status_code == 200
+    deeds = AuditEntry.objects.filter(what="alice").values_list("deed", flat=True)
+    assert list(deeds) == ["account_enabled", "account_disabled"]
+
+
+def test_the_last_administrator_stays_one(client, adam):
+    for do in ("disable", "demote"):
+        act(client, adam.user, do)
+        adam.user.refresh_from_db()
+        assert adam.user.is_active
+        assert adam.user.is_superuser
+    make_user("eve", is_superuser=True, is_active=False)  # does not count
+    with pytest.raises(Refused, match="only administrator"):
+        set_administrator(by=adam, user=adam.user, is_administrator=False)
+
+
+def test_one_of_two_administrators_may_go(adam, alice):
+    set_administrator(by=adam, user=alice, is_administrator=True)
+    alice.refresh_from_db()
+    set_administrator(by=Actor(user=alice), user=adam.user, is_administrator=False)
+    assert list(User.objects.filter(is_superuser=True)) == [alice]
+
+
+def test_a_lost_second_factor_is_removed(client, adam, alice):
+    add_app(alice)
+    act(client, alice, "unlock")
+    assert not Authenticator.objects.exists()
+    signed_in = type(client)().post(
+        reverse("account_login"), {"username": "alice", "password": "pw"}
+    )
+    assert signed_in.url == reverse("project-list")
+    assert AuditEntry.objects.filter(who="adam", deed="sign_in_removed").exists()
+
+
+def test_a_reset_link_unlocks_the_name(client, adam, alice, settings):
+    locked = type(client)()
+    typed = {"username": "alice", "password": "wrong"}
+    for _ in range(settings.AXES_FAILURE_LIMIT):
+        answer = locked.post(reverse("account_login"), typed)
+    assert answer.status_code == 429
+    act(client, alice, "link")
+    right = locked.post(reverse("account_login"), typed | {"password": "pw"})
+    assert right.status_code == 302
+
+
+def test_the_list_finds_people_and_says_how_they_sign_in(client, adam, alice, bob):
+    User.objects.filter(pk=alice.pk).update(first_name="Alice Adams")
+    add_app(alice)
+    set_active(by=adam, user=bob, is_active=False)
+
+    def listed(query: str):
+        rows = client.get(reverse("user-list") + query).context["rows"]
+        return {row.user.username: row.ways for row in rows}
+
+    assert listed("?search=adams") == {"alice": "password and authenticator app"}
+    assert set(listed("?state=disabled")) == {"bob"}
+    assert set(listed("?state=administrators")) == {"adam"}
+
+
+def test_a_display_name_stands_in_for_the_user_name(client, adam, alice, project):
+    User.objects.filter(pk=alice.pk).update(first_name="Alice Adams")
+    client.force_login(alice)
+    page = client.get(reverse("project-members", args=[project.pk])).content.decode()
+    assert "Alice Adams" in page
