@@ -6,8 +6,10 @@ from django.urls import include, path
 urlpatterns = [
     path("", include("campaigns.urls")),
     path("", include("campaigns.manifest.views")),
+    path("", include("campaigns.notes.views")),
     path("", include("campaigns.schedules.views")),
     path("api/v1/", include("campaigns.manifest.api")),
+    path("api/v1/", include("campaigns.notes.api")),
     path("api/v1/", include("campaigns.schedules.api")),
     path("api/v1/", include("campaigns.api.urls")),
     path("admin/", admin.site.urls),
