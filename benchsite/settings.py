@@ -118,7 +118,10 @@ TEMPLATES = [
                 "campaigns.views.context.site",
             ],
             "builtins": ["campaigns.templatetags.marks", "campaigns.templatetags.modules"],
-            "libraries": {"notifications": "campaigns.notifications.tags"},
+            "libraries": {
+                "notes": "campaigns.notes.tags",
+                "notifications": "campaigns.notifications.tags",
+            },
         },
     }
 ]

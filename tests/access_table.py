@@ -110,6 +110,11 @@ def _baseline_of_campaign(rows: Rows) -> dict[str, Any]:
 
 
 _mark = _always({"text": "version 1.4.3 deployed"})
+_note = _always({"text": "why"})
+
+
+def _new_note(rows: Rows) -> dict[str, Any]:
+    return {"text": "why", "campaign": rows["campaign"].pk}
 
 
 def _schedule(rows: Rows) -> dict[str, Any]:
@@ -283,6 +288,11 @@ PAGES: dict[str, dict[str, Rule]] = {
     "baseline-release": {"POST": EDIT},
     "mark-list": {"GET": VIEW, "POST": Rule("edit", _mark)},
     "mark-delete": {"POST": EDIT},
+    "campaign-note": {"POST": Rule("edit", _note)},
+    "run-note": {"POST": Rule("edit", _note)},
+    "test-note": {"POST": Rule("edit", _note)},
+    "note-detail": {"GET": EDIT, "POST": Rule("edit", _note)},
+    "note-delete": {"POST": EDIT},
     "schedule-list": {"GET": VIEW, "POST": Rule("edit", _schedule_form)},
     "schedule-preview": {"POST": VIEW},
     "schedule-detail": {"GET": VIEW, "POST": Rule("edit", _schedule_form)},
@@ -321,6 +331,8 @@ API: dict[str, dict[str, Rule]] = {
     "api-baseline": {"GET": VIEW, "DELETE": EDIT},
     "api-project-marks": {"GET": VIEW, "POST": Rule("edit", _mark)},
     "api-mark": {"GET": VIEW, "DELETE": EDIT},
+    "api-note-list": {"GET": ACCOUNT, "POST": Rule("edit", _new_note)},
+    "api-note": {"GET": VIEW, "PUT": Rule("edit", _note), "DELETE": EDIT},
     "api-project-manifest": {"POST": Rule("edit", _always({"version": 1}))},
     "api-project-manifest-file": {"GET": VIEW},
     "api-project-schedules": {"GET": VIEW, "POST": Rule("edit", _schedule)},

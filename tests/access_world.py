@@ -33,6 +33,7 @@ from campaigns.models import (
     HostClaim,
     HostPermit,
     MachineSecond,
+    Note,
     OwnTlsProfile,
     Probe,
     Project,
@@ -304,6 +305,10 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
         next_at=now + timedelta(hours=1),
     )
     Firing.objects.create(schedule=found["schedule"], due_at=now, fired_at=now, campaign=waiting)
+    editor = project.memberships.get(role=Role.EDITOR).user
+    found["note"] = Note.objects.create(
+        project=project, campaign=done, text=f"{open_word} note", author=editor
+    )
     states = {"draft": draft, "waiting": waiting, "held": held, "search": searched}
     return found | states | {"queued": make_run(next_test)}
 

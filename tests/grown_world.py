@@ -134,6 +134,7 @@ def _grow_people(rows: Rows, n: int) -> None:
     share = ShareLink.objects.filter(project=project, revoked_at=None).first()
     _copies(share, n, token_hash=lambda number: f"{number:064}")
     _copies(rows["mark"], n, key=_named("key"))
+    _copies(rows["note"], n, text=_named("note"))
     _copies(AuditEntry.objects.filter(project=project.pk).first(), n)
     _copies(InjectorHost.objects.get(), n, name=_named("host"))
 

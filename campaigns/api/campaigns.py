@@ -62,6 +62,7 @@ from campaigns.services.campaigns import (
 )
 from campaigns.services.items import describe_item
 from campaigns.services.ladders import start_ladder
+from campaigns.services.notes import LONGEST_NOTE
 from campaigns.services.probes import try_again
 from campaigns.services.targets import MOST_PROFILES
 
@@ -102,7 +103,7 @@ class CampaignSerializer(fields.ReadSerializer):
         model = Campaign
         fields = (
             *("id", "project", "name", "state", "order", "repeats", "pause_s", "injectors"),
-            *("limit_s", "until_settled", "commit", "branch", "link", "note"),
+            *("limit_s", "until_settled", "commit", "branch", "link"),
             *("seed", "practical_threshold", "keeps_going", "perf", "profile", "stop_reason"),
             "created_by",
             *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
@@ -142,7 +143,12 @@ class Described(Tagged):
     commit = source_field("commit", "Of what is measured, such as its digest.")
     branch = source_field("branch", "Of what is measured.")
     link = source_field("link", "To the job, or to what changed: http or https.")
-    note = source_field("note", "Why it is measured, as plain text.")
+    note = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=LONGEST_NOTE,
+        help_text="Why it is measured, in Markdown: its first note.",
+    )
 
 
 def describe(actor: Actor, campaign: Campaign, data: dict[str, Any]) -> None:

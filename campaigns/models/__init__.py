@@ -20,6 +20,7 @@ from campaigns.models.machines import (
     RunProfile,
     ToolOutput,
 )
+from campaigns.models.notes import Note
 from campaigns.models.plans import PlanSecret, PlanVersion, SavedPlan, StoredBody
 from campaigns.models.projects import Membership, Project
 from campaigns.models.runs import (

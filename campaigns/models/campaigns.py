@@ -78,7 +78,6 @@ class Campaign(Deletable):
     commit = models.CharField(max_length=64, blank=True, default="")
     branch = models.CharField(max_length=250, blank=True, default="")
     link = models.CharField(max_length=500, blank=True, default="")
-    note = models.CharField(max_length=2000, blank=True, default="")
     finished_at = models.DateTimeField(null=True, blank=True)
     # Lists begin with what ended, started or was created last.
     active_at = models.GeneratedField(

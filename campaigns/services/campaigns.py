@@ -44,6 +44,7 @@ from campaigns.services.blocks import (
 from campaigns.services.caps import require_room_for_campaign
 from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.services.items import free_name, hold
+from campaigns.services.notes import add_note
 from campaigns.services.plans import create_plan, plan_of_spec
 from campaigns.services.probes import forget_unsent, send_first_requests, start_anyway
 from campaigns.services.targets import create_target, keep_target
@@ -137,12 +138,13 @@ def create_campaign(
     return _create(by, project, cells, name, repeats, order, seed, **values)
 
 
-SOURCE = ("commit", "branch", "link", "note")
+SOURCE = ("commit", "branch", "link")
 
 
 @transaction.atomic
-def describe_source(*, by: Actor, campaign: Campaign, **source: str) -> None:
-    """Store what the campaign measures, by the names of SOURCE. Raises Forbidden, InvalidFields."""
+def describe_source(*, by: Actor, campaign: Campaign, note: str = "", **source: str) -> None:
+    """Store what the campaign measures, by the names of SOURCE, and its first note. Raises
+    Forbidden, InvalidFields."""
     require(by, Action.EDIT, campaign.project)
     values = {name: storable(text) for name, text in source.items()}
     limits = {name: Campaign._meta.get_field(name).max_length for name in values}
@@ -155,7 +157,10 @@ def describe_source(*, by: Actor, campaign: Campaign, **source: str) -> None:
         errors["link"] = "A link begins with https:// or http://."
     if errors:
         raise InvalidFields(errors)
-    Campaign.objects.filter(pk=campaign.pk).update(**values)
+    if values:
+        Campaign.objects.filter(pk=campaign.pk).update(**values)
+    if note.strip():
+        add_note(by=by, of=campaign, text=note)
 
 
 @transaction.atomic

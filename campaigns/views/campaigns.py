@@ -91,7 +91,7 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     context = partial(detail_context, campaign, actor, request.GET, chosen, may)
     if found.finished_at and not is_again:
         page = ended_campaign(campaign, rows, may, request.GET, context)
-        return kept_page(request, found.project, page)
+        return kept_page(request, found.project, may, page)
     seen = (*campaign_key(found), *may.values())
     return live_page(request, TEMPLATE, context, seen)
 

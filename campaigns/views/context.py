@@ -35,6 +35,7 @@ PLACES = {
     "probe": "targets",
     "plan": "plans",
     "comparison": "campaigns",
+    "note": "campaigns",
     "history": "history",
     "mark": "history",
     "baseline": "history",

@@ -74,9 +74,12 @@ class CacheablePage:
         return render_to_string(self.template, self.context() | own, asked)
 
 
-def kept_page(request: HttpRequest, project: Project, page: CacheablePage) -> HttpResponse:
+def kept_page(
+    request: HttpRequest, project: Project, may: dict[str, bool], page: CacheablePage
+) -> HttpResponse:
+    """`may`: of `rights_in`, for the frame."""
     parts = _parts(with_own_token(page.content(), request))
-    return render(request, "kept_page.html", {"project": project, "parts": parts})
+    return render(request, "kept_page.html", {"project": project, "may": may, "parts": parts})
 
 
 def _parts(kept: str) -> dict[str, SafeString]:

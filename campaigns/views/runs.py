@@ -130,7 +130,8 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     rows = "" if is_again else rows_of_run(run)  # dear, and read before what it is of
     found = find_run(actor, run)
     project = found.campaign.project
-    rights = tuple(rights_in(project, actor).values())
+    may = rights_in(project, actor)
+    rights = tuple(may.values())
     if not found.is_done or is_again:
         context = partial(_context, found, actor, OutputForm(), request.GET.get("time", ""))
         return live_page(request, _TEMPLATE, context, (*run_key(found), *rights))
@@ -139,7 +140,7 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
         return _context(find_run(actor, run), actor, OutputForm(), request.GET.get("time", ""))
 
     page = CacheablePage(_TEMPLATE, request.path, request.GET, (rights, rows), context)
-    return kept_page(request, project, page)
+    return kept_page(request, project, may, page)
 
 
 def _context(run: Run, actor: Actor, output_form: OutputForm, time: str = "") -> dict[str, Any]:

@@ -11,9 +11,10 @@ from rest_framework import serializers
 from campaigns.api.fields import AboveField, InputSerializer, SecondsField
 from campaigns.api.urls import urlpatterns
 from campaigns.manifest import api as manifest
+from campaigns.notes import api as notes
 from campaigns.schedules import api as schedules
 
-PATTERNS = [*manifest.urlpatterns, *schedules.urlpatterns, *urlpatterns]
+PATTERNS = [*manifest.urlpatterns, *notes.urlpatterns, *schedules.urlpatterns, *urlpatterns]
 
 
 @pytest.fixture(scope="module")

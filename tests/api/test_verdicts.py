@@ -138,9 +138,10 @@ def test_who_may_not_see_it_does_not_wait(charlie, project):
 def test_it_says_what_it_measures(api, project, bob):
     test = make_test(make_campaign(project))
     cells = [{"plan": test.plan_version.plan_id, "endpoint": test.endpoint_id}]
-    source = {"commit": "4f2a9c1" * 5 + "4f2a9", "branch": "main", "note": "why\nnot"}
+    source = {"commit": "4f2a9c1" * 5 + "4f2a9", "branch": "main"}
     source["link"] = "https://ci.example/12"
     body = {"project": project.pk, "name": "nightly", "cells": cells, "tags": ["ci"], **source}
+    body["note"] = "why\nnot"
     made = api.post(CAMPAIGNS, body, format="json").json()
     assert made.items() >= {**source, "tags": ["ci"], "verdict": None}.items()
     again = api.post(f"{CAMPAIGNS}{made['id']}/repeat/", {"commit": "8be03d7"}, format="json")
@@ -150,7 +151,7 @@ def test_it_says_what_it_measures(api, project, bob):
     assert "verdict" not in found[0]
     page = client_of(bob).get(f"/campaigns/{made['id']}/").content.decode()
     assert 'href="https://ci.example/12"' in page
-    assert "why<br>not" in page
+    assert "why<br>\nnot" in page
     for wrong in ({"link": "javascript:alert(1)"}, {"link": "ftp://x/"}, {"commit": "a" * 65}):
         refused = api.post(CAMPAIGNS, {**body, **wrong}, format="json")
         assert (refused.status_code, *refused.json()["error"]["fields"]) == (400, *wrong)

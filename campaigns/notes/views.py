@@ -1,0 +1,98 @@
+"""Notes on pages: add one to a campaign, a run or a test; change or delete one."""
+
+from functools import partial
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import path, reverse
+
+from campaigns.forms.requests import CheckedForm
+from campaigns.models import Campaign, Note, Run, Test
+from campaigns.permissions import Action, Actor, require
+from campaigns.services import notes as services
+from campaigns.views.access import (
+    Edit,
+    acts_on,
+    labels_of,
+    saved_by,
+    signed_in_form,
+    signed_in_post,
+)
+
+_PAGES = {Campaign: "campaign-detail", Run: "run-detail", Test: "history-test"}
+_RUNS = Run.objects.select_related("campaign__project")
+_TESTS = Test.objects.select_related("campaign__project", "plan_version")
+_NOTES = Note.objects.select_related("project")
+
+
+class NoteForm(CheckedForm):
+    text = forms.CharField(
+        label="Note",
+        strip=False,
+        error_messages={"required": "Write a note."},
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="Markdown: **bold**, `code`, lists, tables, [links](https://shop.example).",
+    )
+    is_shared = forms.BooleanField(required=False, label="Show on shared pages")
+
+
+def _add(request: HttpRequest, actor: Actor, row: Campaign | Run | Test) -> HttpResponse:
+    """What was typed is shown again if it is refused."""
+    campaign = row if isinstance(row, Campaign) else row.campaign
+    require(actor, Action.EDIT, campaign.project)
+    form, page = NoteForm(request.POST), reverse(_PAGES[type(row)], args=[row.pk])
+    if saved_by(form, lambda given: services.add_note(by=actor, of=row, **given)):
+        return redirect(f"{page}#notes")
+    context = {"project": campaign.project, "form": form, "page": page}
+    return render(request, "notes/form.html", context, status=422)
+
+
+campaign_note = signed_in_post(Campaign.objects.select_related("project"))(_add)
+run_note = signed_in_post(_RUNS)(_add)
+test_note = signed_in_post(_TESTS)(_add)
+
+
+@signed_in_form(_NOTES)
+def note_detail(request: HttpRequest, actor: Actor, note: Note) -> HttpResponse:
+    edit = Edit(request, lambda: services.content_of(note), labels_of(NoteForm))
+    posted = request.POST if request.method == "POST" else None
+    form = NoteForm(posted, initial=services.content_of(note))
+    if posted is not None:
+        change = partial(edit.save, services.edit_note, by=actor, note=note)
+        if saved_by(form, lambda given: change(**given)):
+            return redirect(f"{_page_of(note)}#notes")
+    elif not services.may_change(actor, note, note.project):
+        require(actor, Action.ADMINISTER, note.project)
+    context = {"project": note.project, "form": form, "page": _page_of(note), "note": note}
+    status = edit.status(form.errors)
+    return render(request, "notes/form.html", context | {"edit": edit}, status=status)
+
+
+@acts_on(_NOTES, "project-detail", "project_id")
+def note_delete(request: HttpRequest, by: Actor, note: Note) -> HttpResponse:
+    page = _page_of(note)
+    services.delete_note(by=by, note=note)
+    return redirect(f"{page}#notes")
+
+
+def _page_of(note: Note) -> str:
+    if note.campaign_id:
+        return reverse("campaign-detail", args=[note.campaign_id])
+    if note.run_id:
+        return reverse("run-detail", args=[note.run_id])
+    key = {"endpoint": note.endpoint, "connection_mode": note.connection_mode}
+    tests = Test.objects.outside_trash().filter(plan_version__plan=note.plan, **key)
+    test = tests.filter(injectors=note.injectors).order_by("-pk").first()
+    if test is None:
+        return reverse("history", args=[note.project_id])
+    return reverse("history-test", args=[test.pk])
+
+
+urlpatterns = [
+    path("campaigns/<int:campaign>/notes/", campaign_note, name="campaign-note"),
+    path("runs/<int:run>/notes/", run_note, name="run-note"),
+    path("tests/<int:test>/notes/", test_note, name="test-note"),
+    path("notes/<int:note>/", note_detail, name="note-detail"),
+    path("notes/<int:note>/delete/", note_delete, name="note-delete"),
+]
