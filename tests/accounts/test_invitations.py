@@ -149,6 +149,15 @@ def test_the_link_is_sent_where_the_site_sends_mail(client, alice, project, sett
     assert type(client)().get(link_in(message)).status_code == 200
 
 
+def test_owners_read_in_the_log_who_invited_and_revoked(link, as_alice, project):
+    revoke_invitation(by=as_alice, invitation=Invitation.objects.get())
+    entries = AuditEntry.objects.visible_to(as_alice).filter(project=project.pk)
+    assert list(entries.values_list("who", "deed", "what")) == [
+        ("alice", deed, "invitation of lena@shop.example as editor")
+        for deed in ("invitation_revoked", "invited")
+    ]
+
+
 def test_two_who_open_one_link_do_not_both_join(link, as_charlie, project):
     accept_invitation(by=as_charlie, secret=link)
     with pytest.raises(Refused):
