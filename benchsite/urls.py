@@ -4,6 +4,10 @@ import axes.admin  # noqa: F401  (what has no page of ours: the site for staff s
 from django.contrib import admin
 from django.urls import include, path
 
+from campaigns.accounts.views import admin_login
+
+admin.site.login = admin_login
+
 urlpatterns = [
     path("", include("campaigns.urls")),
     path("", include("campaigns.accounts.urls")),

@@ -35,6 +35,7 @@ MORE: dict[str, tuple[int, str]] = {
     "triage-list": (1, _COUNTED),
     "audit": (1, _COUNTED),
     "audit-all": (1, _COUNTED),
+    "user-list": (1, _COUNTED),
     "history-test": (1, _COUNTED),
     "campaign-detail": (4, f"{_CROWDED}, {_COUNTED}, and a large page is kept for others"),
     "share-view": (5, _CROWDED),

@@ -135,6 +135,15 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         found = _build_apps_from_settings(provider=provider, client_id=client_id)
         return [app for apps in found.values() for app in apps]
 
+    def authenticate_by_email(self, sociallogin) -> tuple[User, str] | None:
+        """Only where the account has confirmed the address, too: anybody can enter another's."""
+        found = super().authenticate_by_email(sociallogin)
+        if found and EmailAddress.objects.filter(
+            user=found[0], email=found[1].lower(), verified=True
+        ):
+            return found
+        return None
+
     def is_open_for_signup(self, request: HttpRequest, sociallogin) -> bool:
         """For a verified address in one of OIDC_DOMAINS that no account has."""
         name = sociallogin.provider.name
@@ -241,7 +250,8 @@ class LastSeenMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         user = getattr(request, "_cached_user", None)  # who was not asked for is not read
-        if user is not None and user.is_authenticated:
+        # A stream has given its connection back, and would keep another one while it lasts.
+        if user is not None and user.is_authenticated and not response.streaming:
             note_seen(user)
         return response
 

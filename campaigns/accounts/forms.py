@@ -211,6 +211,11 @@ class _AccountFields(CheckedForm):
 class JoinForm(_AccountFields):
     """A new account for whoever was invited."""
 
+    email = forms.EmailField(
+        label="E-mail address",
+        required=False,
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
     password = forms.CharField(
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),

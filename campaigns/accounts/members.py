@@ -109,7 +109,7 @@ def invitation_accept(request: HttpRequest, secret: str) -> HttpResponse:
             return _accepted(request, actor, secret)
         context = {"invitation": invitation, "roles": queries.ROLES}
         return _private(render(request, "accounts/invitation.html", context))
-    form = JoinForm(request.POST or None)
+    form = JoinForm(request.POST or None, initial={"email": invitation.email})
     user = saved_by(form, lambda given: services.join(secret=secret, **given))
     if user:
         where = reverse("campaign-list", args=[invitation.project_id])

@@ -127,7 +127,7 @@ def accept_invitation(*, by: Actor, secret: str) -> Project:
 
 
 @transaction.atomic
-def join(*, secret: str, username: str, password: str, name: str = "") -> User:
+def join(*, secret: str, username: str, password: str, name: str = "", email: str = "") -> User:
     """A new account that has accepted the invitation. Raises InvalidFields, Refused."""
     invitation = find_invitation(secret)
     if invitation is None:
@@ -136,9 +136,6 @@ def join(*, secret: str, username: str, password: str, name: str = "") -> User:
         validate_password(password, User(username=username))
     except ValidationError as error:
         raise InvalidFields({"password": " ".join(error.messages)}) from None
-    email = invitation.email
-    if email and filter_users_by_email(email):
-        email = ""  # another account's, which they may have forgotten
     user = _new_account(username, name, email)
     user.set_password(password)
     user.save(update_fields=["password"])
@@ -149,17 +146,20 @@ def join(*, secret: str, username: str, password: str, name: str = "") -> User:
 
 
 def _new_account(username: str, name: str, email: str) -> User:
-    """Without a password yet. Raises InvalidFields where another account has the name."""
+    """Without a password yet. Raises InvalidFields where another account has name or address."""
+    taken = InvalidFields({"username": f"{username} is taken. Choose another user name."})
     if filter_users_by_username(username).exists():
-        raise InvalidFields({"username": f"{username} is taken. Choose another user name."})
+        raise taken
+    if email and filter_users_by_email(email):
+        raise InvalidFields({"email": "Another account has this address."})
     try:
         with transaction.atomic():
-            user = User(username=username, first_name=clean_name(name)[:150], email=email)
+            user = User(username=username, first_name=clean_name(name)[:150], email=email.lower())
             user.set_unusable_password()
             user.save()
             return user
     except IntegrityError:
-        raise InvalidFields({"username": f"{username} is taken. Choose another name."}) from None
+        raise taken from None
 
 
 # --- users, for administrators -------------------------------------------------------------------
@@ -169,9 +169,7 @@ def create_account(
 ) -> User:
     """An account that has no password until its link is opened. Raises InvalidFields."""
     require_administrator(by)
-    if email and filter_users_by_email(email):
-        raise InvalidFields({"email": "Another account has this address."})
-    user = _new_account(username, name, email.lower())
+    user = _new_account(username, name, email)
     if email:
         # The administrator answers for it, as the provider does.
         EmailAddress.objects.create(user=user, email=user.email, verified=True, primary=True)

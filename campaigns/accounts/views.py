@@ -18,9 +18,10 @@ from allauth.socialaccount.providers.openid_connect import views as provider_vie
 from allauth.socialaccount.views import ConnectionsView
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
@@ -187,6 +188,13 @@ def provider_login(request: HttpRequest) -> HttpResponse:
         return response
     context = {"provider": providers[0], "address": response.url}
     return render(request, "accounts/to_provider.html", context)
+
+
+def admin_login(request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+    """In place of the form of Django's site for staff, which knows no second step."""
+    if request.user.is_authenticated:
+        return redirect("admin:index" if request.user.is_staff else "project-list")
+    return redirect_to_login(request.GET.get("next") or reverse("admin:index"))
 
 
 # --- one's own account ---------------------------------------------------------------------------

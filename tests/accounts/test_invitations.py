@@ -22,7 +22,12 @@ from tests.accounts.scenes import link_in
 from tests.notifications.receivers import smtp_receiver
 
 pytestmark = pytest.mark.django_db
-JOINED = {"username": "lena", "name": "Lena Lund", "password": "quiet-Harbour-42"}
+JOINED = {
+    "username": "lena",
+    "name": "Lena Lund",
+    "email": "Lena@shop.example",
+    "password": "quiet-Harbour-42",
+}
 
 
 @pytest.fixture
@@ -38,7 +43,7 @@ def test_only_owners_invite(as_bob, project):
 
 def test_a_link_makes_an_account_with_its_role_once(client, link, project):
     where = reverse("invitation-accept", args=[link])
-    assert client.get(where).status_code == 200
+    assert "lena@shop.example" in client.get(where).content.decode()
     home = client.post(where, JOINED)
     assert home.url == reverse("campaign-list", args=[project.pk])
     assert client.get(home.url).status_code == 200
@@ -142,6 +147,15 @@ def test_the_link_is_sent_where_the_site_sends_mail(client, alice, project, sett
     ((to, message),) = mails
     assert to == ["lena@shop.example"]
     assert type(client)().get(link_in(message)).status_code == 200
+
+
+def test_owners_read_in_the_log_who_invited_and_revoked(link, as_alice, project):
+    revoke_invitation(by=as_alice, invitation=Invitation.objects.get())
+    entries = AuditEntry.objects.visible_to(as_alice).filter(project=project.pk)
+    assert list(entries.values_list("who", "deed", "what")) == [
+        ("alice", deed, "invitation of lena@shop.example as editor")
+        for deed in ("invitation_revoked", "invited")
+    ]
 
 
 def test_two_who_open_one_link_do_not_both_join(link, as_charlie, project):

@@ -112,6 +112,14 @@ def test_a_trusted_provider_signs_in_to_the_account_with_the_address(
     assert alice.check_password("pw")
 
 
+def test_an_address_that_an_account_only_claims_opens_it_to_nobody(client, issuer, settings, alice):
+    use_provider(settings, issuer, trusts_email=True)
+    User.objects.update(email="victim@shop.example")
+    assert sign_in_as(client, "victim@shop.example").status_code == 403
+    alice.refresh_from_db()
+    assert alice.check_password("pw")
+
+
 def test_a_trusted_provider_is_not_believed_about_what_it_has_not_verified(
     client, issuer, settings, alice
 ):

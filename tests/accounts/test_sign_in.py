@@ -6,9 +6,11 @@ import pytest
 from allauth.account.models import EmailAddress
 from allauth.mfa.models import Authenticator
 from django.core.cache import cache
+from django.http import StreamingHttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.accounts.adapter import LastSeenMiddleware
 from campaigns.accounts.models import LastSeen
 from campaigns.models import AuditEntry
 from campaigns.services.vault import rotate_secrets
@@ -20,6 +22,7 @@ from tests.accounts.scenes import (
     stored_secret,
     wrong_code,
 )
+from tests.factories import make_user
 from tests.notifications.receivers import smtp_receiver
 
 pytestmark = pytest.mark.django_db
@@ -61,6 +64,13 @@ def test_an_account_with_an_app_needs_its_code_after_the_password(client, alice)
     assert enter_code(client, wrong_code()).status_code == 200
     assert enter_code(client, code_now()).url == where
     assert is_signed_in(client)
+
+
+def test_the_site_for_staff_is_no_way_round_the_code(client):
+    ruth = make_user("ruth", is_staff=True, is_superuser=True)
+    add_app(ruth)
+    client.post(reverse("admin:login"), {"username": "ruth", "password": "pw"})
+    assert not is_signed_in(client)
 
 
 def test_a_code_and_a_recovery_code_work_once(client, alice):
@@ -193,6 +203,13 @@ def test_it_is_noted_when_somebody_was_here(client, alice):
     assert seen >= before
     client.get(reverse("profile"))
     assert LastSeen.objects.get(user=alice).at == seen  # not at each request
+
+
+def test_a_stream_takes_no_connection_for_that(rf, alice):
+    request = rf.get("/")
+    request._cached_user = alice
+    LastSeenMiddleware(lambda _: StreamingHttpResponse())(request)
+    assert not LastSeen.objects.exists()
 
 
 def test_who_asks_for_links_too_often_gets_our_page(client, settings):
