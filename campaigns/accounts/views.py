@@ -51,7 +51,11 @@ class _SignIn(allauth_views.LoginView):
     template_name = "accounts/sign_in.html"
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(**kwargs) | {"providers": _providers(self.request)}
+        ways = {
+            "providers": _providers(self.request),
+            "takes_passkeys": _takes_passkeys(self.request),
+        }
+        return super().get_context_data(**kwargs) | ways
 
 
 class _ForgottenPassword(allauth_views.PasswordResetView):
