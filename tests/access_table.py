@@ -246,7 +246,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "agent-revoke": {"POST": EDIT},
     "agent-file": {"GET": OPEN_TO_ALL},
     "ci-client-file": {"GET": OPEN_TO_ALL},
-    "manifest-schema": {"GET": OPEN_TO_ALL},
+    "manifest-schema-file": {"GET": OPEN_TO_ALL},
     "ci-gitlab-file": {"GET": OPEN_TO_ALL},
     "project-ci": {"GET": VIEW, "POST": EDIT},
     "project-manifest": {"GET": VIEW, "POST": Rule("edit", _always({"text": "version: 1"}))},

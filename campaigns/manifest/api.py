@@ -84,7 +84,7 @@ def manifest_of_project(request, project: Project):
 
 
 def manifest_file(request, project: Project) -> HttpResponse:
-    schema = request.build_absolute_uri(reverse("manifest-schema"))
+    schema = request.build_absolute_uri(reverse("manifest-schema-file"))
     disposition = {"Content-Disposition": 'attachment; filename="benchsite.yaml"'}
     return HttpResponse(exported(project, schema), content_type=YAML, headers=disposition)
 

@@ -74,7 +74,7 @@ def project_manifest(request: HttpRequest, actor: Actor, project: Project) -> Ht
         if changes is not None and not is_preview:
             messages.success(request, f"The file is applied: {changes.sentence}.")
             return redirect("project-manifest", project=project.pk)
-    schema = request.build_absolute_uri(reverse("manifest-schema"))
+    schema = request.build_absolute_uri(reverse("manifest-schema-file"))
     context = {
         "project": project,
         "may": rights_in(project, actor),
@@ -102,5 +102,5 @@ urlpatterns = [
     path(
         "projects/<int:project>/manifest.yaml", project_manifest_file, name="project-manifest-file"
     ),
-    path("ci/benchsite.schema.json", manifest_schema, name="manifest-schema"),
+    path("ci/benchsite.schema.json", manifest_schema, name="manifest-schema-file"),
 ]
