@@ -63,9 +63,10 @@ MAX_REPEATS = 50
 _LEAST_THRESHOLD = 0.001  # arms side by side are never alike to the last digit
 
 
-def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
-    """Queue the runs of all blocks after this one, each with its frozen copy of plan and endpoint.
-    The order goes on as drawn from the campaign's seed. Raises Refused if it cannot be measured."""
+def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> list[Test]:
+    """Queue the runs of all blocks after this one, each with its frozen copy of plan and endpoint;
+    returns the tests by position. The order goes on as drawn from the campaign's seed. Raises
+    Refused if it cannot be measured."""
     # With their targets, which nobody archives until their runs are stored.
     related = ("plan_version__plan__project", "endpoint__target__project")
     rows = campaign.tests.select_related(*related)
@@ -89,6 +90,7 @@ def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> None:
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
     plan_use(campaign.project, runs, estimates)
+    return tests
 
 
 def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:

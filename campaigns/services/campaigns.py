@@ -298,13 +298,13 @@ def start_campaign(
     # As it is now: somebody may have edited or archived the draft since the row was read.
     campaign.refresh_from_db()
     campaign.project = project
-    queue_blocks(by=by, campaign=campaign)
+    tests = queue_blocks(by=by, campaign=campaign)
     audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=project)
     if anyway:
         Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())
         campaign.refresh_from_db(fields=["opened_at"])
     else:
-        send_first_requests(by=by, campaign=campaign)
+        send_first_requests(by=by, campaign=campaign, tests=tests)
     notify_viewers(campaign_id=campaign.pk)
 
 

@@ -31,7 +31,7 @@ from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Run, Target
+from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Run, Target, Test
 from campaigns.models.campaigns import HELD_FOR
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
@@ -407,12 +407,16 @@ def _ended(why: str) -> dict[str, Any]:
 MAX_TRIED = 50
 
 
-def send_first_requests(*, by: Actor, campaign: Campaign) -> None:
+def send_first_requests(
+    *, by: Actor, campaign: Campaign, tests: Sequence[Test] | None = None
+) -> None:
     """Enqueue one for each plan version and endpoint; modes and injectors make no difference. In
-    its caller's transaction."""
+    its caller's transaction. `tests`: the campaign's, where they were read already."""
     require(by, Action.RUN, campaign.project)
-    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target__project")
-    cells = {(each.plan_version_id, each.endpoint_id): each for each in tests.order_by("position")}
+    if tests is None:
+        related = "plan_version__plan", "endpoint__target__project"
+        tests = campaign.tests.select_related(*related).order_by("position")
+    cells = {(each.plan_version_id, each.endpoint_id): each for each in tests}
     _hold_endpoints([test.endpoint for test in cells.values()])
     Probe.objects.bulk_create(
         _first_probe(by, test.plan_version, test.endpoint, campaign, len(cells))
