@@ -1,7 +1,6 @@
 """`make test`: Python on real servers, the browser modules in node, the pages in Chromium.
 `make test-all`: the tests marked long as well. `make test-fast`: tests that need no server.
-`make check`: style, imports, templates, settings and so on. `make check-api`: the API does what
-its schema says.
+`make check`: style, imports and so on. `make check-api`: the API does what its schema says.
 """
 
 import os
@@ -52,8 +51,7 @@ def test_all(arguments: list[str]) -> int:
 
 
 def _test(arguments: list[str], also: str) -> int:
-    """0 if every test that could run passed. With arguments, runs only pytest with them. `also`
-    narrows the marks."""
+    """0 if every test that could run passed. With arguments, runs only pytest with them."""
     with throw_away_servers(*WORKERS) as (supervisor, env):
         make_tables(supervisor, env)
         env |= {"TESTS_TEMPLATE": DATABASE}

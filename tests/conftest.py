@@ -51,7 +51,7 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    files = {item.path for item in items}  # hundreds, of thousands of tests, in each worker
+    files = {item.path for item in items}
     ranks = {path: rank(path) for path in files}
     items.sort(key=lambda item: ranks[item.path])
 

@@ -68,6 +68,7 @@ def database(db):
         admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dump", RELEASES, ids=lambda path: path.name)
 def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
     psql = binaries() / "psql"

@@ -93,6 +93,11 @@ class TestClaiming:
         )
         assert left.exists()
 
+    def test_the_run_that_was_made_first_gets_its_injectors_first(self, project):
+        first, later = preparing(project, n_shards=2), preparing(project)
+        claimed = [claim_shard(worker="w", host="h").run_id for _ in range(3)]
+        assert claimed == [first.pk, first.pk, later.pk]
+
     def test_there_is_nothing_to_claim_of_a_run_that_waits(self, project):
         started(project)
         assert claim_shard(worker="w", host="h") is None

@@ -70,21 +70,24 @@ def test_it_resumes_sessions(serve, version):
     assert (total.count("tls_full"), total.count("tls_resumed")) == (1, 9)
 
 
-def test_it_agrees_on_the_protocol_that_a_client_prefers_or_on_none(serve):
-    for offered, agreed in [
+@pytest.mark.parametrize(
+    ("offered", "agreed"),
+    [
         (("spdy/3", "http/1.1"), "http/1.1"),
         (("http/1.1", "h2"), "http/1.1"),
         (("h2",), "h2"),
         (("spdy/3",), None),
         ((), None),
-    ]:
-        context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        if offered:
-            context.set_alpn_protocols(list(offered))
-        plain = gevent_socket.create_connection(("127.0.0.1", serve("https")))
-        with context.wrap_socket(plain) as sock:
-            assert sock.selected_alpn_protocol() == agreed
+    ],
+)
+def test_it_agrees_on_the_protocol_that_a_client_prefers_or_on_none(serve, offered, agreed):
+    context = SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if offered:
+        context.set_alpn_protocols(list(offered))
+    plain = gevent_socket.create_connection(("127.0.0.1", serve("https")))
+    with context.wrap_socket(plain) as sock:
+        assert sock.selected_alpn_protocol() == agreed
 
 
 def test_a_certificate_is_made_once_and_its_key_is_only_its_owner_s(certificates):
@@ -101,21 +104,17 @@ def over_http2(port, paths=("/",), **given):
     return measure(port, plan={"http_version": "2", "streams": 4, "steps": steps}, **given).total
 
 
-def test_every_request_over_http_2_is_answered_and_logged(serve, log):
-    for mode in ["keep-alive", "new", "resumed"]:
-        for scheme in ["http", "https"]:
-            total = over_http2(serve(scheme), scheme=scheme, mode=mode, load=closed(60, 3))
-            lines = [json.loads(line) for line in log.read_text().splitlines()]
-            assert (total.count("ok"), total.errors, total.statuses) == (60, {}, {"200": 60})
-            assert Counter((each["scheme"], each["method"], each["path"]) for each in lines) == {
-                (scheme, "GET", "/"): 60
-            }
-            n_connections = len({each["connection"] for each in lines})
-            assert (
-                n_connections
-                == total.count("connections_opened")
-                == (3 if mode == "keep-alive" else 60)
-            )
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("mode", ["keep-alive", "new", "resumed"])
+def test_every_request_over_http_2_is_answered_and_logged(serve, log, scheme, mode):
+    total = over_http2(serve(scheme), scheme=scheme, mode=mode, load=closed(60, 3))
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert (total.count("ok"), total.errors, total.statuses) == (60, {}, {"200": 60})
+    assert Counter((each["scheme"], each["method"], each["path"]) for each in lines) == {
+        (scheme, "GET", "/"): 60
+    }
+    n_connections = len({each["connection"] for each in lines})
+    assert n_connections == total.count("connections_opened") == (3 if mode == "keep-alive" else 60)
 
 
 def test_a_fault_resets_its_stream_and_not_the_others(serve):
@@ -124,22 +123,15 @@ def test_a_fault_resets_its_stream_and_not_the_others(serve):
     assert total.count("connections_opened") == 1
 
 
-def test_it_sends_every_message_back(serve):
-    for size in [0, 64, 100_000]:
-        for mode in ["echo_sync", "echo_async"]:
-            for scheme in ["ws", "wss"]:
-                exchange = {
-                    "messages": 20,
-                    "size_bytes": size,
-                    "mode": mode,
-                    "subprotocols": ["chat"],
-                }
-                total = measure_websocket(
-                    serve(scheme), closed(6, 3), exchange, scheme=scheme
-                ).total
-                assert (total.errors, total.count("ok")) == ({}, 6)
-                assert total.count("messages_received") == 120
-                assert total.count("close_code_1000") == 6
+@pytest.mark.parametrize("scheme", ["ws", "wss"])
+@pytest.mark.parametrize("mode", ["echo_sync", "echo_async"])
+@pytest.mark.parametrize("size", [0, 64, 100_000])
+def test_it_sends_every_message_back(serve, scheme, mode, size):
+    exchange = {"messages": 20, "size_bytes": size, "mode": mode, "subprotocols": ["chat"]}
+    total = measure_websocket(serve(scheme), closed(6, 3), exchange, scheme=scheme).total
+    assert (total.errors, total.count("ok")) == ({}, 6)
+    assert total.count("messages_received") == 120
+    assert total.count("close_code_1000") == 6
 
 
 def test_it_waits_before_an_echo_when_dialled(serve):
@@ -148,8 +140,9 @@ def test_it_waits_before_an_echo_when_dialled(serve):
     assert message.min_us >= 30_000
 
 
-def test_a_websocket_misbehaves_when_dialled(serve):
-    for fault, kind in [
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
         ("reject", "ws_upgrade_rejected"),
         ("wrong-accept", "ws_protocol"),
         ("never-close", "body_timeout"),
@@ -159,7 +152,9 @@ def test_a_websocket_misbehaves_when_dialled(serve):
         ("ping-flood", "ws_protocol"),
         ("wrong-echo", "body_mismatch"),
         ("reset", "reset"),
-    ]:
-        exchange = {"path": f"/?fault={fault}", "messages": 1}
-        total = measure_websocket(serve("ws"), closed(2), exchange, timeouts=TIMEOUTS).total
-        assert total.errors == {kind: 2}
+    ],
+)
+def test_a_websocket_misbehaves_when_dialled(serve, fault, kind):
+    exchange = {"path": f"/?fault={fault}", "messages": 1}
+    total = measure_websocket(serve("ws"), closed(2), exchange, timeouts=TIMEOUTS).total
+    assert total.errors == {kind: 2}

@@ -91,6 +91,7 @@ def slow_streams(headers, body):
     return ok(headers, body)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("quick", "slow", "given"),
     [

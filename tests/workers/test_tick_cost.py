@@ -12,7 +12,6 @@ from campaigns.models import Campaign, Probe, Run, RunEvent, Shard
 from campaigns.queries.engine import head_runs
 from campaigns.services import dispatch
 from tests.factories import make_endpoint, make_target
-from tests.kept_rows import undone
 from tests.queues import make_queue
 from tests.services.engine import host, statements
 from workers import dispatching
@@ -72,24 +71,26 @@ def late_and_answered(project, n):
     )
 
 
-def test_one_object_and_200_take_the_same_statements(project):
-    for make in [
+@pytest.mark.parametrize(
+    "make",
+    [
         queued_without_slots,
         queued_behind_a_busy_target,
         preparing,
         waiting_for_first_requests,
         late_and_answered,
-    ]:
-        with undone():
-            counts = []
-            for n in (1, MANY - 1):
-                make(project, n)
-                counts.append(ticks())
-            few, many = counts
-            assert many == few
-            plain, tidying, _ = few
-            assert plain <= 15
-            assert tidying <= 25
+    ],
+)
+def test_one_object_and_200_take_the_same_statements(project, make):
+    counts = []
+    for n in (1, MANY - 1):
+        make(project, n)
+        counts.append(ticks())
+    few, many = counts
+    assert many == few
+    plain, tidying, _ = few
+    assert plain <= 15
+    assert tidying <= 25
 
 
 def test_a_tick_admits_some_and_the_next_one_goes_on(project, monkeypatch):
@@ -112,9 +113,9 @@ def test_a_tick_arms_some_the_oldest_first_and_none_that_is_not_ready(project, m
     assert runs[0].state == RunState.PREPARING
 
 
-def test_what_goes_on_is_found_by_an_index_of_nothing_else(db):
-    """PostgreSQL may use it for these conditions; in a small table it would rather read all."""
-    for rows, index in [
+@pytest.mark.parametrize(
+    ("rows", "index"),
+    [
         (Run.objects.filter(state=RunState.QUEUED), "run_not_done"),
         (Run.objects.exclude(state=RunState.DONE), "run_not_done"),
         (
@@ -138,10 +139,14 @@ def test_what_goes_on_is_found_by_an_index_of_nothing_else(db):
             Campaign.objects.filter(finished_at=None, opened_at__isnull=False),
             "campaign_not_finished",
         ),
-    ]:
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_seqscan = off")
-        assert index in rows.order_by().explain()
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_goes_on_is_found_by_an_index_of_nothing_else(db, rows, index):
+    """PostgreSQL may use it for these conditions; in a small table it would rather read all."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    assert index in rows.order_by().explain()
 
 
 def test_the_next_run_comes_after_the_latest_end_of_its_campaign(project):

@@ -55,6 +55,12 @@ def test_equal_values_have_no_change_and_expect_themselves():
     assert not course.expected.is_outlier
 
 
+def test_noise_alone_has_a_change_in_few_histories():
+    """In about 4 of 100 with 5 % of noise, although each has its best of many cuts."""
+    noise = np.random.default_rng(1).normal(0, 0.05, (300, 20))
+    assert sum(bool(indices(list(row))) for row in 100 * np.exp(noise)) <= 20
+
+
 def test_a_step_between_equal_values_is_certain():
     (change,) = course_of([100] * 8 + [120] * 8).changes
     assert (change.index, change.p_value) == (8, 0)

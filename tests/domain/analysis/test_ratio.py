@@ -20,9 +20,15 @@ def test_the_unpaired_interval_is_the_golden_one_but_for_logarithms_and_neighbou
     assert (found.low, found.high) == pytest.approx((1.075513, 1.129140), abs=0.002)
 
 
+def test_an_arm_without_spread_leaves_the_other_ones_degrees_of_freedom():
+    assert ratio_interval([100] * 3, B, paired=False).df == pytest.approx(4)
+
+
 def test_the_paired_interval_is_the_golden_one_but_for_logarithms_and_neighbours():
     found = ratio_interval(A, B, paired=True)
     assert (found.low, found.high) == pytest.approx((1.097636, 1.106381), abs=3e-4)
+    # Student's t of four degrees of freedom.
+    assert log(found.high / found.low) / 2 == pytest.approx(2.776445 * found.se)
 
 
 def test_the_share_s_interval_follows_from_the_ratio_s():

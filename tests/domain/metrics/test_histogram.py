@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import struct
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -128,8 +129,15 @@ def test_it_refuses_what_is_no_payload_of_ours():
 
 
 def test_a_payload_that_inflates_without_end_is_refused():
-    with pytest.raises(CorruptHistogram):
-        Histogram.decode(payload(b"\x02" * 50_000_000))
+    text = payload(b"\x02" * 100_000_000)
+    tracemalloc.start()
+    try:
+        with pytest.raises(CorruptHistogram):
+            Histogram.decode(text)
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < 100_000_000
 
 
 @given(st.binary(max_size=300))
