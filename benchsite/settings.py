@@ -309,6 +309,7 @@ ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
 ACCOUNT_FORMS = {
     "login": "campaigns.accounts.forms.SignInForm",
     "change_password": "campaigns.accounts.forms.NewPasswordForm",
+    "set_password": "campaigns.accounts.forms.FirstPasswordForm",
 }
 MFA_ADAPTER = "campaigns.accounts.adapter.FactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]

@@ -3,7 +3,7 @@
 import re
 
 from allauth.account.adapter import get_adapter
-from allauth.account.forms import ChangePasswordForm, LoginForm
+from allauth.account.forms import ChangePasswordForm, LoginForm, SetPasswordForm
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.webauthn.forms import AddWebAuthnForm
@@ -42,16 +42,24 @@ class NotTheUserName:
         return f"Without your user name it has at least {_LEAST} letters and digits."
 
 
+_NEW_PASSWORD = {"password1": "New password", "password2": "The same again"}
+
+
+def _label(form: forms.Form, **labels: str) -> None:
+    """In our words, which stand beside the field and not in it as well."""
+    for name, label in labels.items():
+        field = form.fields[name]
+        field.label, field.help_text = label, ""
+        field.widget.attrs.pop("placeholder", None)
+
+
 # --- signing in ----------------------------------------------------------------------------------
 class SignInForm(LoginForm):
     """allauth's `login` is sent as `username`, which scripts and password managers know."""
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields["login"].label = "User name"
-        for field in self.fields.values():
-            field.widget.attrs.pop("placeholder", None)
-            field.help_text = ""
+        _label(self, login="User name", password="Password")  # noqa: S106 (a label)
 
     def add_prefix(self, field_name: str) -> str:
         return "username" if field_name == "login" else super().add_prefix(field_name)
@@ -76,6 +84,12 @@ class ConfirmCodeForm(_LockedByAxes, ReauthenticateForm):
 
 
 # --- one's own account ---------------------------------------------------------------------------
+class FirstPasswordForm(SetPasswordForm):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        _label(self, **_NEW_PASSWORD)
+
+
 class NewPasswordForm(ChangePasswordForm):
     """Offers to revoke the user's API tokens: a new password alone does not end them."""
 
@@ -86,6 +100,7 @@ class NewPasswordForm(ChangePasswordForm):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
+        _label(self, oldpassword="Current password", **_NEW_PASSWORD)
         if n := live_tokens(self.user).count():
             self.fields["revokes_tokens"].label = f"Also revoke {counted(n, 'API tokens')}"
         else:
