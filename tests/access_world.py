@@ -281,9 +281,12 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
         next_at=now + timedelta(hours=1),
     )
     Firing.objects.create(schedule=found["schedule"], due_at=now, fired_at=now, campaign=waiting)
-    editor = project.memberships.get(role=Role.EDITOR).user
+    editor = project.memberships.filter(role=Role.EDITOR).first()
     found["note"] = Note.objects.create(
-        project=project, campaign=done, text=f"{open_word} note", author=editor
+        project=project,
+        campaign=done,
+        text=f"{open_word} note",
+        author=editor.user if editor else owner,
     )
     states = {"draft": draft, "waiting": waiting, "held": held, "search": searched}
     return found | states | {"queued": make_run(next_test)}
