@@ -35,8 +35,9 @@ from campaigns.forms.requests import CheckedForm
 from campaigns.models import Project
 from campaigns.permissions import Action, Actor, require, rights
 
-# In the sign-in's address, by which lib/typed.js knows that what was typed is still wanted.
-UNDONE = "undone=1"
+# In the sign-in's address, and in that of the form after it, whatever steps are between: by the
+# latter lib/typed.js knows that what was typed is still wanted.
+UNDONE = "undone"
 NOTHING_DONE = "You were signed out before this was saved. Try again."
 
 
@@ -54,7 +55,7 @@ class SignedOutMiddleware:
         if "X-Requested-With" in request.headers:  # a script's, which says so itself
             return response
         messages.error(request, NOTHING_DONE)
-        return redirect_to_login(_page_of(request), f"{resolve_url(settings.LOGIN_URL)}?{UNDONE}")
+        return redirect_to_login(_page_of(request), f"{resolve_url(settings.LOGIN_URL)}?{UNDONE}=1")
 
 
 def _asks_to_sign_in(response) -> bool:
@@ -68,7 +69,7 @@ def _page_of(request) -> str:
     if not url_has_allowed_host_and_scheme(page, {request.get_host()}, request.is_secure()):
         return resolve_url(settings.LOGIN_REDIRECT_URL)
     where = urlsplit(page)
-    return f"{where.path}?{where.query}" if where.query else where.path
+    return where._replace(scheme="", netloc="", fragment=UNDONE).geturl()
 
 
 # For pages that show a form and take it; those that only show use `require_safe`.

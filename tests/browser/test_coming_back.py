@@ -5,6 +5,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from campaigns.live.notify import notify_viewers
+from tests.accounts.scenes import add_app, code_now
 from tests.browser.installation import enter
 from tests.factories import (
     make_campaign,
@@ -98,9 +99,12 @@ def test_what_one_typed_is_not_shown_to_who_signs_in_after(served_tab, alice, bo
     expect(served_tab.locator("#id_name")).to_have_value("")
 
 
+@pytest.mark.parametrize("steps", [1, 2])
 def test_what_was_sent_after_a_sign_out_is_still_there_after_the_sign_in(
-    served_tab, alice, project
+    steps, served_tab, alice, project
 ):
+    if steps == 2:
+        add_app(alice)
     enter(served_tab, "alice")
     served_tab.goto(f"/projects/{project.pk}/targets/new/")
     served_tab.locator("#id_name").fill("shop")
@@ -112,6 +116,9 @@ def test_what_was_sent_after_a_sign_out_is_still_there_after_the_sign_in(
     served_tab.fill("[name=username]", "alice")
     served_tab.fill("[name=password]", "pw")
     served_tab.get_by_role("button", name="Sign in").click()
+    if steps == 2:
+        served_tab.fill("[name=code]", code_now())
+        served_tab.get_by_role("button", name="Sign in").click()
     expect(served_tab.locator(".message")).to_contain_text("signed out before this was saved")
     expect(served_tab.locator("#id_name")).to_have_value("shop")
     assert rows_of(served_tab) == typed

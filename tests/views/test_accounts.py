@@ -69,7 +69,7 @@ def test_who_was_signed_out_comes_back_to_the_form(query, client, alice, project
     stop = reverse("campaign-stop", args=[campaign.pk])
     asked = client.post(stop, headers={"Referer": f"http://testserver{page}{query}"}).url
     back = client.post(asked, {"username": "alice", "password": "pw"} | next_of(asked))
-    assert back.url == page + query
+    assert back.url == f"{page}{query}#undone"
 
 
 @pytest.mark.parametrize("page", ["", "https://elsewhere.example/campaigns/1/"])
