@@ -124,16 +124,16 @@ def test_what_the_site_refuses_is_not_sent_again(site, outbox, capsys):
     assert "were not taken: too many" in capsys.readouterr().err
 
 
-def test_an_answer_that_tells_no_time_is_none_and_the_next_one_counts(site, outbox, capsys):
-    for now in [None, [], {}, 1e400, "noon"]:
-        outbox.add(seen(17.5))
-        site.now = now
-        outbox.send_all()
-        assert outbox.is_away
-        assert "takes nothing now" in capsys.readouterr().err
-        site.now = 5_000.0
-        outbox.send_all()
-        assert [second["did"]["user_s"] for second in site.seconds] == [17.5]
+@pytest.mark.parametrize("now", [None, [], {}, 1e400, "noon"])
+def test_an_answer_that_tells_no_time_is_none_and_the_next_one_counts(site, outbox, capsys, now):
+    outbox.add(seen(17.5))
+    site.now = now
+    outbox.send_all()
+    assert outbox.is_away
+    assert "takes nothing now" in capsys.readouterr().err
+    site.now = 5_000.0
+    outbox.send_all()
+    assert [second["did"]["user_s"] for second in site.seconds] == [17.5]
 
 
 def test_a_refused_token_ends_it(site, outbox):
