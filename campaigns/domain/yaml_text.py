@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 MOST_NESTED = 100
 # After the aliases are written out, which may refer to what has aliases itself.
-MOST_VALUES, MOST_CHARACTERS = 100_000, 16_000_000
+MOST_VALUES, MOST_CHARACTERS = 50_000, 16_000_000
 _WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None}
 _WORDS |= dict.fromkeys(("true", "True", "TRUE"), True)
 _WORDS |= dict.fromkeys(("false", "False", "FALSE"), False)

@@ -137,7 +137,7 @@ def test_it_reads_as_the_page_that_is_not_kept(kept, rows, noun, monkeypatch):
     alice = browser_of(User.objects.get(username="alice"))
     pages = [page(alice, rows, noun) for _ in range(2)]
 
-    def not_kept(request, project, asked_for):
+    def not_kept(request, project, may, asked_for):
         return render(request, asked_for.template, asked_for.context())
 
     for views in (campaigns, runs):
