@@ -64,7 +64,7 @@ def test_escape_closes_a_menu_and_gives_the_focus_back(signed_in):
     menu = signed_in.get_by_role("banner").locator("details").last
     menu.locator("summary").click()
     signed_in.keyboard.press("ArrowDown")
-    assert signed_in.evaluate("document.activeElement.textContent") == "Tokens"
+    assert signed_in.evaluate("document.activeElement.textContent") == "Profile"
     signed_in.keyboard.press("Escape")
     assert menu.get_attribute("open") is None
     assert signed_in.evaluate("document.activeElement.tagName") == "SUMMARY"
