@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, Note
-from campaigns.notes.markdown import html_of
+from campaigns.notes.tags import html_of
 from campaigns.permissions import Actor
 from campaigns.services.notes import LONGEST_NOTE, add_note, delete_note, edit_note
 from campaigns.services.tokens import create_share
