@@ -11,7 +11,7 @@ from campaigns import queue
 from campaigns.domain.lifecycle import RunState
 from campaigns.queries.engine import Waiting, names_to_look_up, under_way
 from campaigns.queries.load_control import why_load_is_off
-from campaigns.schedules.services import MOST_AT_ONCE, fire_due, note_silence
+from campaigns.schedules.services import fire_due, note_silence
 from campaigns.services import dispatch, endings, searches
 from workers.database import UNREACHABLE, drop_connection, use_own_connection
 from workers.dialling import addresses_of
@@ -145,8 +145,11 @@ class SchedulesThread(SideThread):
         self._looked_at = -SILENCE_EVERY_S
 
     def act(self) -> None:
-        while fire_due(timezone.now()) == MOST_AT_ONCE and not self._ended.is_set():
-            queue.send(queue.SCHEDULES, expires_s=SCHEDULES_EVERY_S)
+        n_turns = 0
+        while fire_due(timezone.now()) and not self._ended.is_set():
+            n_turns += 1
+            if n_turns == 1:
+                queue.send(queue.SCHEDULES, expires_s=SCHEDULES_EVERY_S)
         if time.monotonic() - self._looked_at >= SILENCE_EVERY_S:
             self._looked_at = time.monotonic()
             note_silence(timezone.now())

@@ -6,6 +6,8 @@ happens once, whoever comes twice. What was missed is made up for once.
 """
 
 import logging
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -27,7 +29,7 @@ from campaigns.notifications.models import Event
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.load_control import why_load_is_off
 from campaigns.services import audit
-from campaigns.services.campaigns import repeat_campaign, start_campaign
+from campaigns.services.campaigns import repeat_campaigns, start_campaigns
 
 logger = logging.getLogger(__name__)
 
@@ -96,7 +98,9 @@ def run_now(*, by: Actor, schedule: Schedule, now: datetime) -> Firing:
     """Start its campaign beside the timetable. Raises Forbidden, or Refused with the reason."""
     require(by, Action.EDIT, schedule.project)
     held = _held(schedule)
-    campaign = _start(held, by)
+    if why := _why_not([held]).get(held):
+        raise Refused(why)
+    campaign = _start_copies(by, [held])[held]
     return Firing.objects.create(schedule=held, due_at=now, fired_at=now, campaign=campaign)
 
 
@@ -160,16 +164,21 @@ def _note(by: Actor, schedule: Schedule) -> None:
 
 
 def fire_due(now: datetime, *, is_helper: bool = False) -> int:
-    """Start what is due, the longest overdue first; how many schedules had their turn, of at most
-    MOST_AT_ONCE. A helper begins at the other end: starts in one project wait for each other."""
+    """Start what is due in one project, the longest overdue first; how many schedules had their
+    turn, of at most MOST_AT_ONCE. A helper begins at the other end: starts in one project wait for
+    each other."""
     due = Schedule.objects.filter(next_at__lte=now).order_by("next_at", "pk")
     if is_helper:
         due = due.reverse()
+    try:
+        return _fire(due, now)
+    except Exception:  # one that cannot be fired holds up no other
+        logger.exception("Schedules failed; they have their turns one by one")
     numbers = list(due.values_list("pk", flat=True)[:MOST_AT_ONCE])
     for number in numbers:
         try:
-            _fire(number, now)
-        except Exception:  # one that cannot be fired holds up no other
+            _fire(due.filter(pk=number), now)
+        except Exception:
             logger.exception("Schedule %d failed and is paused", number)
             _pause_broken(number, now)
     return len(numbers)
@@ -183,48 +192,91 @@ def _pause_broken(number: int, now: datetime) -> None:
 
 
 @transaction.atomic
-def _fire(number: int, now: datetime) -> None:
-    due = Schedule.objects.filter(pk=number, next_at__lte=now)
-    held = due.select_for_update(of=("self",), no_key=True, skip_locked=True)
-    schedule = held.select_related("owner", "project", "template__search").first()
-    if schedule is None:  # another dispatcher has it
-        return
-    due_at, n_missed = schedule.timetable.latest(schedule.next_at, now)
-    campaign, why = None, ""
-    try:
-        with transaction.atomic():
-            campaign = _start(schedule, Actor(user=schedule.owner))
-    except Forbidden:
-        who = schedule.owner.get_username() if schedule.owner else "Its owner"
-        why = f"{who} may start nothing here any more. Open the schedule and save it as yours."
-    except Refused as refusal:
-        why = str(refusal)
-    Firing.objects.create(
-        schedule=schedule,
-        due_at=due_at,
-        fired_at=now,
-        n_missed=n_missed,
-        campaign=campaign,
-        why_skipped=why,
-    )
-    schedule.next_at = next(schedule.timetable.after(now))
-    schedule.save(update_fields=["next_at"])
+def _fire(due: QuerySet[Schedule], now: datetime) -> int:
+    """Those of the first one's project that no other dispatcher has; their number."""
+    free = due.select_for_update(of=("self",), no_key=True, skip_locked=True)
+    project = free.values_list("project", flat=True).first()
+    if project is None:
+        return 0
+    rows = free.filter(project=project).select_related("owner", "project", "template__search")
+    schedules = list(rows[:MOST_AT_ONCE])
+    outcomes = _start(schedules)
+    firings = []
+    for schedule in schedules:
+        due_at, n_missed = schedule.timetable.latest(schedule.next_at, now)
+        outcome = outcomes[schedule]
+        campaign, why = (outcome, "") if isinstance(outcome, Campaign) else (None, outcome)
+        firings.append(
+            Firing(
+                schedule=schedule,
+                due_at=due_at,
+                fired_at=now,
+                n_missed=n_missed,
+                campaign=campaign,
+                why_skipped=why,
+            )
+        )
+        schedule.next_at = next(schedule.timetable.after(now))
+    Firing.objects.bulk_create(firings)
+    Schedule.objects.bulk_update(schedules, ["next_at"])
+    return len(schedules)
 
 
-def _start(schedule: Schedule, by: Actor) -> Campaign:
-    """A copy of the template, started. Raises Forbidden or Refused."""
-    project, template = schedule.project, schedule.template
-    if template is None or template.deleted_at:
-        raise Refused("Its campaign was deleted. Choose another one.")
+def _start(schedules: Sequence[Schedule]) -> dict[Schedule, Campaign | str]:
+    """Copies of their templates, started with the owners' rights, or why there is none. Those of
+    one owner are started together, and where one of them is refused, one by one."""
+    outcomes: dict[Schedule, Campaign | str] = _why_not(schedules)
+    together = defaultdict(list)
+    for schedule in schedules:
+        if schedule not in outcomes:
+            together[schedule.owner, schedule.when_quiet].append(schedule)
+    for (owner, _), group in together.items():
+        try:
+            outcomes |= _start_copies(Actor(user=owner), group)
+        except Forbidden:
+            who = owner.get_username() if owner else "Its owner"
+            why = f"{who} may start nothing here any more. Open the schedule and save it as yours."
+            outcomes |= dict.fromkeys(group, why)
+        except Refused:
+            outcomes |= _start_one_by_one(Actor(user=owner), group)
+    return outcomes
+
+
+def _start_one_by_one(by: Actor, group: Sequence[Schedule]) -> dict[Schedule, Campaign | str]:
+    outcomes: dict[Schedule, Campaign | str] = {}
+    for schedule in group:
+        try:
+            outcomes |= _start_copies(by, [schedule])
+        except Refused as refusal:
+            outcomes[schedule] = str(refusal)
+    return outcomes
+
+
+def _why_not(schedules: Sequence[Schedule]) -> dict[Schedule, str]:
+    """What keeps these from starting, whoever owns them."""
     if why := why_load_is_off():
-        raise Refused(f"Load was off: {why}")
-    last = Campaign.objects.filter(UNDER_WAY, firing__schedule=schedule).first()
-    if last is not None:
-        raise Refused(f"Campaign {last.pk}, which it started before, was still running.")
-    template.project = project
-    campaign = repeat_campaign(by=by, campaign=template, name=schedule.name)
-    start_campaign(by=by, campaign=campaign, when_quiet=schedule.when_quiet)
-    return campaign
+        return dict.fromkeys(schedules, f"Load was off: {why}")
+    under_way = Campaign.objects.filter(UNDER_WAY, firing__schedule__in=schedules)
+    last = dict(under_way.values_list("firing__schedule", "pk"))
+    reasons = {}
+    for schedule in schedules:
+        template = schedule.template
+        if template is None or template.deleted_at:
+            reasons[schedule] = "Its campaign was deleted. Choose another one."
+        elif number := last.get(schedule.pk):
+            reasons[schedule] = f"Campaign {number}, which it started before, was still running."
+    return reasons
+
+
+@transaction.atomic
+def _start_copies(by: Actor, schedules: Sequence[Schedule]) -> dict[Schedule, Campaign]:
+    """All, or none with Forbidden or Refused."""
+    templates = [schedule.template for schedule in schedules]
+    names = [schedule.name for schedule in schedules]
+    project = schedules[0].project
+    copies = repeat_campaigns(by=by, project=project, campaigns=templates, names=names)
+    start_campaigns(by=by, campaigns=copies, when_quiet=schedules[0].when_quiet)
+    return dict(zip(schedules, copies, strict=True))
 
 
 def note_silence(now: datetime) -> list[Schedule]:

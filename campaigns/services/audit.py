@@ -1,5 +1,6 @@
 """Adds entries to the audit log, in the transaction of what they tell; and sign-ins, by axes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from axes.attempts import get_cool_off_threshold
@@ -40,13 +41,23 @@ _LONGEST = AuditEntry._meta.get_field("what").max_length
 
 def note(by: Actor, deed: AuditEvent, what: str = "", *, project: Project | None = None) -> None:
     """`what` was it done to, in words that hold no secret; NOBODY acts from a shell."""
-    AuditEntry.objects.create(
-        project=project and project.pk,
-        project_name=project.name if project else "",
-        who=by.user.get_username() if by.user else "",
-        token=by.token.name if by.token else "",
-        deed=deed,
-        what=what[:_LONGEST],
+    note_each(by, deed, [what], project=project)
+
+
+def note_each(
+    by: Actor, deed: AuditEvent, each: Iterable[str], *, project: Project | None = None
+) -> None:
+    """The same deed, done to each of these."""
+    AuditEntry.objects.bulk_create(
+        AuditEntry(
+            project=project and project.pk,
+            project_name=project.name if project else "",
+            who=by.user.get_username() if by.user else "",
+            token=by.token.name if by.token else "",
+            deed=deed,
+            what=what[:_LONGEST],
+        )
+        for what in each
     )
 
 

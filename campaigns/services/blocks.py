@@ -63,34 +63,57 @@ MAX_REPEATS = 50
 _LEAST_THRESHOLD = 0.001  # arms side by side are never alike to the last digit
 
 
-def queue_blocks(*, by: Actor, campaign: Campaign, after: int = 0) -> list[Test]:
-    """Queue the runs of all blocks after this one, each with its frozen copy of plan and endpoint;
-    returns the tests by position. The order goes on as drawn from the campaign's seed. Raises
-    Refused if it cannot be measured."""
-    # With their targets, which nobody archives until their runs are stored.
-    related = ("plan_version__plan__project", "endpoint__target__project")
-    rows = campaign.tests.select_related(*related)
-    held = rows.select_for_update(of=("endpoint__target",), no_key=True)
-    tests = sorted(held.order_by("endpoint__target"), key=lambda test: test.position)
-    if refusal := why_archived(campaign, tests):
-        raise Refused(refusal)
-    cells = [cell_of(test) for test in tests]
-    check_cells(campaign.project, cells, campaign.repeats)
-    check_slots(campaign.project, cells)
-    for cell in cells:
-        require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
-    require_permitted(cell.endpoint for cell in cells)
-    estimates = estimates_of_runs(campaign, tests)
-    require_room_for_runs(campaign.project, tests, estimates, campaign.repeats - after)
-    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
-        runs = _queue_side_by_side(campaign, tests, after)
-    else:
-        runs = _queue_in_blocks(campaign, tests, after)
+def queue_blocks(
+    *, by: Actor, campaigns: Sequence[Campaign], after: int = 0
+) -> dict[Campaign, list[Test]]:
+    """Queue the runs of all blocks after this one of campaigns of one project, each with its frozen
+    copy of plan and endpoint; returns their tests by position. The order goes on as drawn from the
+    campaign's seed. Raises Refused if one cannot be measured."""
+    project = campaigns[0].project
+    tests = _held_tests(campaigns)
+    estimates, blocks = {}, {}
+    for campaign, own in tests.items():
+        if refusal := why_archived(campaign, own):
+            raise Refused(refusal)
+        cells = [cell_of(test) for test in own]
+        check_cells(project, cells, campaign.repeats)
+        for cell in cells:
+            require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
+        estimates |= estimates_of_runs(campaign, own)
+        blocks |= dict.fromkeys((test.pk for test in own), campaign.repeats - after)
+    every = [test for own in tests.values() for test in own]
+    check_slots(project, every)
+    require_permitted(test.endpoint for test in every)
+    require_room_for_runs(project, every, estimates, blocks)
+    new = [run for campaign, own in tests.items() for run in _new_runs(campaign, own, after)]
+    # Leaders have their numbers before what follows them is stored.
+    runs = Run.objects.bulk_create(run for run in new if run.leader is None)
+    runs += Run.objects.bulk_create(run for run in new if run.leader is not None)
     Shard.objects.bulk_create(
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
-    plan_use(campaign.project, runs, estimates)
+    plan_use(project, runs, estimates)
     return tests
+
+
+def _held_tests(campaigns: Sequence[Campaign]) -> dict[Campaign, list[Test]]:
+    """With their targets, which nobody archives until their runs are stored."""
+    related = ("plan_version__plan__project", "endpoint__target__project")
+    rows = Test.objects.filter(campaign__in=campaigns).select_related(*related)
+    held = rows.select_for_update(of=("endpoint__target",), no_key=True)
+    tests: dict[Campaign, list[Test]] = {campaign: [] for campaign in campaigns}
+    by_number = {campaign.pk: campaign for campaign in campaigns}
+    for test in sorted(held.order_by("endpoint__target"), key=lambda test: test.position):
+        test.campaign = by_number[test.campaign_id]
+        tests[test.campaign].append(test)
+    return tests
+
+
+def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+    """Not stored yet."""
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
+        return _runs_side_by_side(campaign, tests, after)
+    return _runs_in_blocks(campaign, tests, after)
 
 
 def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
@@ -111,18 +134,18 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
     }
 
 
-def _queue_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+def _runs_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
     is_random = campaign.order == Campaign.Order.BLOCKS
     turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
     snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
-    return Run.objects.bulk_create(
+    return [
         queued_run(tests[turn.test], turn, snapshots[turn.test])
         for turn in turns
         if turn.repeat > after
-    )
+    ]
 
 
-def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
     """Of each pass and plan a leader, and behind it the runs that its injector sends as well. The
     order of the plans is drawn; that of the arms is in each round."""
     groups, watched = list(arms_by_plan(tests).values()), watched_cells(tests, campaign.perf_scope)
@@ -152,12 +175,11 @@ def _queue_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -
             (followers if place else leaders).append(run)
     n_before, alone = len(leaders) + len(followers), []
     if watched and not after:
-        alone = _queued_alone(campaign, watched, n_before)
-    wanted = [[run for run in runs if run.repeat > after] for runs in (leaders, followers, alone)]
-    return [run for runs in wanted for run in Run.objects.bulk_create(runs)]
+        alone = _runs_alone(campaign, watched, n_before)
+    return [run for run in (*leaders, *followers, *alone) if run.repeat > after]
 
 
-def _queued_alone(campaign: Campaign, watched: Sequence[Test], n_before: int) -> list[Run]:
+def _runs_alone(campaign: Campaign, watched: Sequence[Test], n_before: int) -> list[Run]:
     """Runs of single arms after all turns."""
     turns = order_of_runs(len(watched), ALONE_RUNS, is_random=True, seed=campaign.seed)
     runs = []
@@ -205,7 +227,7 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     campaign.refresh_from_db()
     if not added:
         raise Refused(_why_not_added(campaign))
-    queue_blocks(by=by, campaign=campaign, after=after)
+    queue_blocks(by=by, campaigns=[campaign], after=after)
     told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
     audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
     notify_viewers(campaign_id=campaign.pk)
@@ -408,7 +430,7 @@ def _check_protocol(cell: CampaignCell) -> None:
         raise Refused("WebSockets cannot be kept alive between attempts. Choose new or resumed.")
 
 
-def check_slots(project: Project, cells: list[CampaignCell]) -> None:
+def check_slots(project: Project, cells: Iterable[CampaignCell | Test]) -> None:
     """A run that needs too many slots would expire. With no host yet, pass: one may still start."""
     most, hosts = max(cell.injectors for cell in cells), live_hosts_now()
     if 0 < hosts.slots < most:

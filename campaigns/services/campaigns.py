@@ -41,7 +41,7 @@ from campaigns.services.blocks import (
     queue_blocks,
     why_in_blocks,
 )
-from campaigns.services.caps import require_room_for_campaign
+from campaigns.services.caps import require_room_for_campaigns
 from campaigns.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.services.items import free_name, hold
 from campaigns.services.notes import add_note
@@ -128,14 +128,15 @@ def create_campaign(
     as well. Not `is_more`: it takes another campaign's place."""
     require(by, Action.EDIT, project)
     if is_more:
-        require_room_for_campaign(project)
+        require_room_for_campaigns(project)
     cells = cells_of_sweep(cells, injectors, sweep)
     if reference and (own := reference_cell(by=by, project=project)) not in cells:
         cells.append(own)
     values = {"pause_s": pause_s, "keeps_going": keeps_going, "perf": perf, "limit_s": limit_s}
     values |= {"practical_threshold": practical_threshold, "until_settled": until_settled}
     values |= {"profile": profile}
-    return _create(by, project, cells, name, repeats, order, seed, **values)
+    (campaign,) = _create(_draft(by, project, cells, name, repeats, order, seed, **values))
+    return campaign
 
 
 SOURCE = ("commit", "branch", "link")
@@ -193,7 +194,27 @@ def content_of(draft: Campaign) -> Content:
     return {**{name: getattr(draft, name) for name in _EDITED}, "tests": tests}
 
 
-def _create(
+def _create(*campaigns: tuple[Campaign, list[CampaignCell]]) -> list[Campaign]:
+    """Store these drafts of one project."""
+    cells = [cell for _, own in campaigns for cell in own]
+    for target in {cell.endpoint.target_id: cell.endpoint.target for cell in cells}.values():
+        if not target.is_kept:
+            keep_target(target)
+    drafts = Campaign.objects.bulk_create(campaign for campaign, _ in campaigns)
+    Test.objects.bulk_create(
+        Test(
+            campaign=campaign,
+            position=position,
+            **{each: getattr(cell, each) for each in CELL_FIELDS},
+        )
+        for campaign, own in campaigns
+        for position, cell in enumerate(own)
+    )
+    _check_that_all_is_there()
+    return drafts
+
+
+def _draft(
     by: Actor,
     project: Project,
     cells: list[CampaignCell],
@@ -202,7 +223,8 @@ def _create(
     order: str,
     seed: int | None = None,
     **values: Any,
-) -> Campaign:
+) -> tuple[Campaign, list[CampaignCell]]:
+    """Not stored yet. Raises Refused."""
     counts = [cell.injectors for cell in cells] or [1]
     limit_s, perf = values["limit_s"], values["perf"]
     why = why_in_blocks(cells, limit_s) if order in {"", Campaign.Order.SIDE_BY_SIDE} else ""
@@ -215,10 +237,7 @@ def _create(
     if perf not in list(PerfOf):
         raise Refused("perf stat counts processes, machine, or nothing.")
     check_cells(project, cells, repeats)
-    for target in {cell.endpoint.target_id: cell.endpoint.target for cell in cells}.values():
-        if not target.is_kept:
-            keep_target(target)
-    campaign = Campaign.objects.create(
+    campaign = Campaign(
         project=project,
         name=clean_name(name),
         order=order,
@@ -228,16 +247,7 @@ def _create(
         seed=secrets.randbelow(2**31) if seed is None else seed,
         created_by=by.user,
     )
-    Test.objects.bulk_create(
-        Test(
-            campaign=campaign,
-            position=position,
-            **{each: getattr(cell, each) for each in CELL_FIELDS},
-        )
-        for position, cell in enumerate(cells)
-    )
-    _check_that_all_is_there()
-    return campaign
+    return campaign, cells
 
 
 def _check_that_all_is_there() -> None:
@@ -290,22 +300,37 @@ def start_campaign(
     if anyway and campaign.is_before_first_run:
         start_anyway(by=by, campaign=campaign)
         return
-    asked = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
-    drafts = Campaign.objects.outside_trash().filter(pk=campaign.pk, started_at=None)
-    if not drafts.update(**asked):
-        hold(campaign)  # which refuses one that is gone
-        raise Refused("This campaign has already been started. Repeat it to measure again.")
-    # As it is now: somebody may have edited or archived the draft since the row was read.
+    start_campaigns(by=by, campaigns=[campaign], when_quiet=when_quiet, anyway=anyway)
     campaign.refresh_from_db()
     campaign.project = project
-    tests = queue_blocks(by=by, campaign=campaign)
-    audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=project)
-    if anyway:
-        Campaign.objects.filter(pk=campaign.pk).update(opened_at=Now())
-        campaign.refresh_from_db(fields=["opened_at"])
-    else:
-        send_first_requests(by=by, campaign=campaign, tests=tests)
-    notify_viewers(campaign_id=campaign.pk)
+
+
+def start_campaigns(
+    *, by: Actor, campaigns: Sequence[Campaign], when_quiet: bool = False, anyway: bool = False
+) -> None:
+    """Start drafts of one project, in its caller's transaction: all of them or, with Forbidden or
+    Refused, none."""
+    project = campaigns[0].project
+    require(by, Action.RUN, project)
+    numbers = [campaign.pk for campaign in campaigns]
+    asked = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
+    asked |= {"opened_at": Now()} if anyway else {}
+    drafts = Campaign.objects.outside_trash().filter(pk__in=numbers, started_at=None)
+    if drafts.update(**asked) < len(campaigns):
+        for campaign in campaigns:
+            hold(campaign)  # which refuses one that is gone
+        raise Refused("This campaign has already been started. Repeat it to measure again.")
+    # As they are now: somebody may have edited or archived a draft since its row was read.
+    started = list(Campaign.objects.filter(pk__in=numbers).order_by("pk"))
+    for campaign in started:
+        campaign.project = project
+    tests = queue_blocks(by=by, campaigns=started)
+    labels = map(audit.label_of, started)
+    audit.note_each(by, AuditEvent.CAMPAIGN_STARTED, labels, project=project)
+    if not anyway:
+        send_first_requests(by=by, tests=tests)
+    for number in numbers:
+        notify_viewers(campaign_id=number)
 
 
 def stop_campaign(*, by: Actor, campaign: Campaign) -> None:
@@ -345,21 +370,42 @@ def _store_stop(by: Actor, campaign: Campaign) -> None:
     notify_viewers(campaign_id=campaign.pk)
 
 
+def repeat_campaign(*, by: Actor, campaign: Campaign) -> Campaign:
+    """As `repeat_campaigns`, with the same name."""
+    (again,) = repeat_campaigns(by=by, project=campaign.project, campaigns=[campaign])
+    return again
+
+
 @transaction.atomic
-def repeat_campaign(*, by: Actor, campaign: Campaign, name: str = "") -> Campaign:
-    """A new draft with the same tests (the same plan versions) and a new random order; with the
-    same name unless one is given."""
-    project = campaign.project
+def repeat_campaigns(
+    *, by: Actor, project: Project, campaigns: Sequence[Campaign], names: Sequence[str] = ()
+) -> list[Campaign]:
+    """A new draft of each, in their order, with the same tests (the same plan versions) and a new
+    random order; with the same names unless others are given. Raises Forbidden or Refused."""
     require(by, Action.EDIT, project)
-    if hasattr(campaign, "search"):
-        raise Refused("A search is started anew: choose Search again on its page.")
-    hold(campaign)
+    held = Campaign.objects.outside_trash().select_for_update(of=("self",), no_key=True)
+    numbers = {campaign.pk for campaign in campaigns}
+    held = {
+        row.pk: row for row in held.select_related("search").filter(pk__in=numbers).order_by("pk")
+    }
+    for campaign in campaigns:
+        if campaign.pk not in held:
+            raise Refused(f"{campaign.name} has been deleted.")
+        if hasattr(held[campaign.pk], "search"):
+            raise Refused("A search is started anew: choose Search again on its page.")
+    cells: dict[int, list[CampaignCell]] = {number: [] for number in numbers}
     related = ("plan_version__plan", "endpoint__target")
-    tests = campaign.tests.select_related(*related).order_by("position")
-    require_room_for_campaign(project)
-    values = {each: getattr(campaign, each) for each in _EDITED if each not in _DRAWN_ANEW}
-    cells = [cell_of(test) for test in tests]
-    return _create(by, project, cells, **values | ({"name": name} if name else {}))
+    tests = Test.objects.filter(campaign__in=numbers).select_related(*related)
+    for test in tests.order_by("position"):
+        cells[test.campaign_id].append(cell_of(test))
+    require_room_for_campaigns(project, len(campaigns))
+    drafts = []
+    for campaign, name in zip(campaigns, names or [None] * len(campaigns), strict=True):
+        original = held[campaign.pk]
+        values = {each: getattr(original, each) for each in _EDITED if each not in _DRAWN_ANEW}
+        values |= {"name": name or original.name}
+        drafts.append(_draft(by, project, list(cells[campaign.pk]), **values))
+    return _create(*drafts)
 
 
 @transaction.atomic
@@ -386,7 +432,7 @@ def create_file_set_study(*, by: Actor, project: Project, targets: Sequence[Targ
         raise Refused(f"Tick 2 to {MOST_TARGETS} targets to compare.")
     cells = [cell for target in targets for cell in _cells(by, project, target, file_sets)]
     names = ", ".join(target.name for target in targets)
-    return _draft(by, project, f"File sets: {names}", cells)
+    return _study(by, project, f"File sets: {names}", cells)
 
 
 @transaction.atomic
@@ -395,10 +441,10 @@ def create_machine_study(*, by: Actor, project: Project, target: Target) -> Camp
     agent samples once a second. Raises Forbidden or Refused."""
     require(by, Action.EDIT, project)
     cells = _cells(by, project, target, lasting_file_sets)
-    return _draft(by, project, f"File sets and machine: {target.name}", cells)
+    return _study(by, project, f"File sets and machine: {target.name}", cells)
 
 
-def _draft(by: Actor, project: Project, name: str, cells: Sequence[CampaignCell]) -> Campaign:
+def _study(by: Actor, project: Project, name: str, cells: Sequence[CampaignCell]) -> Campaign:
     """The actor's draft of it, where it is as the study made it."""
     name, cells = name[:150], sorted(cells, key=lambda cell: cell.plan_version.plan.name)
     mine = Campaign.objects.outside_trash().filter(created_by=by.user, project=project, name=name)

@@ -38,15 +38,19 @@ def require_room_for_plan(project: Project) -> None:
     _require_room(project, {PLANS: 1})
 
 
-def require_room_for_campaign(project: Project) -> None:
-    """Raise Refused if the project has as many campaigns as it may have."""
-    _require_room(project, {CAMPAIGNS: 1})
+def require_room_for_campaigns(project: Project, n: int = 1) -> None:
+    """Raise Refused if so many more are more campaigns than the project may have."""
+    _require_room(project, {CAMPAIGNS: n})
 
 
 def require_room_for_runs(
-    project: Project, tests: Sequence[Test], estimates: Mapping[int, TestEstimate], blocks: int
+    project: Project,
+    tests: Sequence[Test],
+    estimates: Mapping[int, TestEstimate],
+    blocks: Mapping[int, int],
 ) -> None:
-    """Raise Refused if so many blocks of these tests are more than the project may measure."""
+    """Raise Refused if so many blocks of these tests are more than the project may measure;
+    estimates and blocks by test."""
     most = most_requests_per_s()
     for test in tests:
         rate = peak_rate_per_s(test.plan().load)
@@ -55,7 +59,8 @@ def require_room_for_runs(
                 f"{test.plan_version} plans {RATE.figure(rate)} of at most {RATE.words(most)}. "
                 f"{RATE.remedy} An administrator can raise this cap of the installation."
             )
-    require_room_for_load(project, list(estimates.values()) * blocks)
+    runs = [estimates[test.pk] for test in tests for _ in range(blocks[test.pk])]
+    require_room_for_load(project, runs)
 
 
 def require_room_for_load(project: Project, estimates: Sequence[TestEstimate]) -> None:

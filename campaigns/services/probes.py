@@ -11,7 +11,7 @@ for as long as load is off."""
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -31,7 +31,17 @@ from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Project, Run, Target, Test
+from campaigns.models import (
+    Campaign,
+    Endpoint,
+    PlanVersion,
+    Probe,
+    Project,
+    Run,
+    Schedule,
+    Target,
+    Test,
+)
 from campaigns.models.campaigns import HELD_FOR
 from campaigns.models.dbtime import db_now
 from campaigns.permissions import Action, Actor, require
@@ -343,10 +353,17 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
         return [claimed for pk in chosen if (claimed := claim_probe(probe_id=pk))]
 
 
+# Each first request is a process: those of 1,000 campaigns would delay the schedules that start
+# them, and are delayed for this long at most.
+_STARTS_FIRST_S = 20
+
+
 def _waiting() -> dict[Lane, deque[int]]:
-    """The oldest of each lane, as many as there are slots."""
+    """The oldest of each lane, as many as there are slots. First requests wait for schedules that
+    are due."""
     is_first = Q(campaign__isnull=False)
-    in_time = is_first | Q(requested_at__gt=db_now(-SENT_WITHIN_S))
+    due = Schedule.objects.filter(next_at__range=(db_now(-_STARTS_FIRST_S), db_now()))
+    in_time = (is_first & ~Exists(due)) | Q(campaign=None, requested_at__gt=db_now(-SENT_WITHIN_S))
     project = F("endpoint__target__project")
     place = Window(RowNumber(), partition_by=[project, is_first], order_by="pk")
     found = Probe.objects.filter(in_time, finished_at=None, claimed_at=None)
@@ -407,20 +424,19 @@ def _ended(why: str) -> dict[str, Any]:
 MAX_TRIED = 50
 
 
-def send_first_requests(
-    *, by: Actor, campaign: Campaign, tests: Sequence[Test] | None = None
-) -> None:
-    """Enqueue one for each plan version and endpoint; modes and injectors make no difference. In
-    its caller's transaction. `tests`: the campaign's, where they were read already."""
-    require(by, Action.RUN, campaign.project)
-    if tests is None:
-        related = "plan_version__plan", "endpoint__target__project"
-        tests = campaign.tests.select_related(*related).order_by("position")
-    cells = {(each.plan_version_id, each.endpoint_id): each for each in tests}
-    _hold_endpoints([test.endpoint for test in cells.values()])
+def send_first_requests(*, by: Actor, tests: Mapping[Campaign, Sequence[Test]]) -> None:
+    """Enqueue one for each plan version and endpoint of each campaign of a project; modes and
+    injectors make no difference. In its caller's transaction."""
+    require(by, Action.RUN, next(iter(tests)).project)
+    cells = [
+        {(each.plan_version_id, each.endpoint_id): each for each in own}.values()
+        for own in tests.values()
+    ]
+    _hold_endpoints([test.endpoint for own in cells for test in own])
     Probe.objects.bulk_create(
-        _first_probe(by, test.plan_version, test.endpoint, campaign, len(cells))
-        for test in cells.values()
+        _first_probe(by, test.plan_version, test.endpoint, test.campaign, len(own))
+        for own in cells
+        for test in own
     )
 
 

@@ -138,7 +138,7 @@ def _begin(by: Actor, search: Search, plan: Plan, *, when_quiet: bool) -> None:
     quiet_by = db_now(QUIET_WITHIN_S) if when_quiet else None
     Campaign.objects.filter(pk=campaign.pk).update(started_at=Now(), quiet_by=quiet_by)
     _queue(search, action_of(search), plan)
-    send_first_requests(by=by, campaign=campaign)
+    _send_first_request(by, campaign)
     audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     campaign.refresh_from_db()
     notify_viewers(campaign_id=campaign.pk)
@@ -259,10 +259,17 @@ def _go_on(search: Search, trial: NextTrial) -> None:
                     opened_at=None, held_at=None, quiet_by=None
                 )
                 campaign.first_requests.update(campaign=None)
-                send_first_requests(by=Actor(user=campaign.created_by), campaign=campaign)
+                _send_first_request(Actor(user=campaign.created_by), campaign)
     except BenchsiteError as refusal:
         stop_by_itself(campaign, str(refusal))
         _end(search, Ending.STOPPED)
+
+
+def _send_first_request(by: Actor, campaign: Campaign) -> None:
+    related = "plan_version__plan", "endpoint__target__project"
+    test = campaign.tests.select_related(*related).get()
+    test.campaign = campaign
+    send_first_requests(by=by, tests={campaign: [test]})
 
 
 def _stops_untold(search: Search) -> bool:

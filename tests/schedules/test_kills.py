@@ -1,5 +1,6 @@
 """Dispatchers that are killed while many schedules are due start or refuse each of them once."""
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -15,7 +16,7 @@ from tests.schedules.test_services import nightly
 from tests.services.engine import draft
 from tests.waiting import eventually
 
-N_SCHEDULES = 30
+N_PROJECTS, N_SCHEDULES = 10, 300  # docs/performance.md has the time of 1,000
 
 
 @pytest.fixture
@@ -23,10 +24,14 @@ def dispatcher(tmp_path):
     """Starts one more; all end with the test."""
     processes = []
 
-    def start() -> Process:
-        urls = {"DATABASE_URL": database_url(), "REDIS_URL": settings.REDIS_URL}
+    def start(waits: bool = True) -> Process:
         name = f"dispatcher-{len(processes)}"
-        processes.append(Process(name, ["workers.dispatcher"], tmp_path, **urls))
+        pulse = tmp_path / f"{name}.pulse"
+        places = {"DATABASE_URL": database_url(), "REDIS_URL": settings.REDIS_URL}
+        places["BENCHSITE_PULSE"] = str(pulse)
+        processes.append(Process(name, ["workers.dispatcher"], tmp_path, **places))
+        if waits:
+            eventually(pulse.exists, 60, "the dispatcher begins")
         return processes[-1]
 
     yield start
@@ -36,27 +41,29 @@ def dispatcher(tmp_path):
 
 @pytest.mark.django_db(transaction=True)
 def test_killed_dispatchers_start_or_refuse_each_schedule_once(as_alice, as_bob, dispatcher):
-    for _ in range(2):
+    for _ in range(N_PROJECTS):
         project = make_project(owner=as_alice.user)
         make_membership(project, as_bob.user, Role.EDITOR)
-        template = draft(project, name="Template")
-        for number in range(N_SCHEDULES // 2):
-            by = as_bob if number % 3 else as_alice
-            nightly(project, by, template=template)
+        first = nightly(project, as_alice, template=draft(project, name="Template"))
+        for number in range(1, N_SCHEDULES // N_PROJECTS):
+            first.pk, first.owner = None, as_bob.user if number % 3 else as_alice.user
+            first.save()
     Membership.objects.filter(user=as_bob.user).update(role="viewer")
+    Schedule.objects.update(next_at=timezone.now() + timedelta(days=1), cron="0 2 1 1 *")
     pair = [dispatcher(), dispatcher()]
-    now = timezone.now()
-    Schedule.objects.update(next_at=now - timedelta(minutes=1), cron="0 2 1 1 *")
+    began = time.monotonic()
+    Schedule.objects.update(next_at=timezone.now() - timedelta(minutes=1))
     for killed in pair:
         n_before = Firing.objects.count()
         eventually(lambda n=n_before: Firing.objects.count() > n, 60, "a schedule fires")
         killed.kill()
-    n_at_kill = Firing.objects.count()
-    assert n_at_kill < N_SCHEDULES
-    dispatcher()
+        dispatcher(waits=False)
+    assert Firing.objects.count() < N_SCHEDULES
     eventually(lambda: Firing.objects.count() >= N_SCHEDULES, 120, "all schedules fire")
+    print(f"{N_SCHEDULES} schedules took {time.monotonic() - began:.1f} s")
     times = Schedule.objects.annotate(n=Count("firings"), n_started=Count("firings__campaign"))
     outcomes = set(times.values_list("owner__username", "n", "n_started"))
     assert outcomes == {("alice", 1, 1), ("bob", 1, 0)}
-    assert Campaign.objects.filter(name="Nightly").count() == N_SCHEDULES // 3
+    started = Schedule.objects.filter(owner=as_alice.user).count()
+    assert Campaign.objects.filter(name="Nightly").count() == started
     assert not Schedule.objects.filter(next_at__lte=timezone.now()).exists()

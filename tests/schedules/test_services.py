@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import ChangedMeanwhile, Forbidden, InvalidFields
-from campaigns.models import Campaign, Firing, Membership, Schedule, TestFigures
+from campaigns.models import AuditEntry, Campaign, Firing, Membership, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind
 from campaigns.notifications.models import Event
 from campaigns.permissions import Actor
@@ -155,6 +155,34 @@ def test_one_that_fails_is_paused_and_holds_up_no_other(project, schedule, as_al
     schedule.refresh_from_db()
     assert schedule.next_at is None
     assert firings(other)[0].campaign is not None
+
+
+def test_one_that_is_refused_holds_up_no_other(project, schedule, as_bob):
+    """Two have room of three that start together."""
+    others = [nightly(project, as_bob, template=schedule.template) for _ in range(2)]
+    project.caps = {"CAMPAIGNS": project.campaigns.count() + 2}
+    project.save()
+    fire_due(NIGHT)
+    outcomes = [firings(each)[0] for each in (schedule, *others)]
+    assert [each.campaign is not None for each in outcomes] == [True, True, False]
+    assert "Delete campaigns" in outcomes[2].why_skipped
+
+
+def test_copies_that_start_together_measure_what_their_templates_do(project, schedule, as_bob):
+    template = draft(project, n_tests=2, name="Two plans")
+    nightly(project, as_bob, name="Other", template=template)
+    fire_due(NIGHT)
+    for name, original in [("Nightly", schedule.template), ("Other", template)]:
+        copy = Campaign.objects.get(name=name)
+        assert cells(copy) == cells(original)
+        assert copy.runs.count() == copy.repeats * len(cells(copy))
+        assert copy.first_requests.count() == len(cells(copy))
+        assert AuditEntry.objects.filter(what=f"campaign {copy.pk}: {name}").exists()
+
+
+def cells(campaign: Campaign) -> list[tuple]:
+    fields = ("plan_version", "endpoint", "connection_mode")
+    return list(campaign.tests.order_by("position").values_list(*fields))
 
 
 def test_who_saves_it_owns_it(schedule, as_alice):

@@ -18,7 +18,7 @@ from django.utils import timezone
 from campaigns.models import Campaign, InjectorHost, Probe, Target
 from campaigns.models.dbtime import db_now
 from campaigns.queue import HOUSEKEEPING, RESULTS, RETENTION, SCHEDULES, SO_FAR
-from campaigns.schedules.services import MOST_AT_ONCE, fire_due
+from campaigns.schedules.services import fire_due
 from campaigns.services.agents import database_time
 from campaigns.services.bodies import forget_unused_bodies
 from campaigns.services.items import empty_trash
@@ -61,7 +61,7 @@ def make_ready(campaign: int) -> None:
 def start_schedules() -> None:
     """Help the dispatcher with many that are due at once."""
     is_over = _turn_over()
-    while fire_due(timezone.now(), is_helper=True) == MOST_AT_ONCE and not is_over():
+    while fire_due(timezone.now(), is_helper=True) and not is_over():
         pass
 
 
