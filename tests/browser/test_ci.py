@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -125,6 +126,27 @@ def test_a_slower_commit_fails_its_job_and_the_next_push_edits_the_comment(push,
     job = push(0.020, status=503)
     assert job.code == 4, job.said
     assert "Could not measure. 503 Service Unavailable" in github.comments[0]["body"]
+
+
+@pytest.fixture
+def busy_machine():
+    """A program on each core that wants all of it."""
+    programs = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(os.cpu_count() or 1)
+    ]
+    yield
+    for each in programs:
+        each.kill()
+        each.wait()
+
+
+def test_on_a_busy_machine_a_job_fails_and_passes_rightly(push, github, busy_machine):
+    job = push(0.026)
+    assert job.code == 1, job.said
+    assert " slower than " in github.comments[0]["body"]
+    job = push(0.020)
+    assert job.code == 0, job.said
 
 
 def test_the_gitlab_job_writes_its_reports(site, new_project, tmp_path):
