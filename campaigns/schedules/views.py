@@ -1,11 +1,13 @@
 """Schedules of a project: the list with a form for a new one, and one with what came of it."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
 from django.contrib import messages
 from django.db.models import QuerySet
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path
@@ -16,6 +18,7 @@ from campaigns.domain.timetable import Timetable
 from campaigns.models import Campaign, Firing, Project, Schedule
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_list import with_counts
+from campaigns.queries.pages import page_of, sorted_by
 from campaigns.schedules import services
 from campaigns.schedules.forms import MOST_TEMPLATES, ScheduleForm
 from campaigns.views.access import (
@@ -31,6 +34,7 @@ from campaigns.views.access import (
 )
 from campaigns.views.campaigns import with_words
 
+N_ROWS = 25
 N_NEXT = 5
 N_FIRINGS = 20
 
@@ -46,10 +50,13 @@ def schedule_list(request: HttpRequest, actor: Actor, project: Project) -> HttpR
             first = timezone.localtime(saved.next_at)
             messages.success(request, f"{saved.name} added. It starts {first:%a %-d %b %H:%M}.")
             return redirect("schedule-list", project=project.pk)
+    rows = sorted_by(_rows(actor).filter(project=project), Lower("name"), falls=False)
+    page = page_of(rows, N_ROWS, request.GET.get("page", ""))
+    _add_last(page.rows)
     context = {
         "project": project,
         "may": rights_in(project, actor),
-        "schedules": _with_last(_rows(actor).filter(project=project)),
+        "page": page,
         "form": form,
     }
     return render(request, "schedules/list.html", context, status=422 if form.errors else 200)
@@ -156,15 +163,13 @@ def _next(timetable: Timetable, since: datetime | None) -> list[datetime]:
     return timetable.first_after(timezone.now(), N_NEXT) if since else []
 
 
-def _with_last(schedules: QuerySet[Schedule]) -> list[Schedule]:
-    """Each with its `last` firing, and that with what came of it."""
-    rows = list(schedules)
-    newest = Firing.objects.filter(schedule__in=rows).order_by("schedule_id", "-due_at")
+def _add_last(schedules: Sequence[Schedule]) -> None:
+    """To each its `last` firing, and to that what came of it."""
+    newest = Firing.objects.filter(schedule__in=schedules).order_by("schedule_id", "-due_at")
     firings = {each.schedule_id: each for each in newest.distinct("schedule_id")}
     _with_campaigns(list(firings.values()))
-    for schedule in rows:
+    for schedule in schedules:
         schedule.last = firings.get(schedule.pk)
-    return rows
 
 
 def _with_campaigns(firings: list[Firing]) -> list[Firing]:

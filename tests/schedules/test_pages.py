@@ -32,6 +32,23 @@ def test_a_sentence_becomes_a_schedule(client, alice, project, template):
     assert 'value="02:30"' in shown
 
 
+def test_a_long_list_has_pages(client, alice, project, template):
+    first = nightly(project, Actor(user=alice), template=template, name="night 00")
+    for number in range(1, 30):
+        first.pk, first.name = None, f"Night {number:02}"
+        first.save()
+    client.force_login(alice)
+    address = f"/projects/{project.pk}/schedules/"
+    page = client.get(address).context["page"]
+    names = [each.name for each in page]
+    assert "night 00" in names[0]
+    rest = client.get(address, {"page": page.next}).context["page"]
+    assert names + [each.name for each in rest] == [
+        "night 00",
+        *(f"Night {n:02}" for n in range(1, 30)),
+    ]
+
+
 def test_what_is_wrong_is_said_and_nothing_typed_is_lost(client, alice, project, template):
     for fields in [
         {"every": "cron", "cron": "61 * * * *"},

@@ -13,4 +13,7 @@ $(document).on("submit", (event) => {
   if (question && !window.confirm(question)) event.preventDefault();
 });
 
+// On a narrow screen the settings are a row that scrolls.
+$(".settings-nav [aria-current]")[0]?.scrollIntoView({ block: "nearest", inline: "center" });
+
 $("[aria-invalid=true]:visible").first().trigger("focus");
