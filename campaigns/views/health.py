@@ -200,7 +200,7 @@ def load_stop(request: HttpRequest) -> HttpResponse:
 @require_POST
 def load_allow(request: HttpRequest) -> HttpResponse:
     services.allow_load(by=actor_of(request))
-    messages.success(request, "Load is on. Queued runs begin now.")
+    messages.success(request, "Load control: enabled. Queued runs start now.")
     return redirect("load")
 
 

@@ -45,7 +45,7 @@ class ThinkTime:
     kind: ThinkKind = choice("Think time", ThinkKind.NONE,
         {ThinkKind.NONE: "None", ThinkKind.CONSTANT: "Constant",
         ThinkKind.UNIFORM: "Between two values", ThinkKind.EXPONENTIAL: "Exponential"},
-        help="The pause between requests, or between bursts. It is part of no measured time.")
+        help="The pause between requests, or between bursts. Not included in results.")
     mean_s: float = number("Mean", 0.0, example="", high=MAX_THINK_S, unit="s",
         used_by={ThinkKind.CONSTANT, ThinkKind.EXPONENTIAL},
         help="Of a constant or exponential think time.")
@@ -92,8 +92,8 @@ class Session:
         option_help="close a kept connection after N requests; where connections arrive, or in a "
         "window, each sends N", option_default="0: when the server does, and 1")
     calls_per_session: int | None = whole("Requests per session", low=1, high=MAX_CALLS,
-        help="The user then starts over: first step, new connection, no cookies. Without a value: "
-        "never. Where sessions arrive, each sends this many.", fact="{:,}",
+        help="Requests before a user starts over, with a new connection and no cookies. Leave empty "
+        "to never restart. Where sessions arrive, each sends this many.", fact="{:,}",
         option="--calls-per-session N",
         option_help="after N requests a user starts over: new connection, no cookies; where "
         "sessions arrive, each sends N", option_default="never")

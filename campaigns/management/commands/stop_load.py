@@ -27,7 +27,7 @@ class Command(BaseCommand):
     def handle(self, *args, undo: bool, drain: bool, **options):
         if undo:
             allow_load_from_console()
-            self.stdout.write("Load is on. Queued runs begin now.")
+            self.stdout.write("Load control: enabled. Queued runs start now.")
             return
         if drain:
             left = counted(drain_from_console(), "active runs")
