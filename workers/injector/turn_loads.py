@@ -25,10 +25,8 @@ _EXTRA = -1
 
 
 class ArrivalsInTurns:
-    """(number, due ns) of an arm's own arrivals, put off while others have their turn.
-
-    An iterator that goes on after it had nothing, once there is another turn.
-    """
+    """(number, due ns) of an arm's own arrivals, put off while others have their turn. To iterate
+    ends with the last turn that is known; a new iterator goes on with the next."""
 
     def __init__(self) -> None:
         self._own: Iterator[tuple[int, int]] = iter(())
@@ -48,23 +46,26 @@ class ArrivalsInTurns:
     def are_over(self) -> bool:
         return self._next is None
 
-    def __iter__(self) -> "ArrivalsInTurns":
-        return self
-
-    def __next__(self) -> tuple[int, int]:
-        while self._turns and self._next is not None:
-            turn, (number, own_ns) = self._turns[0], self._next
-            passed_ns = own_ns - turn.own_begin_ns
-            if turn.n_extra:
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        turns, own = self._turns, self._own
+        while turns and self._next is not None:
+            turn = turns[0]
+            while turn.n_extra:
                 turn.n_extra -= 1
                 turn.n_begun += 1
-                return _EXTRA, turn.begin_ns
-            if passed_ns < turn.length_ns:
-                self._next = next(self._own, None)
+                yield _EXTRA, turn.begin_ns
+            put_off_ns, until_ns = (
+                turn.begin_ns - turn.own_begin_ns,
+                turn.own_begin_ns + turn.length_ns,
+            )
+            while self._next is not None:
+                number, own_ns = self._next
+                if own_ns >= until_ns:
+                    break
+                self._next = next(own, None)
                 turn.n_begun += 1
-                return number, turn.begin_ns + passed_ns
-            self._turns.popleft()
-        raise StopIteration
+                yield number, own_ns + put_off_ns
+            turns.popleft()
 
 
 class OpenTurns(OpenLoad):
@@ -81,28 +82,29 @@ class OpenTurns(OpenLoad):
         **more: Any,
     ):
         super().__init__(requests, make_worker, (), most, drain_ns, when_saturated, lead, **more)
-        self._arrivals: ArrivalsInTurns = ArrivalsInTurns()
+        self._in_turns = ArrivalsInTurns()
         self._is_stopped = False
         self.n_wanted = 0
 
     def begin(self, schedule: AnySchedule) -> None:
         """Send this from the next turn on."""
-        self._arrivals.begin(schedule)
+        self._in_turns.begin(schedule)
         self._next = None
 
     def take_turn(self, turn: ArmTurn) -> None:
         if self._is_stopped:
             return
-        self._arrivals.add(turn)
+        self._in_turns.add(turn)
         if self._next is None:
             self._give_up_ns = 1 << 62
+            self._arrivals = iter(self._in_turns)
             self._next = next(self._arrivals, None)
             self._wake_for_next()
 
     @property
     def is_used_up(self) -> bool:
         """Whether all of its arrivals were sent."""
-        return self._next is None and self._arrivals.are_over
+        return self._next is None and self._in_turns.are_over
 
     def stop(self) -> None:
         self._is_stopped = True
@@ -110,9 +112,10 @@ class OpenTurns(OpenLoad):
 
     def _hand_over(self, number: int, due: int) -> None:
         n_workers = len(self.workers)
-        is_extra = number == _EXTRA and n_workers < self._max_in_flight
-        if n_workers < self.n_wanted or is_extra:
+        if n_workers < self.n_wanted or (number == _EXTRA and n_workers < self._max_in_flight):
             self._take_slot((number, due, 0))
+        elif self._idle:  # the usual case, in one call: each arrival pays for another
+            self._idle.pop().switch((number, due, 0))
         else:
             super()._hand_over(number, due)
 
