@@ -110,6 +110,7 @@ urlpatterns = [
     page("compare/share/", shares.comparison_share),
     page("s/<str:token>/", shares.share_view),
     page("s/<str:token>/stream/", live_pages.share_stream),
+    page("s/<str:token>/tables.csv", shares.share_csv),
     page("s/<str:token>/badge.svg", shares.share_badge),
     page("tests/<int:test>/badge/", shares.test_badge),
     page("measure/", measure.measure),

@@ -56,7 +56,7 @@ def check_markers(asked: Asked, text: str) -> None:
     who, name = asked.who, asked.name
     if asked.thing == "foreign":
         assert FOREIGN not in text, f"{asked}: shows something of it"
-    if name in {"share-view", "share-stream", "share-badge", "invitation-accept"}:
+    if name in {"share-view", "share-csv", "share-stream", "share-badge", "invitation-accept"}:
         assert SECRET not in text, f"{asked}: shows a secret of the project"
     elif who in STRANGERS | NOBODY | DEAD_TOKENS and not (who == "adam" and name in ABOUT_ALL):
         assert OPEN not in text, f"{asked}: shows something of the project"

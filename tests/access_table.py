@@ -305,6 +305,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "comparison-share": {"POST": SHARE},
     "share-revoke": {"POST": SHARE},
     "share-view": {"GET": OPEN_TO_ALL},
+    "share-csv": {"GET": OPEN_TO_ALL},
     "share-stream": {"GET": OPEN_TO_ALL},
     "share-badge": {"GET": OPEN_TO_ALL},
     "test-badge": {"POST": SHARE},

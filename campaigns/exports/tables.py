@@ -66,15 +66,18 @@ def wants_blocks(asked: Mapping[str, str]) -> bool:
     return asked.get("format") == "blocks"
 
 
-def campaign_tables_file(campaign: Campaign, answer: Answer) -> HttpResponse:
+def campaign_tables_file(
+    campaign: Campaign, answer: Answer, *, shows_machines: bool = True
+) -> HttpResponse:
     """The tables of its page, one after another."""
-    tables = [*answer.tables, *target_side(campaign, answer).tables]
+    machines = target_side(campaign, answer).tables if shows_machines else ()
+    tables = [*answer.tables, *machines]
     return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
 
 
-def run_tables_file(run: Run, report: RunReport) -> HttpResponse:
+def run_tables_file(run: Run, report: RunReport, *, shows_machines: bool = True) -> HttpResponse:
     """All tables of its page, one after another."""
-    tables = (*report.tables, *machine_tables(run))
+    tables = (*report.tables, *(machine_tables(run) if shows_machines else ()))
     return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
 
 

@@ -12,8 +12,14 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.exports.tables import (
+    campaign_tables_file,
+    csv_of_tables,
+    run_tables_file,
+    text_file,
+)
 from campaigns.forms.projects import ShareForm
-from campaigns.live.memory import run_key
+from campaigns.live.memory import answer_of, report_of, run_key
 from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.arm_pairs import chosen_tests
@@ -177,6 +183,35 @@ def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
     return comparison_context(columns, compared, asked) | {"project": None}
 
 
+@require_GET
+def share_csv(request: HttpRequest, token: str) -> HttpResponse:
+    """The tables of what the link shows."""
+    share = services.open_share(token=token, counts_view=False)
+    if share is None or share.test_id:
+        raise Http404
+    visitor, shows_machines = Actor(share=share), share.shows_machines
+    if share.comparison:
+        columns = shared_columns(Actor(user=share.created_by), share.comparison)
+        table = comparison_of(columns, shows_machines=shows_machines).table
+        response = text_file("comparison.csv", csv_of_tables([table]))
+    elif share.campaign_id:
+        campaign = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
+        answer = answer_of(campaign, shows_machines=shows_machines)
+        response = campaign_tables_file(campaign, answer, shows_machines=shows_machines)
+    else:
+        run = find_run(visitor, share.run_id)
+        run.shows_machine = shows_machines
+        response = run_tables_file(run, report_of(run), shows_machines=shows_machines)
+    return _for_link_only(response)
+
+
+def _for_link_only(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    return response
+
+
 def _without_machines(context: dict[str, Any]) -> dict[str, Any]:
     """What replaces a run's address and the facts about its machines."""
     report = context["report"]
@@ -193,6 +228,7 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404
     stream_url = reverse("share-stream", args=[token])
     link = {"shared": True, "may": {}, "stream_url": stream_url, "link": share}
+    link["csv_url"] = reverse("share-csv", args=[token])
     if share.comparison:
         context = _comparison_of(request, share) | link
         response = render(request, "shares/comparison.html", context)
@@ -200,7 +236,4 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
         shown = _shared_campaign if share.campaign_id else _shared_run
         template, made, seen = shown(request, share, Actor(share=share))
         response = live_page(request, template, lambda: made() | link, (share.pk, *seen))
-    response["Cache-Control"] = "no-store"
-    response["Referrer-Policy"] = "no-referrer"
-    response["X-Robots-Tag"] = "noindex, nofollow"
-    return response
+    return _for_link_only(response)

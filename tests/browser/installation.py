@@ -6,6 +6,24 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.test import Client
 
+# In a page: what was clicked and which fields were typed into.
+COUNT = """
+for (const [kind, name] of [["click", "clicks"], ["input", "typed"]]) {
+  addEventListener(kind, (event) => {
+    if (!event.isTrusted || event.target.type === "checkbox" && kind === "input") return;
+    const seen = JSON.parse(sessionStorage.getItem(name) ?? "[]");
+    const what = kind === "click" ? `${event.detail}` : event.target.name;
+    if (kind === "input" && seen.includes(what)) return;
+    sessionStorage.setItem(name, JSON.stringify([...seen, what]));
+  }, true);
+}
+"""
+
+
+def counted(page, name: str) -> list[str]:
+    """`name`: clicks or typed."""
+    return page.evaluate(f"JSON.parse(sessionStorage.getItem('{name}') ?? '[]')")
+
 
 @dataclass(frozen=True)
 class SiteFacts:

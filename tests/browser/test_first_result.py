@@ -12,12 +12,12 @@ import pytest
 
 from benchmarks.servers import serving
 from campaigns.domain.analysis.ratio import Word
-from tests.browser.installation import sign_in
+from tests.browser.installation import COUNT, counted, sign_in
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.long
 
-MOST_CLICKS = 8
+MOST_CLICKS = 6
 PORTS = (8080, 8443)
 # A trial of 3 s, a minute at most for all arms, and what other tests leave of two cores.
 ANSWER_MS = 180_000
@@ -25,17 +25,6 @@ NEWCOMER, PASSWORD = "newcomer", "correct-horse-battery"
 MAKE_NEWCOMER = f"""
 from django.contrib.auth.models import User
 User.objects.create_user("{NEWCOMER}", password="{PASSWORD}")
-"""
-COUNT = """
-for (const [kind, name] of [["click", "clicks"], ["input", "typed"]]) {
-  addEventListener(kind, (event) => {
-    if (!event.isTrusted || event.target.type === "checkbox" && kind === "input") return;
-    const seen = JSON.parse(sessionStorage.getItem(name) ?? "[]");
-    const what = kind === "click" ? `${event.detail}` : event.target.name;
-    if (kind === "input" && seen.includes(what)) return;
-    sessionStorage.setItem(name, JSON.stringify([...seen, what]));
-  }, true);
-}
 """
 
 
@@ -62,10 +51,6 @@ def newcomer(page, site):
     page.add_init_script(COUNT)
     page.goto("/")
     return page
-
-
-def counted(page, name: str) -> list[str]:
-    return page.evaluate(f"JSON.parse(sessionStorage.getItem('{name}') ?? '[]')")
 
 
 def test_a_newcomer_learns_what_https_costs(newcomer, site, server):

@@ -58,6 +58,21 @@ def visit(link: str):
     return Client().get(link)
 
 
+def csv_at(link: str) -> str:
+    response = visit(f"{link}tables.csv")
+    assert response.status_code == 200
+    assert response["Cache-Control"] == "no-store"
+    return response.content.decode()
+
+
+def test_a_visitor_gets_the_figures_that_members_get(as_editor, run):
+    for name, member in [("run-share", "run-csv"), ("campaign-share", "campaign-csv")]:
+        pk = run.pk if name == "run-share" else run.campaign_id
+        own = as_editor.get(reverse(member, args=[pk]), {"format": "blocks"})
+        link = make_link(as_editor, name, pk, shows_machines="on")
+        assert csv_at(link) == own.content.decode()
+
+
 def test_a_visitor_without_an_account_sees_the_run(as_editor, run):
     response = visit(make_link(as_editor, "run-share", run.pk))
     assert response.status_code == 200
@@ -72,7 +87,7 @@ def test_a_visitor_sees_no_secret_no_name_and_no_way_further(as_editor, run, bob
     hidden = ("hidden-header", "hidden-body", "hidden-query", bob.username, "csrfmiddleware")
     for each in (*hidden, "points.json", "drag to zoom"):
         assert each not in page
-    assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
+    assert re.findall(r'href="/(?!static|glossary/|s/)[^"]*"', page) == []
 
 
 def on_a_machine(run):
@@ -102,8 +117,9 @@ MACHINES = ("10.20.30.40", "4 cores of a secret kind", "injector-in-cellar")
 
 
 def test_a_visitor_learns_nothing_about_the_machines(as_editor, run):
-    page = visit(make_link(as_editor, "run-share", on_a_machine(run).pk)).content.decode()
-    assert [told for told in MACHINES if told in page] == []
+    link = make_link(as_editor, "run-share", on_a_machine(run).pk)
+    page = visit(link).content.decode()
+    assert [told for told in MACHINES if told in page + csv_at(link)] == []
     assert run.frozen.target in page
 
 
@@ -127,9 +143,10 @@ def test_a_visitor_reads_why_a_run_was_refused_without_the_address(
     run = make_run(test)
     Run.objects.filter(pk=run.pk).update(state="done", outcome="failed", reason=reason)
     pk = run.pk if name == "run-share" else run.campaign_id
-    page = visit(make_link(as_editor, name, pk)).content.decode()
+    link = make_link(as_editor, name, pk)
+    page = visit(link).content.decode()
     assert "[hidden]" in page
-    assert [told for told in ("10.20.30.40", "shop.test") if told in page] == []
+    assert [told for told in ("10.20.30.40", "shop.test") if told in page + csv_at(link)] == []
 
 
 @pytest.mark.parametrize("shows", [{}, {"shows_machines": "on"}])
@@ -228,7 +245,7 @@ def test_a_visitor_sees_the_campaign_but_not_its_run_pages(as_editor, project):
     link = make_link(as_editor, "campaign-share", campaign.pk)
     page = visit(link).content.decode()
     assert "slower" in page
-    assert re.findall(r'href="/(?!static|glossary/)[^"]*"', page) == []
+    assert re.findall(r'href="/(?!static|glossary/|s/)[^"]*"', page) == []
     assert visit(reverse("run-detail", args=[runs[0].pk])).status_code == 302
     assert visit(reverse("campaign-detail", args=[campaign.pk])).status_code == 302
 

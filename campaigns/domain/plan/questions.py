@@ -116,8 +116,8 @@ QUESTIONS: dict[str, Question] = {
         Question(
             "limit",
             "How much can it handle?",
-            "Finds the highest request rate that keeps an objective, such as p95 under 500 ms, with "
-            "its interval.",
+            "Finds the highest request rate that keeps an objective, such as p95 under 500 ms. "
+            "Gives its interval.",
             "Capacity",
             {"model": "open", "rate_per_s": 10, "duration_s": 20},
             (_KEPT,),

@@ -92,8 +92,8 @@ class Session:
         option_help="close a kept connection after N requests; where connections arrive, or in a "
         "window, each sends N", option_default="0: when the server does, and 1")
     calls_per_session: int | None = whole("Requests per session", low=1, high=MAX_CALLS,
-        help="Requests before a user starts over, with a new connection and no cookies. Leave empty "
-        "to never restart. Where sessions arrive, each sends this many.", fact="{:,}",
+        help="Requests before a user starts over, with a new connection and no cookies. Leave "
+        "empty to never restart. Where sessions arrive, each sends this many.", fact="{:,}",
         option="--calls-per-session N",
         option_help="after N requests a user starts over: new connection, no cookies; where "
         "sessions arrive, each sends N", option_default="never")
