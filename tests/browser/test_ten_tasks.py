@@ -178,6 +178,35 @@ def test_which_of_two_servers_is_faster_on_three_pages(tab, rest, shops):
     assert n_clicks(tab) <= 10
 
 
+def test_ten_users_log_in_and_use_their_token(tab, rest, shops):
+    shop = shops()
+    rest.make_target("shop", shop.endpoint)
+    tab.goto(f"/projects/{rest.project}/plans/new/")
+    tab.get_by_role("textbox", name="Name").fill("Login")
+    tab.locator("[name=method]").select_option("POST")
+    tab.locator("[name=path]").fill("/login")
+    tab.locator("[name=part][value=body]").check(force=True)
+    tab.locator("[name=body]").fill('{"user": "ann", "password": "secret"}')
+    tab.locator("[name=part][value=extract]").check(force=True)
+    tab.get_by_role("button", name="Save a value").click()
+    tab.get_by_label("Variable").fill("token")
+    tab.get_by_label("Expression").fill("$.token")
+    tab.get_by_role("button", name="Add step").click()
+    tab.locator("[name=step2_path]").fill("/me")
+    tab.locator("[name=step2_part][value=headers]").check(force=True)
+    tab.locator("[name=step2_headers]").fill("Authorization: Bearer ${token}")
+    tab.locator("[name=model][value=closed]").check(force=True)
+    tab.locator("[name=connections]").fill("10")
+    tab.locator("[name=requests]").fill("1000")
+    tab.get_by_role("button", name="Save and measure").click()
+    tab.get_by_label(re.compile("HTTP :")).or_(tab.locator("[name=endpoints]")).first.wait_for()
+    tab.get_by_role("button", name=START).click()
+    said = answer_of(tab)
+    assert "no errors" in said, said
+    assert re.search(r"\d+ ok requests/s", said), said
+    assert n_clicks(tab) <= 9
+
+
 def test_why_did_it_fail(tab, rest, shops):
     shop = shops()
     shop.statuses = {"/gone": 404, "/busy": 503}
