@@ -262,7 +262,7 @@ def exporter_edit(request: HttpRequest, actor: Actor, exporter: Exporter) -> Htt
             exporter_services.change_exporter, by=actor, exporter=exporter, **given
         ),
     )
-    return _answer(request, exporter.target, form, saved, edit)
+    return _answer(request, exporter.target, form, saved, edit, exporter=exporter)
 
 
 @acts_on(_ROWS, "target-detail", "target_id", "#agents")
@@ -283,12 +283,11 @@ def _answer(
     form: ExporterForm,
     saved: Exporter | None,
     edit: Edit | None = None,
-    start_agent: str = "",
+    **more: Any,
 ) -> HttpResponse:
     if saved:
         messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
         return redirect(_of_target(target.pk))
-    context = {"project": target.project, "target": target, "form": form, "edit": edit}
-    context["start_agent"] = start_agent
+    context = {"project": target.project, "target": target, "form": form, "edit": edit, **more}
     status = edit.status(form.errors) if edit else 422 if form.errors else 200
     return render(request, "targets/exporter.html", context, status=status)
