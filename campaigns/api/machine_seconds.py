@@ -134,12 +134,14 @@ class ExporterSerializer(fields.ReadSerializer):
             "asked_at": {"help_text": "A worker asks it now; null once it is answered."},
             "told_at": {"help_text": "When it last told something."},
             "problem": {"help_text": "Why it told nothing since, and what to do."},
+            "problem_at": {"help_text": "The first time."},
         }
 
 
 class ExporterInput(fields.StrictSerializer):
     url = serializers.CharField(
-        max_length=MOST_URL, help_text="Without a scheme it is http, without a path /metrics."
+        max_length=MOST_URL,
+        help_text="Of the agent or exporter. Without a scheme it is http, without a path /metrics.",
     )
     name = serializers.CharField(
         max_length=MOST_NAME,
@@ -181,7 +183,7 @@ class ExporterViewSet(VisibleViewSet):
 
     @extend_schema(operation_id="targets_exporters_list")
     def list(self, request, target):
-        """Those that runs of the target scrape once a second."""
+        """Agents and exporters that runs of the target ask once a second."""
         find(Target, request, pk=target)
         return super().list(request)
 

@@ -45,7 +45,6 @@ from campaigns.notifications.models import (
 )
 from campaigns.queries.load_control import why_load_is_off
 from campaigns.queries.probes import days_left
-from campaigns.services.exporters import ask_again
 from campaigns.services.load_control import RESTORED
 from campaigns.services.own_services import policy
 from campaigns.services.vault import decrypt
@@ -264,7 +263,7 @@ def _tell_creator(channel: NotificationChannel, problem: str) -> None:
 # --- what happens by itself ----------------------------------------------------------------------
 def note_silent_agents() -> int:
     """Write an event of each agent or exporter that has stopped answering, and of each that answers
-    again; and have all of them asked once more."""
+    again. None is asked while load is off."""
     if why_load_is_off():
         return 0
     exporters = Exporter.objects.filter(
@@ -281,8 +280,6 @@ def note_silent_agents() -> int:
             events.append(_agent_event(exporter, "silent", words, since.isoformat()))
         elif not since and state == "silent":
             events.append(_agent_event(exporter, "back", "answers again", f"after {last}"))
-    for pk in exporters.values_list("pk", flat=True):
-        ask_again(pk)
     return len(Event.objects.bulk_create(events, ignore_conflicts=True))
 
 

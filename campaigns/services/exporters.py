@@ -15,6 +15,7 @@ from campaigns.domain.plan.exporters import ExporterFields, check_exporter
 from campaigns.models import Exporter, Target
 from campaigns.models.dbtime import ClockTimestamp, db_now
 from campaigns.permissions import Action, Actor, require
+from campaigns.queries.load_control import why_load_is_off
 from campaigns.services import audit
 from campaigns.services.load_control import require_load_on
 from campaigns.services.targets import keep_target
@@ -22,6 +23,8 @@ from campaigns.services.vault import encrypt
 
 MOST_EXPORTERS = 20  # of a target
 CHECK_EVERY_S = 3
+# One that hangs takes a worker a second.
+ASK_AGAIN_EVERY_S, MOST_ASKED_AGAIN = 60.0, 20
 _NAME_TAKEN = {"name": "The target already has a machine with this name. Choose another."}
 
 
@@ -121,7 +124,14 @@ def _ask_worker(rows: QuerySet[Exporter], pk: int) -> bool:
     return bool(asked)
 
 
-def ask_again(pk: int) -> None:
-    """Whoever wants to know when it falls silent has it asked now and then."""
-    Exporter.objects.filter(pk=pk).update(asked_at=ClockTimestamp())
-    queue.send(queue.EXPORTER, [pk], expires_s=60)
+def ask_again() -> int:
+    """Have workers ask some of those in use, chosen by chance, so that pages and notifications say
+    what is so now."""
+    if why_load_is_off():
+        return 0
+    rows = Exporter.objects.filter(target__archived_at=None).order_by("?")
+    chosen = list(rows.values_list("pk", flat=True)[:MOST_ASKED_AGAIN])
+    Exporter.objects.filter(pk__in=chosen).update(asked_at=ClockTimestamp())
+    for pk in chosen:
+        queue.send(queue.EXPORTER, [pk], expires_s=ASK_AGAIN_EVERY_S)
+    return len(chosen)

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns import queue
 from campaigns.models import Campaign, Exporter, LoadControl, Membership, Probe, Search, TestFigures
 from campaigns.notifications import delivery
 from campaigns.notifications.domain import EventKind
@@ -258,9 +257,7 @@ def test_a_paused_channel_gets_nothing_of_what_happens_meanwhile(channel, projec
 
 
 @pytest.fixture
-def agent(project, monkeypatch):
-    """One that told something; what the site asks of it goes nowhere."""
-    monkeypatch.setattr(queue, "send", lambda *args, **more: True)
+def agent(project):
     url = "http://10.0.0.5:9800/metrics"
     target = make_target(project, "shop")
     return Exporter.objects.create(target=target, name="shop-1", url=url, told_at=timezone.now())
@@ -291,20 +288,9 @@ def test_agents_that_fell_silent_before_anybody_asked_stay_so(channel, agent):
     assert delivery.note_silent_agents() == 0
 
 
-def test_agents_are_asked_where_somebody_wants_to_know(channel, agent, monkeypatch):
-    asked = []
-    monkeypatch.setattr(queue, "send", lambda name, args, **more: asked.append((name, args)))
-    other = Exporter.objects.create(target=make_target(make_project()), name="x", url=agent.url)
-    delivery.note_silent_agents()
-    assert asked == [(queue.EXPORTER, [agent.pk])]
-    assert Exporter.objects.get(pk=agent.pk).asked_at
-    assert other.asked_at is None
-
-
-def test_while_load_is_off_nobody_is_asked_and_nobody_is_silent(channel, agent, monkeypatch):
+def test_while_load_is_off_nobody_is_silent(channel, agent):
     answers(agent, delivery.SILENT_AFTER_S + 5)
     LoadControl.objects.update_or_create(pk=1, defaults={"is_on": False, "reason": "A deploy."})
-    monkeypatch.setattr(queue, "send", None)
     assert delivery.note_silent_agents() == 0
 
 
