@@ -490,32 +490,33 @@ class PerfStat:
         self._reading = asyncio.ensure_future(self._read(self._child, of))
 
     async def _read(self, child: asyncio.subprocess.Process, of: str) -> None:
-        """A whole interval counts at once: who asks meanwhile must not get half of its events."""
-        interval: list[PerfLine] = []
-        until_s = 0.0
-        async for raw in child.stdout:
-            text = raw.decode("utf-8", "replace")
-            line = PerfLine.read(text)
-            if line is None:
-                self._said.extend([text.strip()] if text.strip() else [])
-                continue
-            self._began_ns = self._began_ns or boot_ns() - round(line.until_s * 1e9)
-            self._fault = ""
-            interval.append(line)
-            if len(interval) == len(EVENTS[of]):
-                self._count(of, interval, line.until_s - until_s)
-                interval, until_s = [], line.until_s
+        """perf writes an interval at once: who asks meanwhile does not get half of its events."""
+        until_s: dict[str, float] = {}  # by event, where its last interval ended
+        rest = ""
+        while True:
+            chunk = await child.stdout.read(64 * 1024)
+            if not chunk:
+                break
+            *lines, rest = (rest + chunk.decode("utf-8", "replace")).split("\n")
+            for text in filter(None, map(str.strip, lines)):
+                line = PerfLine.read(text)
+                if line is None:
+                    self._said.append(text)
+                    continue
+                self._began_ns = self._began_ns or boot_ns() - round(line.until_s * 1e9)
+                self._fault = ""
+                self._count(of, line, line.until_s - until_s.get(line.event, 0.0))
+                until_s[line.event] = line.until_s
         await child.wait()
 
-    def _count(self, of: str, interval: Iterable[PerfLine], lasted_s: float) -> None:
-        for line in interval:
-            key = of, line.event
-            if line.count is None:
-                self._lacks[key] = line.lack
-                continue
-            more = (line.count, lasted_s, lasted_s * line.share)
-            before = self._totals.get(key, (0.0, 0.0, 0.0))
-            self._totals[key] = [total + each for total, each in zip(before, more)]
+    def _count(self, of: str, line: PerfLine, lasted_s: float) -> None:
+        key = of, line.event
+        if line.count is None:
+            self._lacks[key] = line.lack
+            return
+        more = (line.count, lasted_s, lasted_s * line.share)
+        before = self._totals.get(key, (0.0, 0.0, 0.0))
+        self._totals[key] = [total + each for total, each in zip(before, more)]
 
     def _covers(self, pids: frozenset[str]) -> bool:
         """Whether it counts all these: perf follows what its processes have started since."""
