@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -370,21 +370,51 @@ def test_without_perf_the_profile_says_what_to_install():
     assert read_profile(told, 0).fault == module.NOT_INSTALLED
 
 
-@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
-def test_the_real_perf_finds_where_a_program_spends_its_time():
-    words = "while True: sum(i * i for i in range(1000))"
-    with subprocess.Popen([sys.executable, "-c", words]) as busy:
+WORKS = "while True: sum(i * i for i in range(1000))"
+has_perf = pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
 
-        def has_used_a_second() -> bool:
-            return process_of(text_of(f"/proc/{busy.pid}/stat")).cpu_s > 1.2
 
-        try:
-            told = asyncio.run(recorded("perf", Watched(busy.pid), lasts=has_used_a_second))
-        finally:
-            busy.kill()
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen]:
+    with subprocess.Popen([sys.executable, "-c", WORKS]) as process:
+        yield process
+        process.kill()
+
+
+def skip_where_nobody_may_count(fault: str) -> None:
+    if "may not count" in fault:
+        pytest.skip(fault)
+    assert not fault
+
+
+@has_perf
+def test_the_real_perf_counts_a_second_of_a_busy_program(busy):
+    async def act() -> dict:
+        async with counting("perf", Watched(busy.pid)) as (perf, request):
+            start = await until(
+                lambda: (found := reading(perf)) and (found.totals or found.faults) and found,
+                request,
+            )
+            skip_where_nobody_may_count(start.faults.get("processes", ""))
+            return await until(
+                lambda: (told := reading(perf).since(start)) and told["lasted_s"] > 0.9 and told,
+                request,
+            )
+
+    told = asyncio.run(act())
+    counts = {event.removesuffix(":u"): count for event, count in told["counts"].items()}
+    used_ms, share = counts["task-clock"]
+    assert 0 < used_ms <= 1010 * told["lasted_s"]
+    assert share == 100
+
+
+@has_perf
+def test_the_real_perf_finds_where_a_program_spends_its_time(busy):
+    def has_used_a_second() -> bool:
+        return process_of(text_of(f"/proc/{busy.pid}/stat")).cpu_s > 1.2
+
+    told = asyncio.run(recorded("perf", Watched(busy.pid), lasts=has_used_a_second))
     profile = read_profile(told, 1000)
-    if "may not count" in profile.fault:
-        pytest.skip(profile.fault)
-    assert not profile.fault
+    skip_where_nobody_may_count(profile.fault)
     assert profile.samples > 20
     assert any("python" in each.command for each in profile.functions)
