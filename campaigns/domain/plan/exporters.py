@@ -91,7 +91,8 @@ def check_exporter(
     )
     if len(name) > MOST_NAME:
         errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
-    tls = JsonReader({"ca_pem": ca_pem}, "", errors)
+    # Browsers send the line ends of a field in their own way: it is the same certificate.
+    tls = JsonReader({"ca_pem": ca_pem.replace("\r\n", "\n")}, "", errors)
     ca_pem = read_tls_options(tls).ca_pem
     if fault := _token_fault(token, address, verify_tls):
         errors["token"] = fault

@@ -22,6 +22,7 @@ from campaigns.domain.plan.addresses import (
     written_place,
 )
 from campaigns.domain.plan.exporters import ExporterAddress, check_exporter
+from tests.injector.authority import issue
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
 NEVER = [
@@ -331,6 +332,9 @@ def test_a_certificate_to_trust_is_one():
     with pytest.raises(InvalidFields) as refused:
         check_exporter(url="https://shop.example", ca_pem="-----BEGIN NONSENSE-----")
     assert list(refused.value.errors) == ["ca_pem"]
+    pem = issue().pem
+    typed = check_exporter(url="https://shop.example", ca_pem=pem.replace("\n", "\r\n"))
+    assert typed.ca_pem == pem.strip()
 
 
 def test_a_token_may_be_kept_removed_or_set():
