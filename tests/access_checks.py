@@ -28,7 +28,7 @@ from tests.access_world import DEAD_TOKENS, FOREIGN, OPEN, SECRET, World, add_ot
 # Pages of administrators, which name projects and campaigns and show nothing of their results.
 ABOUT_ALL = {"load", "caps", "caps-edit", "storage", "ownership", "audit-all", "audit-all-csv"}
 # Where alice is nobody, whatever she asks.
-DEAF = {"api-nothing-here", "api-agent-seconds"}
+DEAF = {"api-nothing-here"}
 Statuses = dict[tuple[str, str], set[int]]
 
 

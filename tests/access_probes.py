@@ -190,7 +190,7 @@ def expected(asked: Asked) -> str:
         if asked.name == "account_logout" or (asked.name in TO_SIGN_IN and who in NOBODY):
             return "login"
         return "in" if is_own else "404"
-    if who in NOBODY or who in DEAD_TOKENS or right == "agent":
+    if who in NOBODY or who in DEAD_TOKENS:
         return "login" if is_page else "401"
     if not is_own:
         return "404"

@@ -34,7 +34,6 @@ MAY: dict[str, set[str]] = {
     "administer": {"alice", "alice's write token"},
     "installation": {"adam"},  # an administrator; to others it does not exist
     # What belongs to a user: viewers have it as well, but no token that only reads or runs.
-    "agent": set(),  # only with an agent's token, which is nobody's
     "channel": {"bob", "alice"},  # editors; to others it does not exist
     "own": {"alice"},  # what belongs to alice herself; to others it does not exist
 }
@@ -242,8 +241,6 @@ PAGES: dict[str, dict[str, Rule]] = {
     "target-bulk": {"POST": _ticked("target")},
     "target-archive": {"POST": EDIT},
     "target-ownership": {"POST": Rule("edit", lambda rows: {"do": "token", **_host(rows)})},
-    "agent-new": {"POST": EDIT},
-    "agent-revoke": {"POST": EDIT},
     "agent-file": {"GET": OPEN_TO_ALL},
     "ci-client-file": {"GET": OPEN_TO_ALL},
     "manifest-schema-file": {"GET": OPEN_TO_ALL},
@@ -361,7 +358,6 @@ API: dict[str, dict[str, Rule]] = {
     "api-plan-restore": {"POST": Rule("edit", rows=(("plan", "deleted_plan"),))},
     "api-campaign-estimate": {"POST": Rule("edit", _new(_campaign))},
     "api-probe-list": {"GET": ACCOUNT, "POST": Rule("run", _probe)},
-    "api-agent-seconds": {"POST": Rule("agent", lambda rows: {"host": "shop-1"})},
     "api-injector-list": {"GET": ACCOUNT},
     "api-preset-list": {"GET": ACCOUNT},
     "api-campaign-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_campaign))},

@@ -24,7 +24,6 @@ from django.utils import timezone
 from campaigns.accounts.services import invite
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import (
-    Agent,
     ApiToken,
     Baseline,
     Campaign,
@@ -229,12 +228,6 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         "version": version,
         "plan": version.plan,
         "claim": claim,
-        "agent": Agent.objects.create(
-            target=target,
-            lookup=f"{target.pk:016}",
-            token_hash=f"{target.pk:064}",
-            host=f"{open_word}-1",
-        ),
         "exporter": Exporter.objects.create(
             target=target, name=f"{open_word}-exporter", url=f"http://{host}:9100/metrics"
         ),
@@ -324,7 +317,7 @@ def _done_run(test):
 
 
 def _watch_machine(run, secret: str) -> None:
-    """What an agent told of the run, and why an exporter did not; a share link shows them only
+    """What one exporter told of the run, and why another did not; a share link shows them only
     where it shows machines."""
     cpu = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "stolen_s": 0, "idle_s": 1.6}
     did = {**cpu, "cores": [20, 20], "processes": {f"{secret}-server": {"cpu_s": 0.3}}}

@@ -63,7 +63,6 @@ def grow(world: World) -> None:
     _grow_people(rows, n)
     targets = _copies(rows["target"], n, name=_named("target"))
     _copies(rows["endpoint"], n, target_id=_of(targets))
-    _copies(rows["agent"], n, lookup=lambda number: f"copy{number:012}")
     _copies(rows["exporter"], n, name=_named("exporter"))
     _grow_channels(rows, n)
     _copies(rows["probe"], n)

@@ -10,7 +10,7 @@ from functools import cache
 LIST_MODULES = """
 import importlib, json, pkgutil, sys
 package = importlib.import_module(sys.argv[1])
-for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+for module in pkgutil.walk_packages(getattr(package, "__path__", ()), package.__name__ + "."):
     if not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 print(json.dumps(sorted(sys.modules)))

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
-from workers.agent.proc import Cpu, Process, cpu_of, process_of, text_of
+from workers.agent import CPU_MODES, Process, cpu_seconds, process_of, text_of
 from workers.injector.machine import ProcFiles
 from workers.injector.quota import CpuQuota
 
-_BUSY = ("user_s", "system_s", "interrupts_s")
+_BUSY = ("user", "nice", "system", "irq", "softirq")
 _MOST_PROGRAMS, _WORTH_NAMING_CORES = 3, 0.05
 _LONGEST_NAME = 40
 ITSELF, DEMO_TARGET = "benchsite itself", "benchsite's demo target"
@@ -25,7 +25,8 @@ _PLAIN = re.compile(r"[\w.+@-]+")
 
 
 class _Reading(NamedTuple):
-    cpu: Cpu
+    cpu_s: dict[str, float]  # of all cores, by mode
+    n_cores: int
     processes: dict[tuple[str, int], Process]  # by number and start
     parents: dict[str, str]
     injectors_s: float  # of those that have ended as well
@@ -46,11 +47,8 @@ class HostWatch:
         """None where /proc does not tell."""
         before, now = self._before, self._read()
         self._before = now
-        spent = {
-            name: seconds - before.cpu.counters.get(name, seconds)
-            for name, seconds in now.cpu.counters.items()
-        }
-        all_s, n_cores = sum(spent.values()), len(now.cpu.cores)
+        spent = {mode: now.cpu_s[mode] - before.cpu_s[mode] for mode in CPU_MODES}
+        all_s, n_cores = sum(spent.values()), now.n_cores
         if all_s <= 0 or not n_cores:
             return None
         elapsed_s = all_s / n_cores
@@ -62,7 +60,7 @@ class HostWatch:
             "cores": n_cores,
             "load_1min": float(load[0]) if load else None,
             "others_share": _share(others_s, all_s),
-            "steal_share": _share(spent["stolen_s"], all_s),
+            "steal_share": _share(spent["steal"], all_s),
             "throttled_share": _share(throttled_s, elapsed_s),
             "programs": [
                 {"name": name, "cores": round(cpu_s / elapsed_s, 2)}
@@ -117,8 +115,10 @@ class HostWatch:
             generation = _generation(pid, parents, self._own)
             injectors_s += process.children_s if generation >= 1 else 0.0
             injectors_s += process.cpu_s if generation >= 2 else 0.0
-        cpu = cpu_of(text_of(f"{self._proc}/stat"))
-        return _Reading(cpu, processes, parents, injectors_s, self._quota.throttled_ns())
+        cores = cpu_seconds(text_of(f"{self._proc}/stat")).values()
+        cpu_s = {mode: sum(core.get(mode, 0.0) for core in cores) for mode in CPU_MODES}
+        throttled_ns = self._quota.throttled_ns()
+        return _Reading(cpu_s, len(cores), processes, parents, injectors_s, throttled_ns)
 
     def close(self) -> None:
         self._files.close()

@@ -1,4 +1,5 @@
-"""Scrapes the exporters of a run's target once a second while the run is under way.
+"""Scrapes the exporters of a run's target once a second while the run is under way. Of an agent it
+has perf count and record, where the campaign asks for that.
 
 Each exporter has a thread, and one more stores what they told, so that neither an exporter nor the
 database can delay the run. The host of the run's first shard does it; the injector's own process
@@ -6,8 +7,10 @@ knows nothing of it.
 """
 
 import contextlib
+import json
 import logging
 import queue
+import secrets
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -16,6 +19,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.exporter import (
     SHORTEST_S,
     ExporterSeconds,
@@ -23,8 +27,15 @@ from campaigns.domain.metrics.exporter import (
     NothingKnown,
     ScrapedSecond,
 )
+from campaigns.domain.metrics.profiles import read_profile
 from campaigns.models import MachineSecond
-from campaigns.services.scrapes import Scraped, ScrapeOrder, machine_second, take_scraped
+from campaigns.services.scrapes import (
+    Scraped,
+    ScrapeOrder,
+    machine_second,
+    take_profile,
+    take_scraped,
+)
 from campaigns.services.shards import Lease
 from workers.clock import EPOCH
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry, use_own_connection
@@ -37,6 +48,7 @@ CLOSE_S = 3.0
 # One answer that is missing makes a second of two; two make a gap, which is said.
 FAILURES_TO_SAY = 2
 MOST_SAID = 10  # of an exporter in a run
+PERF, PROFILE = "Benchsite-Perf", "Benchsite-Profile"
 _NS = 1_000_000_000
 
 
@@ -53,6 +65,10 @@ class RunClock(NamedTuple):
         if at_ns < self.start_ns:
             return None
         return (at_ns - self.start_ns - round(self.warm_up_s * _NS)) // _NS
+
+    def time_of(self, at_ns: int) -> float:
+        """By the site's clock, in seconds since 1970."""
+        return self.t0.timestamp() + (at_ns - self.start_ns) / _NS
 
     def to_next_second_s(self, now_ns: int) -> float:
         """Until the site's clock shows a whole second, but not at once."""
@@ -76,7 +92,8 @@ class _Scrape(threading.Thread):
         super().__init__(name=f"scrape {order.name}", daemon=True)
         self._order, self._run_id, self._clock = order, run_id, clock
         self._ended, self._tell = ended, tell
-        self._seconds = ExporterSeconds(order.name, counts_process=order.is_server)
+        self._seconds = ExporterSeconds(order.name if order.is_server else "")
+        self._profile = {PROFILE: f"{order.profile} run-{run_id}-{secrets.token_hex(8)}"}
         self._n_failed, self._n_said, self._said = 0, 0, ""
 
     def run(self) -> None:
@@ -86,12 +103,14 @@ class _Scrape(threading.Thread):
                 while not self._ended.wait(self._clock.to_next_second_s(time.monotonic_ns())):
                     self._take(client)
                 self._take(client, is_last=True)
+                if self._order.profile and not self._order.is_server:
+                    self._store_profile(client)
         except Exception:  # a fault of ours: the run goes on without this exporter
             logger.exception("The exporter %s is not scraped any more", self._order.name)
 
     def _take(self, client: ExporterClient, is_last: bool = False) -> None:
         try:
-            answer = client.ask()
+            answer = client.ask(self._headers())
             second = self._seconds.take(*answer)
         except (ScrapeFailed, NotExposition, NothingKnown) as fault:
             self._n_failed += 1
@@ -105,6 +124,29 @@ class _Scrape(threading.Thread):
             self._said = ""
             self._tell(Scraped(self._order, self._row(second), tuple(self._seconds.offers)))
 
+    def _headers(self) -> dict[str, str]:
+        """What an agent is to do. A profile is of the measurement, without the warm-up."""
+        headers = {PERF: str(self._order.perf)} if self._order.perf else {}
+        second = self._clock.second_of(time.monotonic_ns())
+        is_measured = second is not None and second >= 0
+        return headers | self._profile if self._order.profile and is_measured else headers
+
+    def _store_profile(self, client: ExporterClient) -> None:
+        """Reading it may take longer than the run is waited for."""
+        ended_s = self._clock.time_of(time.monotonic_ns())
+        use_own_connection()
+        try:
+            profile = read_profile(json.loads(client.profile(self._profile)), ended_s)
+            retry(
+                lambda: take_profile(run_id=self._run_id, source=self._order.name, profile=profile),
+                for_s=60,
+            )
+        except (ScrapeFailed, ValueError, InvalidFields) as fault:  # it is no agent, or went away
+            logger.info("%s has no profile: %s", self._order.name, fault)
+        finally:
+            with contextlib.suppress(*UNREACHABLE):
+                connection.close()
+
     def _row(self, scraped: ScrapedSecond) -> MachineSecond | None:
         """None before the run sends."""
         second = self._clock.second_of(scraped.middle_ns)
@@ -116,7 +158,6 @@ class _Scrape(threading.Thread):
             second=second,
             lasted_s=scraped.lasted_s,
             did=scraped.did,
-            is_scraped=True,
         )
 
     def _say(self, problem: str) -> None:

@@ -1,21 +1,18 @@
-"""Authenticates API requests by personal token or browser session, and those of agents. The token
-is read only from the Authorization header: browsers send cookies with any request. Writes in a
-session need Django's CSRF token."""
+"""Authenticates API requests by personal token or browser session. The token is read only from the
+Authorization header: browsers send cookies with any request. Writes in a session need Django's
+CSRF token."""
 
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.authentication import SessionAuthentication as SessionAuthentication
 from rest_framework.exceptions import AuthenticationFailed, Throttled
-from rest_framework.permissions import BasePermission
 from rest_framework.throttling import SimpleRateThrottle
 
 from campaigns.domain.client_address import client_address
-from campaigns.models import Agent
-from campaigns.services.agents import authenticate_agent
 from campaigns.services.tokens import authenticate_token
 
-_WRONG_FORM = "The header must be `Authorization: Bearer {}…`."
+_WRONG_FORM = "The header must be `Authorization: Bearer bs_pat_…`."
+_NOT_LIVE = "This token is unknown, expired or revoked. Create a new one under Account, Tokens."
 
 
 class FailedTokens(SimpleRateThrottle):
@@ -33,43 +30,20 @@ class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer bs_pat_…`; the token's row becomes `request.auth`."""
 
     keyword = "Bearer"
-    prefix = "bs_pat_"
-    not_live = "This token is unknown, expired or revoked. Create a new one under Account, Tokens."
 
     def authenticate(self, request):
         words = get_authorization_header(request).decode("latin-1").split()
         if not words:
             return None
         if len(words) != 2 or words[0].lower() != self.keyword.lower():
-            raise AuthenticationFailed(_WRONG_FORM.format(self.prefix))
-        found = self.whose(words[1])
-        if found is None:
+            raise AuthenticationFailed(_WRONG_FORM)
+        token = authenticate_token(text=words[1])
+        if token is None:
             throttle = FailedTokens()
             if not throttle.allow_request(request, None):
                 raise Throttled(throttle.wait())
-            raise AuthenticationFailed(self.not_live)
-        return found
-
-    def whose(self, text: str) -> tuple | None:
-        """(the user, the token's row), if it is live."""
-        token = authenticate_token(text=text)
-        return token and (token.user, token)
+            raise AuthenticationFailed(_NOT_LIVE)
+        return token.user, token
 
     def authenticate_header(self, request) -> str:
         return f'{self.keyword} realm="benchsite"'
-
-
-class AgentAuthentication(TokenAuthentication):
-    """`Authorization: Bearer bs_agent_…`; the agent's row becomes `request.auth`, of no user."""
-
-    prefix = "bs_agent_"
-    not_live = "This token is unknown or revoked. Create a new one on the page of the target."
-
-    def whose(self, text: str) -> tuple | None:
-        agent = authenticate_agent(text=text)
-        return agent and (AnonymousUser(), agent)
-
-
-class IsAgent(BasePermission):
-    def has_permission(self, request, view) -> bool:
-        return isinstance(request.auth, Agent)

@@ -1,38 +1,27 @@
-"""The seconds of a run's target machines, and the minutes that are left of an old run. What agents
-report of their targets' machines. Prometheus exporters of a target: list, set, change, remove."""
+"""The seconds of a run's target machines, and the minutes that are left of an old run. Exporters of
+a target: list, set, change, remove."""
 
 from typing import Any
 
 import django_filters
-from django.conf import settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import VisibleViewSet, answers, find, refuse_unknown
-from campaigns.api.authentication import AgentAuthentication, IsAgent
 from campaigns.api.parsers import CSV
 from campaigns.api.runs import TimingSerializer, require_seconds
-from campaigns.domain.metrics.machine import MOST_SECONDS, AgentReport
-from campaigns.domain.metrics.perf_counts import LONGEST_S
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
+from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 from campaigns.exports.runs import csv_of_machine_seconds, ndjson_of_machine_seconds
 from campaigns.exports.tables import text_stream
 from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.permissions import Action, require
 from campaigns.queries.filters import ListFilterSet, WholeFilter
 from campaigns.queries.measurements import machines_of_run
-from campaigns.queries.target_costs import perf_wanted, profile_wanted
-from campaigns.services.agents import (
-    add_exporter,
-    change_exporter,
-    database_time,
-    remove_exporter,
-    take_report,
-)
+from campaigns.services.exporters import add_exporter, change_exporter, remove_exporter
 
 
 class MinuteSerializer(fields.ReadSerializer):
@@ -80,7 +69,7 @@ _NDJSON = {
 
 
 class MachineSecondSerializer(fields.ReadSerializer):
-    """What a machine did in one second, as its agent told it."""
+    """What a machine did in one second, as its exporter told it."""
 
     did = serializers.DictField(help_text="Figures by name. What was not told is absent.")
 
@@ -129,65 +118,6 @@ def machine_seconds_ndjson(request, run: Run):
     return text_stream(f"run-{run.label}-machines.ndjson", text)
 
 
-class AgentSecondSerializer(fields.InputSerializer):
-    at_s = serializers.FloatField(
-        min_value=0, help_text="Its middle by the site's clock, since 1970."
-    )
-    lasted_s = fields.AboveField(default=1.0, max_value=LONGEST_S)
-    did = serializers.DictField(help_text="Figures by name; those that are not known are ignored.")
-
-
-class AgentReportSerializer(fields.InputSerializer):
-    host = serializers.CharField(max_length=100)
-    watched = serializers.ListField(child=serializers.CharField(), required=False)
-    clock_ahead_s = serializers.FloatField(default=0.0)
-    clock_error_s = serializers.FloatField(default=0.0, min_value=0)
-    seconds = AgentSecondSerializer(many=True, help_text=f"At most {MOST_SECONDS}.")
-    profiles = serializers.ListField(
-        child=serializers.DictField(),
-        required=False,
-        help_text="What perf record found: `of`, `began_s`, `ended_s`, and `samples` with up to 30 "
-        "`functions` (samples, command, object, symbol), or a `fault`.",
-    )
-
-
-class AgentAnswerSerializer(serializers.Serializer):
-    now = serializers.FloatField(help_text="The site's clock, in seconds since 1970.")
-    stored = serializers.IntegerField(help_text="Seconds that fall into runs of the target.")
-    perf = serializers.ChoiceField(
-        choices=fields.PERF_OF,
-        allow_blank=True,
-        help_text="What to count by perf stat for the next seconds; empty: nothing.",
-    )
-    profile = serializers.DictField(
-        help_text="What to record by perf record: `of`, as `perf`, from `begins_s` on by the "
-        "site's clock, as long as the answers say so; empty: nothing."
-    )
-
-
-class AgentSeconds(APIView):
-    authentication_classes = (AgentAuthentication,)
-    permission_classes = (IsAgent,)
-    most_body_bytes = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-    most_values = 100_000  # a minute of the largest machine
-
-    @extend_schema(
-        request=AgentReportSerializer,
-        responses=AgentAnswerSerializer,
-        operation_id="agents_seconds",
-    )
-    def post(self, request):
-        """Report seconds of a target's machine, with an agent's token. Those outside of runs are
-        not kept; the same ones may be sent twice. Without seconds: the site's clock, and what to
-        count."""
-        now = database_time()
-        report = AgentReport.from_json(request.data)
-        stored = take_report(agent=request.auth, report=report)
-        target = request.auth.target_id
-        wanted = {"perf": perf_wanted(target), "profile": profile_wanted(target)}
-        return Response({"now": now, "stored": stored, **wanted})
-
-
 class ExporterSerializer(fields.ReadSerializer):
     has_token = serializers.BooleanField()
     offers = serializers.ListField(
@@ -197,19 +127,21 @@ class ExporterSerializer(fields.ReadSerializer):
     class Meta:
         model = Exporter
         fields = (
-            "id", "target", "name", "url", "verify_tls", "is_server", "has_token", "created_at",
-            "asked_at", "told_at", "offers", "problem", "problem_at",
+            "id", "target", "name", "url", "verify_tls", "ca_pem", "is_server", "has_token",
+            "created_at", "asked_at", "told_at", "offers", "problem", "problem_at",
         )  # fmt: skip
         extra_kwargs = {
             "asked_at": {"help_text": "A worker asks it now; null once it is answered."},
             "told_at": {"help_text": "When it last told something."},
             "problem": {"help_text": "Why it told nothing since, and what to do."},
+            "problem_at": {"help_text": "The first time."},
         }
 
 
 class ExporterInput(fields.StrictSerializer):
     url = serializers.CharField(
-        max_length=MOST_URL, help_text="Without a scheme it is http, without a path /metrics."
+        max_length=MOST_URL,
+        help_text="Of the agent or exporter. Without a scheme it is http, without a path /metrics.",
     )
     name = serializers.CharField(
         max_length=MOST_NAME,
@@ -218,6 +150,12 @@ class ExporterInput(fields.StrictSerializer):
         help_text="Of the machine, in runs. Default: host and port.",
     )
     verify_tls = serializers.BooleanField(default=True)
+    ca_pem = serializers.CharField(
+        max_length=MAX_PEM_BYTES,
+        default="",
+        allow_blank=True,
+        help_text="A certificate or its authority (PEM), trusted instead of the system's.",
+    )
     is_server = serializers.BooleanField(
         default=False,
         help_text="The process that answers is the server that is measured: its own CPU and "
@@ -245,7 +183,7 @@ class ExporterViewSet(VisibleViewSet):
 
     @extend_schema(operation_id="targets_exporters_list")
     def list(self, request, target):
-        """Those that runs of the target scrape once a second."""
+        """Agents and exporters that runs of the target ask once a second."""
         find(Target, request, pk=target)
         return super().list(request)
 

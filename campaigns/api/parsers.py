@@ -31,8 +31,7 @@ class AnyAccept(BaseContentNegotiation):
 
 
 _LARGEST = {bool: 1, int: 2**63 - 1, float: sys.float_info.max}
-# What is not named by a view's `most_values`: reading so many takes some 100 ms at most, in which
-# the web process answers nobody else.
+# Reading so many takes some 100 ms at most, in which the web process answers nobody else.
 MOST_VALUES = 10_000
 
 
@@ -44,7 +43,7 @@ class StorableJSONParser(BaseParser):
 
     def parse(self, stream, media_type=None, parser_context=None) -> Any:
         data = stream.read()
-        _refuse_many(data, getattr((parser_context or {}).get("view"), "most_values", MOST_VALUES))
+        _refuse_many(data)
         try:
             value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
             _check(value)
@@ -53,14 +52,15 @@ class StorableJSONParser(BaseParser):
         return value
 
 
-def _refuse_many(data: bytes, most: int) -> None:
+def _refuse_many(data: bytes) -> None:
     """Before they are made: each takes some 100 bytes of memory."""
-    if _n_marks(data) <= most:
+    if _n_marks(data) <= MOST_VALUES:
         return
     plain = data.replace(b"\\\\", b"").replace(b'\\"', b"")
     # A value is one text at most, and its name another.
-    if plain.count(b'"') > 4 * most or _n_marks(b"".join(plain.split(b'"')[::2])) > most:
-        raise ParseError(f"There are more than {most:,} values in it. Send fewer at a time.")
+    n_quotes, n_marks = plain.count(b'"'), _n_marks(b"".join(plain.split(b'"')[::2]))
+    if n_quotes > 4 * MOST_VALUES or n_marks > MOST_VALUES:
+        raise ParseError(f"There are more than {MOST_VALUES:,} values in it. Send fewer at a time.")
 
 
 def _n_marks(data: bytes) -> int:

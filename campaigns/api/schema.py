@@ -87,16 +87,10 @@ _ALSO = {
 class TokenScheme(OpenApiAuthenticationExtension):
     target_class = "campaigns.api.authentication.TokenAuthentication"
     name = "token"
-    words = "A personal token, bs_pat_…, created under Account, Tokens."
 
     def get_security_definition(self, auto_schema) -> dict[str, str]:
-        return {"type": "http", "scheme": "bearer", "description": self.words}
-
-
-class AgentScheme(TokenScheme):
-    target_class = "campaigns.api.authentication.AgentAuthentication"
-    name = "agent"
-    words = "An agent's token, bs_agent_…, created on the page of its target."
+        words = "A personal token, bs_pat_…, created under Account, Tokens."
+        return {"type": "http", "scheme": "bearer", "description": words}
 
 
 def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
@@ -185,7 +179,7 @@ class Operation(NamedTuple):
     method: str
     path: str
     words: SafeString
-    scheme: str  # whose token it takes, "" for none
+    takes_token: bool
     parameters: list[Field]
     body: SafeString | str
     answers: list[tuple[str, SafeString, SafeString]]
@@ -242,7 +236,7 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> Ope
         method.upper(),
         path,
         _text(operation),
-        next((each for each in schemes if each in {"token", "agent"}), ""),
+        "token" in schemes,
         parameters,
         _kind(body) if body else "",
         answers,

@@ -20,7 +20,6 @@ from campaigns.api.history import (
     history_of_test_csv,
 )
 from campaigns.api.machine_seconds import (
-    AgentSeconds,
     ExporterViewSet,
     MachineSecondViewSet,
     MinuteViewSet,
@@ -155,7 +154,6 @@ urlpatterns = [
     _url("compare/tables.csv", "comparison-csv", comparison_csv),
     _url("probes/", "probe-list", ProbeViewSet, LIST_AND_CREATE),
     _url("probes/<int:pk>/", "probe", ProbeViewSet, READ),
-    _url("agents/seconds/", "agent-seconds", AgentSeconds),
     _url("injectors/", "injector-list", injector_host_list),
     _url("presets/", "preset-list", preset_list),
     _url("metrics/", "metric-list", metric_list),

@@ -229,7 +229,7 @@ class CampaignForm(CheckedForm):
         widget=forms.RadioSelect,
         label="perf stat",
         help_text="The agent on the target's machine counts context switches, page faults, cycles, "
-        "instructions and branches. It needs perf there.",
+        "instructions and branches. It needs perf there, and the agent's --perf.",
     )
     profile = forms.BooleanField(
         required=False,

@@ -12,6 +12,7 @@ from campaigns.domain.plan.tls_options import (
     CIPHERSUITES,
     GROUPS,
     LONGEST_OFFER,
+    MAX_PEM_BYTES,
     OFFERED,
     SIGNATURES,
     VERSIONS,
@@ -176,40 +177,53 @@ def _has_tls(row: tuple) -> bool:
 class ExporterForm(CheckedForm):
     """A token is never shown again; an empty field keeps the stored one."""
 
+    field_order = ("url", "token", "removes_token", "name", "is_server", "verify_tls", "ca_pem")
+
     url = forms.CharField(
-        label="Address",
+        label="Metrics address",
         required=False,
         widget=text_widget(
-            "input-wide", placeholder="http://10.0.0.5:9100/metrics", maxlength=MOST_URL
+            "input-wide", placeholder="http://10.0.0.5:9800/metrics", maxlength=MOST_URL
         ),
-        help_text="Scraped by the injector hosts, so its network must be one that load may go to.",
+        help_text="Of the agent, or of a node_exporter. Injector hosts ask it, so its network must "
+        "be one that load may go to.",
     )
     name = forms.CharField(
         label="Name",
         required=False,
         widget=text_widget("input-medium", placeholder="shop-1", maxlength=MOST_NAME),
-        help_text="Of the machine, on the pages of runs. Empty: host and port.",
+        help_text="Of the machine, on the pages of runs. Leave empty for host and port.",
     )
     is_server = forms.BooleanField(
         label="This is the server itself",
         required=False,
         help_text="Tick it if the server that you measure answers here with metrics of its own "
-        "process, which then count as its CPU and memory. Not for node_exporter.",
+        "process, which then count as its CPU and memory. Not for the agent or node_exporter.",
     )
     verify_tls = forms.BooleanField(
         label="Verify the certificate",
         required=False,
         initial=True,
-        help_text="Of https. Switch it off for a self-signed one.",
+        help_text="Of https. Switch it off to accept any.",
+    )
+    ca_pem = forms.CharField(
+        label="Certificate to trust",
+        required=False,
+        max_length=MAX_PEM_BYTES,
+        widget=forms.Textarea(attrs={"class": "input-wide", "rows": 3, "spellcheck": "false"}),
+        help_text="PEM, of a self-signed certificate or of its authority. Leave empty for those "
+        "that the injector hosts trust.",
     )
     token = forms.CharField(
         label="Bearer token",
         required=False,
         strip=True,
         widget=forms.PasswordInput(
-            attrs={"class": "input-wide", "autocomplete": "off", "maxlength": MOST_TOKEN}
+            attrs={"class": "input-wide", "autocomplete": "off", "maxlength": MOST_TOKEN},
+            render_value=True,  # what somebody typed, never what is stored
         ),
-        help_text="Only over https with a verified certificate. Stored encrypted, never shown.",
+        help_text="To public addresses only over https with a verified certificate. Stored "
+        "encrypted. Leave empty for a node_exporter without one.",
     )
     removes_token = forms.BooleanField(label="Remove the stored token", required=False)
 
@@ -222,7 +236,7 @@ class ExporterForm(CheckedForm):
 
     @classmethod
     def of(cls, exporter: Exporter) -> "ExporterForm":
-        names = ("url", "name", "is_server", "verify_tls")
+        names = ("url", "name", "is_server", "verify_tls", "ca_pem")
         initial = {name: getattr(exporter, name) for name in names}
         return cls(initial=initial, has_token=exporter.has_token)
 

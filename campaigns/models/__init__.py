@@ -12,7 +12,6 @@ from campaigns.models.histories import (
     TriageNote,
 )
 from campaigns.models.machines import (
-    Agent,
     Exporter,
     InjectorHost,
     LoadControl,

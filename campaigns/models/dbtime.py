@@ -1,7 +1,8 @@
 """Database time as expressions: hosts' clocks differ, so only PostgreSQL's counts."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from django.db import connection
 from django.db.models import DateTimeField, ExpressionWrapper, Func, Value
 
 
@@ -22,3 +23,9 @@ def db_now(offset_s: float = 0.0):
         return ClockTimestamp()
     shift = Value(timedelta(seconds=offset_s))
     return ExpressionWrapper(ClockTimestamp() + shift, output_field=DateTimeField())
+
+
+def database_time() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]

@@ -1,12 +1,11 @@
-"""What a target's machine did during runs: as agents and exporters told it, and as tools printed
-it. Machines that run injectors, each announces itself every few seconds; and whether load is on."""
+"""What a target's machine did during runs: as exporters told it, and as tools printed it. Machines
+that run injectors, each announces itself every few seconds; and whether load is on."""
 
 from django.conf import settings
 from django.db import models
 
 from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
-from campaigns.domain.units import duration, ms
 from campaigns.models.projects import ProjectQuerySet
 from campaigns.models.runs import Run
 from campaigns.models.targets import Target
@@ -48,49 +47,9 @@ class InjectorHost(models.Model):
 EXPORTER_PROBLEM = "exporter_problem"  # the kind of a run's event
 
 
-class Agent(models.Model):
-    """A token of a target, and what the program that has it said last."""
-
-    project_path = "target__project"
-
-    target = models.ForeignKey(Target, models.CASCADE, related_name="agents")
-    lookup = models.CharField(max_length=16, unique=True)  # the public part, used to find the row
-    token_hash = models.CharField(max_length=64)
-    created_at = models.DateTimeField(auto_now_add=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-    host = models.CharField(max_length=100, blank=True)
-    # domain.metrics.machine.machine_of: an exporter of the same machine tells the same.
-    machine = models.CharField(max_length=60, blank=True)
-    watched = models.JSONField(default=list)  # the processes that it watches, by name
-    heard_since = models.DateTimeField(null=True, blank=True)  # without a longer pause
-    heard_at = models.DateTimeField(null=True, blank=True)
-    # How far its machine's own clock is ahead; its seconds are in the database's time all the same.
-    clock_ahead_s = models.FloatField(null=True, blank=True)
-    clock_error_s = models.FloatField(null=True, blank=True)
-
-    objects = ProjectQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["pk"]
-
-    def __str__(self) -> str:
-        return f"agent of {self.target}"
-
-    @property
-    def clock_words(self) -> str:
-        """How its machine's clock is set; "" before it has been heard."""
-        if self.clock_ahead_s is None:
-            return ""
-        off_s, error_s = abs(self.clock_ahead_s), self.clock_error_s or 0.0
-        if off_s <= error_s:
-            return f"right within {ms(error_s * 1e6)}"
-        size = ms(off_s * 1e6) if off_s < 1 else duration(off_s)
-        return f"{size} {'ahead' if self.clock_ahead_s > 0 else 'behind'}, corrected"
-
-
 class Exporter(models.Model):
-    """A Prometheus exporter of a target, which the injector host of each run scrapes; and what came
-    of it last. Its seconds have its name as their source."""
+    """A Prometheus exporter of a target, such as our agent, which the injector host of each run
+    scrapes; and what came of it last. Its seconds have its name as their source."""
 
     project_path = "target__project"
     encrypted = ("token",)
@@ -99,17 +58,19 @@ class Exporter(models.Model):
     name = models.CharField(max_length=MOST_NAME)
     url = models.CharField(max_length=600)  # domain.plan.exporters.ExporterAddress, written whole
     verify_tls = models.BooleanField(default=True)
+    ca_pem = models.TextField(default="", blank=True)  # trusted instead of the host's authorities
     # Whether the process that answers is what is measured; node_exporter is not.
     is_server = models.BooleanField(default=False)
     # Sent as a bearer token; encrypted by services.vault. Only orders to scrape carry it.
     token = models.TextField(default="", blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
-    machine = models.CharField(max_length=60, blank=True)  # as an agent's
+    # domain.metrics.machine.machine_of: another exporter of the same machine tells the same.
+    machine = models.CharField(max_length=60, blank=True)
     asked_at = models.DateTimeField(null=True, blank=True)  # a check that is not answered yet
     told_at = models.DateTimeField(null=True, blank=True)  # when it last told something
     offers = models.JSONField(default=list)  # what it told then, in words
     problem = models.TextField(blank=True)  # why it told nothing since; what to do
-    problem_at = models.DateTimeField(null=True, blank=True)
+    problem_at = models.DateTimeField(null=True, blank=True)  # the first time
 
     objects = ProjectQuerySet.as_manager()
 
@@ -132,19 +93,16 @@ class Exporter(models.Model):
 
 
 class MachineSecond(models.Model):
-    """What a machine of the target did in a second of a run. May be written twice; only what an
-    exporter told is replaced, by what an agent of the same machine tells of that second."""
+    """What a machine of the target did in a second of a run. May be written twice."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="machine_seconds")
-    source = models.CharField(max_length=100)  # the machine's name, or its exporter's
+    source = models.CharField(max_length=100)  # the exporter's name
     second = models.IntegerField()  # of the run, in which its middle is
     lasted_s = models.FloatField()
     # Of all cores, and of the chosen processes; beside `did`, so that the database can add them up.
     busy_s = models.FloatField(null=True)
     watched_s = models.FloatField(null=True)
-    # By an exporter: an agent of the same machine tells more, and takes its place.
-    is_scraped = models.BooleanField(default=False)
-    did = models.JSONField()  # domain.metrics.machine.AgentSecond.did
+    did = models.JSONField()  # domain.metrics.machine
 
     class Meta:
         constraints = [

@@ -20,7 +20,7 @@ from django.utils import timezone
 from campaigns.domain.errors import Refused
 from campaigns.domain.typed_text import storable
 from campaigns.domain.units import counted, duration
-from campaigns.models import Agent, Endpoint, Probe, Project
+from campaigns.models import Endpoint, Exporter, Probe, Project
 from campaigns.models.dbtime import db_now
 from campaigns.notifications.domain import (
     SIGNED_BY,
@@ -262,40 +262,50 @@ def _tell_creator(channel: NotificationChannel, problem: str) -> None:
 
 # --- what happens by itself ----------------------------------------------------------------------
 def note_silent_agents() -> int:
-    """Write an event of each agent that has stopped reporting, and of each that reports again."""
-    agents = Agent.objects.filter(revoked_at=None, target__archived_at=None).select_related(
-        "target__project"
-    )
-    agents = agents.filter(target__project__in=_watching(EventKind.AGENT))
+    """Write an event of each agent or exporter that has stopped answering, and of each that answers
+    again. None is asked while load is off."""
+    if why_load_is_off():
+        return 0
+    exporters = Exporter.objects.filter(
+        target__archived_at=None, target__project__in=_watching(EventKind.AGENT)
+    ).select_related("target__project")
     states = _last_states()
     events = []
-    for agent in agents.filter(heard_at__gt=db_now(-FORGOTTEN_AFTER_S)).annotate(now=db_now()):
-        silent_s = (agent.now - agent.heard_at).total_seconds()
-        was_silent = states.get(agent.pk) == "silent"
-        if silent_s > SILENT_AFTER_S and not was_silent:
-            words = f"has not reported for {duration(round(silent_s))}"
-            events.append(_agent_event(agent, "silent", words, agent.heard_at))
-        elif silent_s < SILENT_AFTER_S and was_silent:
-            events.append(_agent_event(agent, "back", "reports again", agent.heard_since))
+    for exporter in exporters.filter(told_at__gt=db_now(-FORGOTTEN_AFTER_S)).annotate(now=db_now()):
+        last, state = states.get(exporter.pk, (0, ""))
+        since = exporter.problem_at
+        silent_s = (exporter.now - since).total_seconds() if since else 0.0
+        if silent_s > SILENT_AFTER_S and state != "silent":
+            words = f"has not answered for {duration(round(silent_s))}"
+            events.append(_agent_event(exporter, "silent", words, since.isoformat()))
+        elif not since and state == "silent":
+            events.append(_agent_event(exporter, "back", "answers again", f"after {last}"))
     return len(Event.objects.bulk_create(events, ignore_conflicts=True))
 
 
-def _last_states() -> dict[int, str]:
-    """By agent, as the last message said."""
+def _last_states() -> dict[int, tuple[int, str]]:
+    """By exporter: the last event, and what it said."""
     sent = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
-    return {data["agent"]: data["state"] for data in sent.values_list("message__data", flat=True)}
+    rows = sent.filter(message__data__has_key="exporter").values_list("pk", "message__data")
+    return {data["exporter"]: (pk, data["state"]) for pk, data in rows}
 
 
-def _agent_event(agent: Agent, state: str, words: str, since: datetime) -> Event:
-    target = agent.target
+def _agent_event(exporter: Exporter, state: str, words: str, key: str) -> Event:
+    target = exporter.target
     message = EventMessage(
-        f"The agent of {target} on {agent.host or 'its machine'} {words}.",
-        url=site_url("target-detail", target.pk),
-        link="See the target",
-        data={"project": target.project.name, "agent": agent.pk, "state": state},
+        f"{exporter.name}, a machine of {target}, {words}.",
+        (("Why", exporter.problem),) if exporter.problem else (),
+        site_url("target-detail", target.pk),
+        "See the target",
+        {
+            "project": target.project.name,
+            "machine": exporter.name,
+            "exporter": exporter.pk,
+            "state": state,
+        },
     )
     return Event(
-        key=f"agent {agent.pk} {state} {since.isoformat()}",
+        key=f"exporter {exporter.pk} {state} {key}",
         kind=EventKind.AGENT,
         project=target.project,
         message=message.to_json(),

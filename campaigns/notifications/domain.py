@@ -62,7 +62,7 @@ CHOICES = {
     EventKind.NO_RESULT: EventChoice("No result", "A campaign ended without a usable result"),
     EventKind.ON_HOLD: EventChoice("Needs a decision", "A preflight request failed"),
     EventKind.SCHEDULE: EventChoice("Schedule", "A schedule brought no usable result in time"),
-    EventKind.AGENT: EventChoice("Agent silent", "An agent stopped reporting, or reports again"),
+    EventKind.AGENT: EventChoice("Agent silent", "An agent stopped answering, or answers again"),
     EventKind.CERTIFICATE: EventChoice("Certificate", "A certificate expires within 14 days"),
 }
 # Of a new channel: what somebody has to act on.

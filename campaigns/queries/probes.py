@@ -255,8 +255,6 @@ def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]
     return found
 
 
-# An agent that the site answers reports every 2 s.
-HEARD_S = 20
 # A worker that lives answers a check in a second or two.
 ASKED_S = 30
 
@@ -299,18 +297,9 @@ def archived_endpoints(target: Target):
 
 
 def is_watched(target: Target) -> bool:
-    """Whether its next run is told what its machine does: an agent reports at this moment, or it
-    has an exporter that is not known to tell nothing."""
-    is_heard = live_agents(target).filter(is_heard=True).exists()
-    return is_heard or target.exporters.filter(problem="").exists()
-
-
-def live_agents(target: Target):
-    """Those that are not revoked, each with whether it `is_heard`: it reports every few seconds."""
-    heard = Q(heard_at__gt=db_now(-HEARD_S))
-    return target.agents.filter(revoked_at=None).annotate(
-        is_heard=Case(When(heard, then=True), default=False)
-    )
+    """Whether its next run is told what its machine does: it has an agent or another exporter that
+    is not known to tell nothing."""
+    return target.exporters.filter(problem="").exists()
 
 
 def exporters_of(target: Target):

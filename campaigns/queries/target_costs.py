@@ -1,20 +1,19 @@
-"""What the tests of a campaign cost their target in CPU time and network bytes, as its agents and
-exporters told it. What agents are to count by perf stat, and what they counted in the runs of a
-campaign. Checks no permissions: callers pass campaigns found with visible_to, or an agent's own
-target."""
+"""What the tests of a campaign cost their target in CPU time and network bytes, as its exporters
+told it, and what perf counted in its runs. Checks no permissions: callers pass campaigns found with
+visible_to."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
 
 from django.db.models import F, QuerySet
 
 from campaigns.domain.analysis.comparison import TICK_S, RunCost, cost_difference
 from campaigns.domain.analysis.ratio import ratio_interval
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
-from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.metrics.exporter import PERF, PROCESS
 from campaigns.domain.metrics.machine import MOVED, moved_bytes
 from campaigns.domain.metrics.machine_use import (
     MachineUse,
@@ -48,10 +47,8 @@ from campaigns.domain.presentation.target_cost_tables import (
     costs_table,
 )
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
-from campaigns.models.runs import IN_TURNS
 from campaigns.queries.checks import Check
 from campaigns.queries.measurements import OK_LATE
-from campaigns.queries.probes import live_agents
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
 _CPU = {"watched_s": WATCHED, "busy_s": MACHINE}
@@ -233,46 +230,23 @@ def _sum(total: float | None, more: float | None) -> float | None:
 ByRun = dict[int, dict[str, float]]
 
 
-def perf_wanted(target: int) -> PerfOf:
-    """What an agent of this target is to count now: that of its run under way, from before its load
-    begins."""
-    loading = Run.objects.filter(target=target, state__in=ACTIVE_STATES - {RunState.FINALIZING})
-    loading = loading.exclude(IN_TURNS)
-    return PerfOf(loading.values_list("campaign__perf", flat=True).first() or "")
-
-
-def profile_wanted(target: int) -> dict[str, Any]:
-    """What an agent of this target is to record now, and from when on: from the start of the
-    measurement, as the site's clock has it. {} for nothing."""
-    running = Run.objects.filter(
-        target=target,
-        state__in=(RunState.ARMED, RunState.RUNNING),
-        campaign__profile=True,
-        t0__isnull=False,
-    ).exclude(IN_TURNS)
-    run = running.select_related("campaign").first()
-    if run is None:
-        return {}
-    warm_up_s = run.snapshot["plan"].get("warm_up_s") or 0
-    return {"of": run.campaign.perf_scope, "begins_s": run.t0.timestamp() + warm_up_s}
-
-
 def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
     """Before a start: whether somebody will look at what the campaign asks for: a PerfOf."""
     targets = {each.target_id: each.target for each in endpoints if each.target_id} if perf else {}
     for target in targets.values():
-        heard = [agent for agent in live_agents(target) if agent.is_heard]
-        if not heard:
+        offers = [each for each in target.exporters.filter(problem="") if PERF in each.offers]
+        words = [word for each in offers for word in each.offers]
+        if not offers:
             yield Check(
                 "warn",
-                f"No agent of {target.name} is connected, so perf can't run there. Start one "
-                "on its machine; the target's page says how.",
+                f"No agent of {target.name} runs perf. Start one with --perf on its machine; the "
+                "target's page says how.",
             )
-        elif perf == PerfOf.PROCESSES and not any(agent.watched for agent in heard):
+        elif perf == PerfOf.PROCESSES and not any(word.startswith(PROCESS) for word in words):
             yield Check(
                 "warn",
                 f"The agent of {target.name} watches no processes, so perf has nothing to count. "
-                "Start it with --watch, or choose the whole machine.",
+                "Start it with --process, or choose the whole machine.",
             )
 
 

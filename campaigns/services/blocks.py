@@ -37,7 +37,6 @@ from campaigns.domain.plan.turns import (
 from campaigns.domain.units import counted
 from campaigns.live.notify import notify_viewers
 from campaigns.models import (
-    Agent,
     Campaign,
     Endpoint,
     Exporter,
@@ -380,13 +379,12 @@ def _of_estimate(cell: CampaignCell) -> tuple[Plan, ConnectionMode, int]:
 
 
 def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
-    """Arms that take turns on a machine of which an agent or exporter tells, or on which perf
-    counts. Whose CPU it was only runs of single arms tell."""
+    """Arms that take turns on a machine of which an exporter tells, or on which perf counts. Whose
+    CPU it was only runs of single arms tell."""
     arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
-    rows = Agent.objects.filter(revoked_at=None), Exporter.objects.all()
     targets = {arm.endpoint.target_id for arm in arms}
-    found = [each.filter(target__in=targets).values_list("target", flat=True) for each in rows]
-    watched = targets if perf else {pk for each in found for pk in each}
+    told = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
+    watched = targets if perf else set(told)
     return [arm for arm in arms if arm.endpoint.target_id in watched]
 
 

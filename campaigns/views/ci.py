@@ -1,4 +1,5 @@
-"""For CI: the page of a project's settings that makes a job, and the files that jobs fetch."""
+"""For CI: the page of a project's settings that makes a job, and the files that jobs fetch. And the
+agent's file, which targets' machines fetch."""
 
 import json
 import shlex
@@ -27,6 +28,13 @@ TOKEN_DAYS = 90
 def ci_client_file(request: HttpRequest) -> HttpResponse:
     """The client as one file. It holds nothing of this installation."""
     text = (_CLIENTS / "python" / "benchsite.py").read_bytes()
+    return HttpResponse(text, content_type="text/x-python; charset=utf-8")
+
+
+@require_GET
+def agent_file(request: HttpRequest) -> HttpResponse:
+    """The agent as one file. It holds nothing of this installation."""
+    text = (settings.BASE_DIR / "workers" / "agent.py").read_bytes()
     return HttpResponse(text, content_type="text/x-python; charset=utf-8")
 
 

@@ -1,47 +1,43 @@
 """Targets: the list, one target with its endpoints and facts, and the form. Try one request:
-requested on the target's page, shown on its own page. Agents on a target's machine: how to start
-one, what is heard of it, and its program. Prometheus exporters of a target: set, check and remove
-them."""
+requested on the target's page, shown on its own page. What watches a target's machine: how to start
+the agent, and its exporters: set, check and remove them."""
 
-import io
-import zipfile
+import secrets
+import shlex
 from contextlib import suppress
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET
 
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
 from campaigns.domain.presentation.history_words import overview_sentence
 from campaigns.forms.requests import ProbeForm, write_headers
 from campaigns.forms.targets import FACT_LABELS, ExporterForm, TargetForm
-from campaigns.models import Agent, Endpoint, Exporter, Probe, Project, Target
+from campaigns.models import Endpoint, Exporter, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries import probes as queries
 from campaigns.queries.baselines import quiet_changes
 from campaigns.queries.history import METRICS, HistoryFilter, histories, recent
 from campaigns.queries.ownership import hosts_of
 from campaigns.queries.probes import reason_to_wait, report_of
-from campaigns.services import agents as exporter_services
+from campaigns.services import exporters as exporter_services
 from campaigns.services import targets as services
-from campaigns.services.agents import create_agent, revoke_agent
 from campaigns.services.probes import request_probe
 from campaigns.services.typed_targets import try_untried
 from campaigns.views.access import (
     Edit,
     actor_of,
     acts_on,
-    answers_refusals,
     labels_of,
     rights_in,
     saved_by,
@@ -96,9 +92,8 @@ def target_detail(request: HttpRequest, actor: Actor, target: Target):
     return detail_page(request, target, ProbeForm())
 
 
-def detail_page(request, target: Target, form: ProbeForm, status: int = 200, start_agent: str = ""):
-    """The target's page; also shown for an invalid "try one request", and with the line that
-    starts a new agent."""
+def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
+    """The target's page; also shown for an invalid "try one request"."""
     endpoints = list(target.endpoints.filter(archived_at=None))
     is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
     actor = actor_of(request)
@@ -117,10 +112,8 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200, sta
         "form": form,
         "may": may,
         "can_try": may["run"] and endpoints and not target.archived_at,
-        "agents": queries.live_agents(target),
         "exporters": queries.exporters_of(target),
         "hosts": hosts_of(target),
-        "start_agent": start_agent,
     }
     return render(request, "targets/detail.html", context, status=status)
 
@@ -209,56 +202,6 @@ def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
     return render(request, "probes/detail.html", context)
 
 
-_PROGRAM = settings.BASE_DIR / "workers" / "agent"
-_START = "import sys\nfrom workers.agent.__main__ import main\nsys.exit(main())\n"
-
-
-@answers_refusals("target-detail")
-@signed_in_post(Target.objects.select_related("project"))
-@never_cache
-def agent_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
-    """The token is only in this answer: never stored, never in a URL."""
-    _, text = create_agent(by=actor, target=target)
-    # What to type on the machine: it watches whatever listens at the target's ports.
-    site = request.build_absolute_uri("/").rstrip("/")
-    ports = sorted(set(target.endpoints.filter(archived_at=None).values_list("port", flat=True)))
-    watch = f" --watch {','.join(f':{port}' for port in ports)}" if ports else ""
-    program = reverse("agent-file")
-    return detail_page(
-        request,
-        target,
-        ProbeForm(),
-        start_agent=(
-            f"curl -fsSO {site}{program} && BENCHSITE_AGENT_TOKEN={text} "
-            f"python3 {program.lstrip('/')} --url {site}{watch}"
-        ),
-    )
-
-
-@acts_on(Agent.objects.select_related("target__project"), "target-detail", "target_id")
-def agent_revoke(request: HttpRequest, by: Actor, agent: Agent) -> str:
-    revoke_agent(by=by, agent=agent)
-    return "The agent's token is revoked. What it reported is kept."
-
-
-@require_GET
-def agent_file(request: HttpRequest) -> HttpResponse:
-    """The program as one file. It holds nothing of this installation."""
-    return HttpResponse(_packed(), content_type="application/zip")
-
-
-@cache
-def _packed() -> bytes:
-    """As `python -m zipapp` packs a folder."""
-    files = {"__main__.py": _START, "workers/__init__.py": ""}
-    files |= {f"workers/agent/{each.name}": each.read_text() for each in _PROGRAM.glob("*.py")}
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, text in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name), text, zipfile.ZIP_DEFLATED)
-    return packed.getvalue()
-
-
 _ROWS = Exporter.objects.select_related("target__project")
 
 
@@ -266,13 +209,44 @@ def _of_target(target: int) -> str:
     return reverse("target-detail", args=[target]) + "#agents"
 
 
+AGENT_PORT = 9800
+
+
+@never_cache
 @signed_in_form(Target.objects.select_related("project"), Action.EDIT)
 def exporter_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
-    form = ExporterForm(request.POST) if request.method == "POST" else ExporterForm()
+    """The line that starts an agent has a new token; it is stored when the form is saved."""
+    endpoints = list(target.endpoints.filter(archived_at=None))
+    form = ExporterForm(
+        request.POST if request.method == "POST" else None, initial=_agent_at(endpoints)
+    )
     saved = saved_by(
         form, lambda fields: exporter_services.add_exporter(by=actor, target=target, **fields)
     )
-    return _answer(request, target, form, saved)
+    start_agent = _start_line(request, endpoints, form["token"].value() or "")
+    return _answer(request, target, form, saved, start_agent=start_agent)
+
+
+def _agent_at(endpoints: list[Endpoint]) -> dict[str, str]:
+    """What the form says at first: an agent on the machine of the first endpoint."""
+    host = endpoints[0].host if endpoints else "10.0.0.5"
+    host = f"[{host}]" if ":" in host else host
+    return {"url": f"http://{host}:{AGENT_PORT}/metrics", "token": secrets.token_urlsafe(32)}
+
+
+def _start_line(request: HttpRequest, endpoints: list[Endpoint], token: str) -> str:
+    """What to type on the machine: the agent watches whatever listens at the target's ports."""
+    site = request.build_absolute_uri("/").rstrip("/")
+    is_here = endpoints and written_addresses(endpoints[0].host) == [LOOPBACK]
+    ports = " ".join(f":{port}" for port in sorted({each.port for each in endpoints}))
+    program = reverse("agent-file")
+    words = [
+        f"curl -fsSO {site}{program} &&",
+        *([f"BENCHSITE_AGENT_TOKEN={shlex.quote(token)}"] if token else []),
+        f"python3 {program.lstrip('/')} --listen {'127.0.0.1' if is_here else ''}:{AGENT_PORT}",
+        *([f"--process {ports}"] if ports else []),
+    ]
+    return " ".join(words)
 
 
 @signed_in_form(_ROWS)
@@ -288,7 +262,7 @@ def exporter_edit(request: HttpRequest, actor: Actor, exporter: Exporter) -> Htt
             exporter_services.change_exporter, by=actor, exporter=exporter, **given
         ),
     )
-    return _answer(request, exporter.target, form, saved, edit)
+    return _answer(request, exporter.target, form, saved, edit, exporter=exporter)
 
 
 @acts_on(_ROWS, "target-detail", "target_id", "#agents")
@@ -309,10 +283,11 @@ def _answer(
     form: ExporterForm,
     saved: Exporter | None,
     edit: Edit | None = None,
+    **more: Any,
 ) -> HttpResponse:
     if saved:
         messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
         return redirect(_of_target(target.pk))
-    context = {"project": target.project, "target": target, "form": form, "edit": edit}
+    context = {"project": target.project, "target": target, "form": form, "edit": edit, **more}
     status = edit.status(form.errors) if edit else 422 if form.errors else 200
     return render(request, "targets/exporter.html", context, status=status)

@@ -1,144 +1,24 @@
-"""A machine's seconds, from two readings. Texts of real machines, and what the agent reads in
-them."""
+"""What the agent reads in /proc, as the site's reader of exporters understands it."""
+
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
-from workers.agent.machine import Processes, Reading, Sampler
-from workers.agent.proc import (
-    cpu_of,
-    disks_of,
-    link_of,
+from campaigns.domain.metrics.exporter import METRICS, did_between, offers, reading_of, samples_of
+from campaigns.domain.metrics.machine import machine_of
+from workers.agent import (
+    LONGEST_PROCESS,
+    MOST_PROCESSES,
+    Processes,
+    Sample,
+    link_speeds,
     listening_sockets,
-    memory_of,
-    network_of,
-    open_files_of,
+    machine_samples,
     process_of,
-    sockets_of,
-    swapped_of,
-    tcp_of,
 )
 
 pytestmark = pytest.mark.pure
-S = 1_000_000_000
-
-
-class Script:
-    """Readings one after another."""
-
-    def __init__(self, *readings: dict):
-        self._readings = list(readings)
-
-    def __call__(self, at_ns: int) -> Reading:
-        given = {"counters": {}, "gauges": {}, "cores": [], **self._readings.pop(0)}
-        return Reading(at_ns, **given)
-
-
-class NoProcesses:
-    def take(self) -> dict:
-        return {}
-
-
-def sampler(*readings: dict) -> Sampler:
-    return Sampler(NoProcesses(), Script(*readings))
-
-
-def test_counters_tell_their_growth_and_gauges_what_they_are():
-    machine = sampler(
-        {"counters": {"user_s": 10.0, "sent_bytes": 500}, "cores": [(10, 100), (0, 100)]},
-        {
-            "counters": {"user_s": 10.25, "sent_bytes": 1500},
-            "gauges": {"running": 2},
-            "cores": [(60, 200), (100, 200)],
-        },
-    )
-    assert machine.take(7 * S) is None
-    seen = machine.take(8 * S)
-    assert seen.values == {"user_s": 0.25, "sent_bytes": 1000, "running": 2, "cores": [50, 100]}
-    assert (seen.middle_ns, seen.lasted_s) == (7 * S + S // 2, 1.0)
-
-
-def test_a_counter_counts_from_the_second_after_it_appeared_or_began_anew():
-    counts = [{"counters": {"sent_bytes": n}} for n in (500, 20, 22)]
-    machine = sampler({}, *counts)
-    machine.take(0)
-    assert "sent_bytes" not in machine.take(S).values
-    assert [machine.take(each * S).values["sent_bytes"] for each in (2, 3)] == [0, 2]
-
-
-def test_what_a_core_did_is_from_0_to_100_percent_whatever_linux_counts():
-    for before, now, percent in [
-        ((900, 1000), (1000, 1095), 100),  # its waiting for disks fell by 5
-        ((900, 1000), (20, 1100), 0),  # another core stands at its place
-        ((900, 1000), (30, 40), 0),
-    ]:
-        machine = sampler({"cores": [before]}, {"cores": [now]})
-        machine.take(0)
-        assert machine.take(S).values["cores"] == [percent]
-
-
-def test_an_interval_that_is_no_second_is_a_gap():
-    for took_s, is_second in [(0.1, False), (1.6, True), (60, False)]:
-        machine = sampler({}, {}, {})
-        machine.take(0)
-        assert (machine.take(int(took_s * S)) is not None) is is_second
-
-
-def stat(name: str, ticks: int, started: int = 5) -> str:
-    return f"7 ({name}) S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 2 0 {started} 0 100 0"
-
-
-@pytest.fixture
-def proc(tmp_path):
-    for pid, name in ((11, "nginx"), (12, "nginx"), (13, "redis")):
-        folder = tmp_path / str(pid)
-        (folder / "fd").mkdir(parents=True)
-        (folder / "comm").write_text(f"{name}\n")
-        (folder / "stat").write_text(stat(name, 100))
-    return tmp_path
-
-
-def test_processes_of_a_name_count_together(proc):
-    processes = Processes(["nginx", "pid:13", "absent"], proc)
-    processes.take()
-    (proc / "11" / "stat").write_text(stat("nginx", 130))
-    (proc / "12" / "stat").write_text(stat("nginx", 120))
-    taken = processes.take()
-    assert (taken["nginx"]["cpu_s"], taken["nginx"]["processes"]) == (0.5, 2)
-    assert taken["nginx"]["threads"] == 4
-    assert taken["pid:13"]["cpu_s"] == 0
-    assert taken["absent"]["processes"] == 0
-
-
-def test_a_process_with_the_number_of_an_earlier_one_is_another(proc):
-    processes = Processes(["nginx"], proc)
-    processes.take()
-    (proc / "11" / "stat").write_text(stat("nginx", 900, started=8))
-    assert processes.take()["nginx"]["cpu_s"] == 0
-    (proc / "11" / "stat").write_text(stat("nginx", 910, started=8))
-    assert processes.take()["nginx"]["cpu_s"] == 0.1
-
-
-def test_a_process_that_ends_is_counted_no_more(proc):
-    processes = Processes(["redis"], proc)
-    assert processes.take()["redis"]["processes"] == 1
-    (proc / "13" / "stat").unlink()
-    assert processes.take()["redis"] == {
-        "cpu_s": 0,
-        "processes": 0,
-        "threads": 0,
-        "memory_bytes": 0,
-        "open_files": pytest.approx((proc / "13" / "fd").stat().st_size, abs=4096),
-    }
-
-
-def test_a_port_names_the_process_that_listens(proc):
-    (proc / "net").mkdir()
-    row = "0: 0100007F:1F91 00000000:0000 0A 0:0 00:0 0 1000 0 4242 1"
-    (proc / "net" / "tcp").write_text(f"sl local_address\n {row}\n")
-    (proc / "12" / "fd" / "3").symlink_to("socket:[4242]")
-    assert Processes([":8081"], proc).take()[":8081"]["processes"] == 1
-
-
 STAT = """\
 cpu  4120448 3914883 1611847 3816808 29697 10 77817 37282 0 0
 cpu0 2018965 1950897 772770 2000317 5778 10 34961 18559 0 0
@@ -203,85 +83,159 @@ TCP = """\
 """
 
 
-def test_cpu_time_is_read_by_state_and_per_core():
-    cpu = cpu_of(STAT)
-    assert cpu.counters == {
-        "user_s": 80353.31,
-        "system_s": 16118.47,
-        "interrupts_s": 778.27,
-        "stolen_s": 372.82,
-        "waiting_s": 296.97,
-        "idle_s": 38168.08,
-    }
-    assert [whole - busy for busy, whole in cpu.cores] == [2006095, 1840409]
-    assert cpu.gauges == {"booted_s": 1795315615, "running": 3, "blocked": 1}
+@pytest.fixture
+def proc(tmp_path) -> Path:
+    """Three processes of two names, on a machine."""
+    (tmp_path / "net").mkdir()
+    (tmp_path / "sys" / "fs").mkdir(parents=True)
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    for pid, name in ((11, "nginx"), (12, "nginx"), (13, "redis")):
+        (tmp_path / f"{pid}" / "fd").mkdir(parents=True)
+        (tmp_path / f"{pid}" / "comm").write_text(f"{name}\n")
+        process(tmp_path, pid, 100)
+    return tmp_path
 
 
-def test_an_old_kernel_without_steal_has_no_stolen_time():
-    cpu = cpu_of("cpu  10 0 20 300 5\ncpu0 10 0 20 300 5\n")
-    assert cpu.counters["stolen_s"] == 0
-    assert cpu.cores == [(30, 335)]
+FILES = {
+    "stat": STAT,
+    "meminfo": MEMINFO,
+    "vmstat": "pgpgin 190\npswpin 3\npswpout 4\n",
+    "net/dev": DEV,
+    "net/snmp": SNMP,
+    "net/netstat": NETSTAT,
+    "net/sockstat": SOCKSTAT,
+    "net/tcp": TCP,
+    "diskstats": DISKS,
+    "sys/fs/file-nr": "2091\t0\t2466170\n",
+}
+ZERO_BYTES = {
+    "stat": STAT.replace("4120448", "0").replace("2018965", "2018865"),
+    "net/dev": DEV.replace("11078695521", "11078694521").replace("185990", "180990"),
+    "net/snmp": SNMP.replace("597792", "597790"),
+    "net/netstat": NETSTAT.replace("0 7 9", "0 6 9"),
+    "diskstats": DISKS.replace("2000 5", "1000 5").replace("1 0 2 1", "1 0 1 1"),
+    "vmstat": "pswpin 1\npswpout 4\n",
+}
 
 
-def test_used_memory_is_what_others_cannot_have():
-    assert memory_of(MEMINFO) == {
-        "memory_bytes": 24684084 * 1024,
-        "memory_used_bytes": (24684084 - 22649380) * 1024,
-        "swap_used_bytes": 97148 * 1024,
-    }
+def process(proc: Path, pid: int, ticks: int, started: int = 5) -> None:
+    words = f"S 1 1 1 0 -1 0 0 0 0 0 {ticks} 0 0 0 20 0 2 0 {started} 0 100 0"
+    (proc / f"{pid}" / "stat").write_text(f"{pid} (a) R 1 (b) {words}")
 
 
-def test_each_byte_of_the_network_counts_once():
-    """Bridges and VLANs carry what their interface carries; a loopback receives what it sends."""
-    assert network_of(DEV) == {
-        "loopback_bytes": 185990,
-        "loopback_packets": 151,
-        "received_bytes": 11078696521,
-        "sent_bytes": 38177548,
-        "received_packets": 483759,
-        "sent_packets": 378646,
-        "dropped_packets": 5,
-    }
+def text(proc: Path, processes: Processes | None = None, now_s: float = 0.0) -> str:
+    chosen = processes.samples(now_s) if processes else ()
+    return "".join(f"{each}\n" for each in [*machine_samples(str(proc)), *chosen])
 
 
-def test_tcp_has_what_was_sent_again_and_what_the_listen_queue_lost():
-    counters, gauges = tcp_of(SNMP, NETSTAT)
-    assert counters == {
-        "segments_sent": 151520897,
-        "retransmitted": 597792,
-        "listen_overflows": 7,
-        "listen_drops": 9,
-    }
-    assert gauges == {"established": 42}
-    assert sockets_of(SOCKSTAT) == {"time_wait": 2005, "orphaned": 3}
+def did(before: str, now: str) -> dict:
+    return did_between(reading_of(before), reading_of(now), 1.0)
 
 
-def test_disks_count_without_their_partitions():
-    assert disks_of(DISKS) == {
-        "disk_read_bytes": 2010 * 512,
-        "disk_written_bytes": 420 * 512,
-        "disk_busy_s": 3.0,
-    }
+def test_each_metric_is_one_that_the_site_reads(proc):
+    given = text(proc, Processes(["nginx"], str(proc)))
+    names = {each.name for each in samples_of(given, METRICS)}
+    assert {line.partition("{")[0].partition(" ")[0] for line in given.splitlines()} == names
+    assert offers(reading_of(given)) == [
+        *("CPU", "memory", "network", "loopback", "TCP", "disks", "open files", "process nginx")
+    ]
 
 
-def test_swapped_pages_and_open_files():
-    assert swapped_of("pgpgin 190\npswpin 3\npswpout 4\n") == {"swapped_pages": 7}
-    assert open_files_of("2091\t0\t2466170\n") == {"open_files": 2091}
+def test_what_the_machine_did_in_a_second_is_what_its_kernel_counted(proc):
+    """Each byte counts once: not those of bridges, VLANs and partitions."""
+    now = text(proc)
+    for name, earlier in ZERO_BYTES.items():
+        (proc / name).write_text(earlier)
+    told = did(text(proc), now)
+    assert (
+        told
+        | {
+            "user_s": 1.0,
+            "system_s": 0,
+            "received_bytes": 1000,
+            "loopback_bytes": 5000,
+            "retransmitted": 2,
+            "listen_overflows": 1,
+            "listen_drops": 0,
+            "disk_read_bytes": 1001 * 512,
+            "swapped_pages": 2,
+            "cores": [100, 0],
+            "running": 3,
+            "blocked": 1,
+            "memory_used_bytes": (24684084 - 22649380) * 1024,
+            "swap_used_bytes": 97148 * 1024,
+            "established": 42,
+            "time_wait": 2005,
+            "orphaned": 3,
+            "open_files": 2091,
+        }
+        == told
+    )
+    assert machine_of(told) == f"1795315615/{24684084 * 1024}"
 
 
-def test_what_a_machine_does_not_have_is_absent():
-    readers = (memory_of, network_of, sockets_of, disks_of, swapped_of, open_files_of)
-    assert [read("") for read in readers] == [{}] * len(readers)
-    assert tcp_of("", "") == ({}, {})
-    assert cpu_of("") == ({}, [], {})
+def test_what_a_kernel_does_not_have_is_absent(tmp_path):
+    assert list(machine_samples(str(tmp_path))) == []
+    (tmp_path / "stat").write_text("cpu  10 0 20 300 5\ncpu0 10 0 20 300 5\n")
+    modes = [each.labels["mode"] for each in machine_samples(str(tmp_path))]
+    assert modes == ["user", "nice", "system", "idle", "iowait"]
 
 
-def test_a_process_is_read_whatever_its_name():
-    for name in ["head", "a) R 1 (b", "tmux: server"]:
-        rest = "S 1 1 1 0 -1 4194304 107 0 0 0 250 50 0 0 20 0 14 0 6832279 2998272 418 184467"
-        process = process_of(f"18602 ({name}) {rest}")
-        assert (process.cpu_s, process.threads, process.started) == (3.0, 14, 6832279)
-        assert process.memory_bytes == 418 * 4096
+def test_the_speed_of_a_real_interface_is_told(tmp_path):
+    for name, speed in {"eth0": "1000\n", "eth1": "-1\n", "lo": "", "docker0": "10000\n"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "speed").write_text(speed)
+    for name in ("eth0", "eth1"):
+        (tmp_path / name / "device").mkdir()
+    (found,) = link_speeds(str(tmp_path))
+    assert found == ("node_network_speed_bytes", {"device": "eth0"}, 125_000_000)
+
+
+def test_processes_of_a_name_count_together(proc):
+    processes = Processes(["nginx", "pid:13", "absent"], str(proc))
+    before = text(proc, processes)
+    process(proc, 11, 130)
+    process(proc, 12, 120)
+    told = did(before, text(proc, processes, 1.0))["processes"]
+    assert (told["nginx"]["cpu_s"], told["nginx"]["processes"]) == (0.5, 2)
+    assert (told["nginx"]["threads"], told["nginx"]["memory_bytes"]) == (4, 200 * 4096)
+    assert told["pid:13"]["cpu_s"] == 0
+    assert told["absent"]["processes"] == 0
+
+
+def test_what_ended_stays_in_the_cpu_time_and_its_number_is_another_process(proc):
+    processes = Processes(["nginx"], str(proc))
+    texts = [text(proc, processes)]
+    process(proc, 11, 130)
+    texts.append(text(proc, processes, 1.0))
+    process(proc, 11, 900, started=8)
+    texts.append(text(proc, processes, 2.0))
+    process(proc, 11, 910, started=8)
+    (proc / "12" / "stat").unlink()
+    texts.append(text(proc, processes, 3.0))
+    told = [did(*pair)["processes"]["nginx"] for pair in pairwise(texts)]
+    assert [each["cpu_s"] for each in told] == [0.3, 0, 0.1]
+    assert [each["processes"] for each in told] == [2, 2, 1]
+
+
+def test_a_process_that_came_is_found_within_five_seconds(proc):
+    processes = Processes(["redis"], str(proc))
+    text(proc, processes)
+    (proc / "14" / "fd").mkdir(parents=True)
+    (proc / "14" / "comm").write_text("redis\n")
+    process(proc, 14, 7)
+    n = [did(text(proc), text(proc, processes, at_s))["processes"]["redis"] for at_s in (4.0, 5.0)]
+    assert [each["processes"] for each in n] == [1, 2]
+
+
+def test_a_port_names_the_process_that_listens(proc):
+    (proc / "12" / "fd" / "3").symlink_to("socket:[81818]")
+    (proc / "13" / "fd" / "3").symlink_to("socket:[91919]")  # a connection to that port
+    processes = Processes([":8081"], str(proc))
+    list(processes.samples(0.0))
+    assert processes.pids == {"12"}
+    assert listening_sockets(TCP, 80) == {"70707"}
 
 
 def test_a_process_that_has_ended_is_none():
@@ -289,23 +243,12 @@ def test_a_process_that_has_ended_is_none():
     assert process_of("7 (old) Z " + "0 " * 40) is None
 
 
-def test_only_listening_sockets_of_the_port_are_found():
-    assert listening_sockets(TCP, 8081) == {"81818"}
-    assert listening_sockets(TCP, 80) == {"70707"}
-    assert listening_sockets(TCP, 443) == set()
+def test_a_label_is_read_as_it_was_written():
+    name = 'a "quoted" \\ name'
+    line = str(Sample("namedprocess_namegroup_cpu_seconds_total", {"groupname": name}, 0.25))
+    assert list(reading_of(line).processes) == [name]
 
 
-@pytest.mark.parametrize(
-    ("speeds", "told"),
-    [
-        ({"eth0": "1000\n", "lo": "", "docker0": "10000\n"}, {"link_bytes_per_s": 125_000_000}),
-        ({"eth0": "1000\n", "eth1": "1000\n"}, {}),
-        ({"eth0": "-1\n"}, {}),
-        ({}, {}),
-    ],
-)
-def test_the_speed_of_the_link_is_told_where_there_is_one(tmp_path, speeds, told):
-    for name, speed in speeds.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "speed").write_text(speed)
-    assert link_of(str(tmp_path)) == told
+def test_the_site_reads_as_many_processes_as_the_agent_takes():
+    names = [f"{n:0{LONGEST_PROCESS}}" for n in range(MOST_PROCESSES)]
+    assert list(reading_of(text(Path("/absent"), Processes(names))).processes) == names

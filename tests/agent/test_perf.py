@@ -1,36 +1,68 @@
-"""A perf beside the agent: who it counts, when it ends, and what is said where it cannot count."""
+"""A perf beside the agent: whom it counts and records, when it ends, and what is said where it
+cannot."""
 
+import asyncio
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+from campaigns.domain.metrics.exporter import METRICS, read_exporter, samples_of
+from campaigns.domain.metrics.perf_counts import EVENTS, LACKS, PerfReading
+from campaigns.domain.metrics.profiles import read_profile
 from tests.process_tree import is_alive
 from tests.waiting import eventually
-from workers.agent import perf as module
-from workers.agent.machine import Interval
-from workers.agent.perf import ORDER_S, PerfStat
-from workers.agent.site import boot_ns
+from workers import agent as module
+from workers.agent import (
+    ORDER_S,
+    PerfLine,
+    PerfRecord,
+    PerfStat,
+    functions_of,
+    process_of,
+    text_of,
+)
 
-S = 1_000_000_000
+# perf 6.1, of Debian 12: perf stat -x ';' -I 250.
 COUNTS = """\
      1.0;2000;msec;task-clock;1000;100.00;;
+     1.0;20;;context-switches;1000;100.00;;
+     1.0;<not counted>;;cpu-migrations;1000;100.00;;
+     1.0;7;;page-faults;1000;100.00;;
      1.0;3306000000;;cycles;830;83.00;;
+     1.0;<not counted>;;instructions;0;0.00;;
      1.0;<not supported>;;branches;0;100.00;;
+     1.0;5;;branch-misses;1000;100.00;;
 """
-
-
 FAKE = """#!/bin/sh
 echo "$$ $*" >> {folder}/calls
+if [ $1 = report ]; then cat {folder}/report; exit 0; fi
+if [ $1 = record ]; then {record}; exit 0; fi
 n=0
 while [ $n -lt {times} ]; do
-    [ $n = 0 ] || sleep 1
     n=$((n + 1))
     sed "s/^ *1.0;/     $n.0;/" {folder}/prints
+    sleep 0.2
 done
 exit 1
+"""
+RECORDS = "trap 'exit 0' INT; while :; do sleep 0.05; done"
+REFUSED = "echo 'perf_event_paranoid setting is 2' >&2; exit 255"
+# perf report --stdio -F sample,comm,dso,sym -t TAB.
+REPORT = """\
+#     Samples\tCommand\tShared Object       \tSymbol
+ 89         \tpython3\tlibpython3.11.so.1.0\t[.] _PyEval_EvalFrameDefault
+ 20         \tpython3\tlibpython3.11.so.1.0\t[.] gen_iternext
+ 5          \tnginx  \t[unknown]           \t[.] 0x00007f3bd8a1c2d0
+ 4          \tnginx  \t[unknown]           \t[.] 0x00007f3bd8a1c2e4
+ 2          \tpython3\t[kernel.kallsyms]   \t[k] finish_task_switch.isra.0
 """
 
 
@@ -42,13 +74,14 @@ class Watched:
 
 
 @pytest.fixture
-def fake(tmp_path):
-    """Makes a perf that notes its number and arguments, and prints this once or each second."""
+def fake(tmp_path) -> Callable[..., str]:
+    """Makes a perf that notes its number and arguments, and prints these counts again and again."""
 
-    def make(prints: str, *, ends: bool = False) -> str:
-        program = tmp_path / "perf"
+    def make(prints: str = COUNTS, *, times: int = 300, record: str = RECORDS) -> str:
         (tmp_path / "prints").write_text(prints)
-        program.write_text(FAKE.format(folder=tmp_path, times=1 if ends else 60))
+        (tmp_path / "report").write_text("" if record == REFUSED else REPORT)
+        program = tmp_path / "perf"
+        program.write_text(FAKE.format(folder=tmp_path, times=times, record=record))
         program.chmod(0o755)
         return str(program)
 
@@ -56,7 +89,7 @@ def fake(tmp_path):
 
 
 @pytest.fixture
-def calls(tmp_path):
+def calls(tmp_path) -> Callable[[], list[tuple[int, str]]]:
     """(pid, arguments) of each perf so far."""
 
     def read() -> list[tuple[int, str]]:
@@ -67,113 +100,134 @@ def calls(tmp_path):
     return read
 
 
-@pytest.fixture
-def started():
-    """Makes a PerfStat that is ended with the test."""
-    made = []
-
-    def make(program: str, watched=None) -> PerfStat:
-        made.append(PerfStat(watched or Watched(os.getpid()), program))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.end()
+def reading(perf: PerfStat) -> PerfReading:
+    """What the site reads of it."""
+    text = "".join(f"{each}\n" for each in perf.samples())
+    return read_exporter(samples_of(text, METRICS)).perf
 
 
-def second() -> Interval:
-    """The one that has just ended."""
-    return Interval(boot_ns() - S // 2, 1.0, {"user_s": 0.5})
+async def until(condition: Callable[[], object], keep: Callable[[], Awaitable] | None = None):
+    """Waits for it, as a request each tenth of a second would."""
+    for _ in range(200):
+        if keep:
+            await keep()
+        if found := condition():
+            return found
+        await asyncio.sleep(0.05)
+    raise AssertionError("nothing came in ten seconds")
 
 
-def told(perf: PerfStat, of: str = "processes") -> dict:
-    """What perf tells of a second, as soon as it tells something."""
+@asynccontextmanager
+async def counting(program: str, watched: Watched, of: str = "processes"):
+    """A PerfStat that requests order, and what a request does."""
+    perf = PerfStat(watched, program)
 
-    def found():
-        perf.obey({"perf": of})
-        ready = perf.take(second(), boot_ns())
-        return next((each.values["perf"] for each in ready if "perf" in each.values), None)
+    async def request() -> None:
+        perf.order(of, time.monotonic())
+        await perf.keep(time.monotonic())
 
-    return eventually(found, 10, "perf told something")
+    try:
+        yield perf, request
+    finally:
+        await perf.end()
 
 
-def test_counts_go_into_the_second_and_what_perf_lacks_is_said(fake, calls, started):
-    perf = started(fake(COUNTS))
-    assert told(perf) == {
-        "of": "processes",
-        "lasted_s": 1.0,
-        "counts": {"task-clock": [2000, 100], "cycles": [3306000000, 83]},
-        "lacks": {"branches": "not supported"},
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("1.5;20;;page-faults;1000;100.00;;", (1.5, "page-faults", 20, 1.0, "")),
+        ("1.5;7;;cycles:u;500;50.00;;", (1.5, "cycles:u", 7, 0.5, "")),
+        ("1.5;0;;context-switches:u;9;100.00", (1.5, "context-switches:u", None, 1.0, LACKS[2])),
+        ("1.5;<not counted>;;cycles;0;100.00", (1.5, "cycles", 0, 1.0, "")),  # it did not run
+        ("1.5;<not counted>;;cycles;0;0.00", (1.5, "cycles", None, 0.0, LACKS[1])),
+        ("1.5;<not supported>;;cycles;0;100.00", (1.5, "cycles", None, 1.0, LACKS[0])),
+        ("# started on Sun Nov 29", None),
+        ("1.5;many;;cycles;0;0.00", None),
+    ],
+)
+def test_a_line_of_perf_is_a_count_or_says_why_there_is_none(text, line):
+    assert PerfLine.read(text) == line
+
+
+def test_counts_grow_from_one_answer_to_the_next(fake, calls):
+    async def act():
+        async with counting(fake(), Watched(os.getpid())) as (perf, request):
+            await until(lambda: reading(perf).totals, request)
+            before = reading(perf)
+            n_s = before.totals["processes", "cycles"][1]
+            return before, await until(
+                lambda: reading(perf).totals["processes", "cycles"][1] > n_s and reading(perf),
+                request,
+            )
+
+    before, now = asyncio.run(act())
+    told = now.since(before)
+    n = told["lasted_s"]
+    assert (told["of"], n) == ("processes", round(n))
+    assert told["counts"] == {
+        "task-clock": [2000 * n, 100],
+        "context-switches": [20 * n, 100],
+        "page-faults": [7 * n, 100],
+        "cpu-migrations": [0, 100],
+        "cycles": [3306000000 * n, 83],
+        "branch-misses": [5 * n, 100],
     }
+    assert told["lacks"] == {"instructions": "not counted", "branches": "not supported"}
     ((_, words),) = calls()
-    assert words.startswith("stat -x ; -I 1000 --log-fd 1 -e task-clock,context-switches,")
+    assert words.startswith("stat -x ; -I 250 --log-fd 1 -e task-clock,context-switches,")
     assert words.endswith(f"branch-misses -p {os.getpid()}")
 
 
-def test_of_the_whole_machine_it_asks_for_no_task_clock(fake, calls, started):
-    perf = started(fake(COUNTS), Watched())
-    assert told(perf, "machine")["of"] == "machine"
+def test_of_the_whole_machine_it_asks_for_no_task_clock(fake, calls):
+    async def act():
+        async with counting(fake(), Watched(), "machine") as (_, request):
+            await until(calls, request)
+
+    asyncio.run(act())
     ((_, words),) = calls()
     assert words.endswith("-a")
     assert "task-clock" not in words
 
 
-def test_without_an_order_nothing_runs_and_no_second_waits(fake, calls, started):
-    perf = started(fake(COUNTS))
-    seen = second()
-    for answer in ({}, {"perf": ""}, {"perf": "everything"}):
-        perf.obey(answer)
-        assert perf.take(seen, boot_ns()) == [seen]
-    assert calls() == []
+def test_perf_ends_when_nobody_orders_it_any_more(fake, calls):
+    async def act():
+        async with counting(fake(), Watched(os.getpid())) as (perf, request):
+            await until(calls, request)
+            await perf.keep(time.monotonic() + ORDER_S)
+            await until(lambda: not is_alive(calls()[0][0]))
+
+    asyncio.run(act())
 
 
-def test_while_it_counts_each_second_waits_for_the_next_and_none_is_lost(fake, started):
-    perf = started(fake(""))
-    perf.obey({"perf": "processes"})
-    first, then = second(), second()
-    assert perf.take(first, boot_ns()) == []
-    assert perf.take(then, boot_ns()) == [first]
-    assert perf.take(None, boot_ns()) == [then]
-    perf.take(first, boot_ns())
-    perf.obey({"perf": ""})
-    assert perf.take(then, boot_ns()) == [first, then]
-
-
-@pytest.mark.parametrize("how", ["answer", "silence"])
-def test_perf_ends_when_the_order_does(fake, calls, started, how):
-    perf = started(fake(COUNTS))
-    told(perf)
-    ((pid, _),) = calls()
-    now_ns = boot_ns()
-    if how == "answer":
-        perf.obey({"perf": ""})
-    else:
-        now_ns += ORDER_S * S + S
-    perf.take(second(), now_ns)
-    eventually(lambda: not is_alive(pid), 5, "perf ended")
-
-
-def test_processes_that_came_are_counted_by_a_new_perf(fake, calls, started):
+def test_processes_that_came_are_counted_by_a_new_perf_and_totals_stay(fake, calls):
     watched = Watched(os.getpid())
-    perf = started(fake(COUNTS), watched)
-    told(perf)
-    watched.pids |= {"1"}
-    eventually(lambda: perf.take(second(), boot_ns()) and len(calls()) == 2, 10, "a second perf")
-    (old, _), (_, words) = calls()
-    assert words.endswith(f"-p 1,{os.getpid()}")
-    eventually(lambda: not is_alive(old), 5, "the first perf ended")
+
+    async def act():
+        async with counting(fake(), watched) as (perf, request):
+            await until(lambda: reading(perf).totals, request)
+            before = reading(perf)
+            watched.pids |= {"1"}
+            await until(lambda: len(calls()) == 2, request)
+            await until(lambda: not is_alive(calls()[0][0]))
+            await until(lambda: reading(perf).since(before), request)
+
+    asyncio.run(act())
+    assert calls()[1][1].endswith(f"-p 1,{os.getpid()}")
 
 
-def test_what_a_counted_process_starts_is_counted_already(fake, calls, started):
+def test_what_a_counted_process_starts_is_counted_already(fake, calls):
     watched = Watched(os.getpid())
-    perf = started(fake(COUNTS), watched)
-    told(perf)
-    with subprocess.Popen(["sleep", "60"]) as child:
-        watched.pids |= {str(child.pid)}
-        for _ in range(3):
-            perf.obey({"perf": "processes"})
-            perf.take(second(), boot_ns())
-        child.kill()
+
+    async def act():
+        async with counting(fake(), watched) as (perf, request):
+            await until(lambda: reading(perf).totals, request)
+            with subprocess.Popen(["sleep", "60"]) as child:
+                watched.pids |= {str(child.pid)}
+                for _ in range(3):
+                    await request()
+                child.kill()
+
+    asyncio.run(act())
     assert len(calls()) == 1
 
 
@@ -186,31 +240,41 @@ def test_what_a_counted_process_starts_is_counted_already(fake, calls, started):
     ],
 )
 def test_a_perf_that_cannot_count_says_why_and_is_not_tried_at_once_again(
-    fake, calls, started, says, of, fault
+    fake, calls, says, of, fault
 ):
-    perf = started(fake(says, ends=True))
-    assert fault in told(perf, of)["fault"]
-    told(perf, of)
+    async def act():
+        async with counting(fake(says, times=1), Watched(os.getpid()), of) as (perf, request):
+            await until(lambda: reading(perf).faults, request)
+            await request()
+            return reading(perf).since(PerfReading())
+
+    told = asyncio.run(act())
+    assert (told["of"], fault in told["fault"]) == (of, True)
     assert len(calls()) == 1
 
 
-def test_where_perf_or_what_it_counts_is_missing_nothing_runs(fake, calls, started):
-    assert told(started("/nowhere/perf"))["fault"]
-    assert told(started(fake(COUNTS), Watched()))["fault"]
+def test_where_perf_or_what_it_counts_is_missing_nothing_runs(fake, calls):
+    async def fault(program: str, watched: Watched) -> str:
+        async with counting(program, watched) as (perf, request):
+            await request()
+            return reading(perf).faults["processes"]
+
+    assert asyncio.run(fault("/nowhere/perf", Watched(os.getpid()))) == module.NOT_INSTALLED
+    assert asyncio.run(fault(fake(), Watched())) == module.NOT_THERE
     assert calls() == []
 
 
-def test_perf_dies_with_the_agent(fake, calls, tmp_path):
-    program = fake(COUNTS)
+def test_perf_dies_with_the_agent(fake, calls):
     agent = textwrap.dedent(f"""
-        import time
-        from tests.agent.test_perf import Watched, second
-        from workers.agent.perf import PerfStat
-        from workers.agent.site import boot_ns
-        perf = PerfStat(Watched({os.getpid()}), {program!r})
-        perf.obey({{"perf": "processes"}})
-        perf.take(second(), boot_ns())
-        time.sleep(60)
+        import asyncio, time
+        from tests.agent.test_perf import Watched
+        from workers.agent import PerfStat
+        async def act():
+            perf = PerfStat(Watched({os.getpid()}), {fake()!r})
+            perf.order("processes", time.monotonic())
+            await perf.keep(time.monotonic())
+            time.sleep(60)
+        asyncio.run(act())
     """)
     with subprocess.Popen([sys.executable, "-c", agent]) as process:
         ((pid, _),) = eventually(calls, 20, "perf started")
@@ -219,7 +283,138 @@ def test_perf_dies_with_the_agent(fake, calls, tmp_path):
 
 
 def test_the_events_are_those_that_the_site_knows():
-    from campaigns.domain.metrics.perf_counts import EVENTS
-
     assert module.EVENTS["processes"] == EVENTS
     assert set(module.EVENTS["machine"]) == set(EVENTS) - {"task-clock"}
+
+
+def test_functions_come_with_their_samples_and_those_without_a_name_are_one_line():
+    samples, functions = functions_of(REPORT)
+    assert samples == 120
+    assert functions == [
+        [89, "python3", "libpython3.11.so.1.0", "_PyEval_EvalFrameDefault"],
+        [20, "python3", "libpython3.11.so.1.0", "gen_iternext"],
+        [9, "nginx", "[unknown]", "[unknown]"],
+        [2, "python3", "[kernel.kallsyms]", "finish_task_switch.isra.0"],
+    ]
+
+
+def test_of_many_functions_the_thirty_with_most_samples_stay_and_all_samples_count():
+    lines = (f" {n} \tnginx\tnginx\t[.] f{n}" for n in range(1, 51))
+    samples, functions = functions_of("\n".join(lines))
+    assert samples == sum(range(1, 51))
+    assert [row[0] for row in functions] == list(range(50, 20, -1))
+
+
+async def recorded(
+    program: str, watched: Watched, of: str = "processes", lasts: Callable = lambda: True
+) -> dict | None:
+    """What the site gets of a recording that lasts until then."""
+    perf = PerfRecord(watched, program)
+    try:
+        await perf.order(of, "run-1", time.monotonic())
+        await until(lasts)
+        await perf.order(of, "run-1", time.monotonic())
+        assert await perf.take("run-2", time.monotonic()) is None
+        told = await perf.take("run-1", time.monotonic())
+        assert await perf.take("run-1", time.monotonic()) is None
+        return told
+    finally:
+        await perf.end()
+
+
+def test_a_profile_is_read_when_it_is_asked_for(fake, calls):
+    told = asyncio.run(recorded(fake(), Watched(os.getpid()), lasts=calls))
+    profile = read_profile(told, 1000.0)
+    assert (profile.of, profile.samples, profile.ended_s) == ("processes", 120, 1000)
+    assert profile.functions[0].symbol == "_PyEval_EvalFrameDefault"
+    (pid, record), (_, report) = calls()
+    assert f"-p {os.getpid()}" in record
+    assert report.startswith("report ")
+    assert not is_alive(pid)
+
+
+def test_a_profile_that_nobody_asks_for_ends_and_leaves_nothing(fake, calls, tmp_path):
+    async def act() -> str:
+        perf = PerfRecord(Watched(os.getpid()), fake())
+        await perf.order("processes", "run-1", time.monotonic())
+        (_, words), *_ = await until(calls)
+        await perf.keep(time.monotonic() + ORDER_S)
+        await until(lambda: not is_alive(calls()[0][0]))
+        return words.partition(" -o ")[2].split()[0]
+
+    assert not Path(asyncio.run(act())).parent.exists()
+
+
+def test_the_next_run_has_a_profile_of_its_own(fake, calls):
+    async def act():
+        perf = PerfRecord(Watched(os.getpid()), fake())
+        for key in ("run-1", "run-2"):
+            await perf.order("processes", key, time.monotonic())
+            await until(lambda n=int(key[-1]): len(calls()) == n)
+        return await perf.take("run-2", time.monotonic())
+
+    assert asyncio.run(act())["samples"] == 120
+
+
+@pytest.mark.parametrize("of", ["processes", "machine"])
+def test_without_the_right_to_record_the_profile_says_what_to_set(fake, calls, of):
+    def has_ended() -> bool:
+        return bool(calls()) and not is_alive(calls()[0][0])
+
+    told = asyncio.run(recorded(fake(record=REFUSED), Watched(os.getpid()), of, has_ended))
+    assert "perf_event_paranoid is " in read_profile(told, 0).fault
+
+
+def test_without_perf_the_profile_says_what_to_install():
+    told = asyncio.run(recorded("/nowhere/perf", Watched(os.getpid())))
+    assert read_profile(told, 0).fault == module.NOT_INSTALLED
+
+
+WORKS = "while True: sum(i * i for i in range(1000))"
+has_perf = pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+
+
+@pytest.fixture
+def busy() -> Iterator[subprocess.Popen]:
+    with subprocess.Popen([sys.executable, "-c", WORKS]) as process:
+        yield process
+        process.kill()
+
+
+def skip_where_nobody_may_count(fault: str) -> None:
+    if "may not count" in fault:
+        pytest.skip(fault)
+    assert not fault
+
+
+@has_perf
+def test_the_real_perf_counts_a_second_of_a_busy_program(busy):
+    async def act() -> dict:
+        async with counting("perf", Watched(busy.pid)) as (perf, request):
+            start = await until(
+                lambda: (found := reading(perf)) and (found.totals or found.faults) and found,
+                request,
+            )
+            skip_where_nobody_may_count(start.faults.get("processes", ""))
+            return await until(
+                lambda: (told := reading(perf).since(start)) and told["lasted_s"] > 0.9 and told,
+                request,
+            )
+
+    told = asyncio.run(act())
+    counts = {event.removesuffix(":u"): count for event, count in told["counts"].items()}
+    used_ms, share = counts["task-clock"]
+    assert 0 < used_ms <= 1010 * told["lasted_s"]
+    assert share == 100
+
+
+@has_perf
+def test_the_real_perf_finds_where_a_program_spends_its_time(busy):
+    def has_used_a_second() -> bool:
+        return process_of(text_of(f"/proc/{busy.pid}/stat")).cpu_s > 1.2
+
+    told = asyncio.run(recorded("perf", Watched(busy.pid), lasts=has_used_a_second))
+    profile = read_profile(told, 1000)
+    skip_where_nobody_may_count(profile.fault)
+    assert profile.samples > 20
+    assert any("python" in each.command for each in profile.functions)

@@ -12,12 +12,9 @@ from rest_framework.test import APIClient
 
 from campaigns.api import errors
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.metrics.machine import MOST_CORES
-from campaigns.services.agents import create_agent
 from tests.api.conftest import client_of, token_client
 from tests.factories import make_target
 from tests.values import plan_spec
-from workers.agent.site import AT_ONCE
 
 TARGETS = "/api/v1/targets/"
 
@@ -219,8 +216,7 @@ def test_nested_details_become_paths():
 MOST_S = 0.25
 LONGEST_ANSWER = 30_000
 MIB = 1024 * 1024
-PLANS, AGENTS = "/api/v1/plans/", "/api/v1/agents/seconds/"
-CAMPAIGNS = "/api/v1/campaigns/"
+PLANS, CAMPAIGNS = "/api/v1/plans/", "/api/v1/campaigns/"
 
 
 def filled(before: str, each: str, after: str, size: int) -> str:
@@ -243,9 +239,6 @@ SHAPES = {
     "large exponents": ("[", "1e{}", "]"),
     "plan steps": ('{"name":"x","spec":{"steps":[', '{{"colour{}":1}}', "]}}"),
     "names in a plan": ('{"name":"x","spec":{', '"k{}":1', "}}"),
-    "seconds of an agent": ('{"host":"x","seconds":[', '{{"at_s":"x{}"}}', "]}"),
-    "figures of an agent": ('{"host":"x","seconds":[{"at_s":1,"did":{', '"k{}":1', "}}]}"),
-    "cores of an agent": ('{"host":"x","seconds":[{"at_s":1,"did":{"cores":[', "1", "]}}]}"),
 }
 
 
@@ -266,14 +259,7 @@ MADE = {
 
 
 OF_PLANS = ("plan steps", "names in a plan")
-OF_AGENTS = ("seconds of an agent", "figures of an agent", "cores of an agent")
 OF_ALL = ("unknown names", "empty texts", "lists in a list of texts")
-
-
-@pytest.fixture
-def agent(project, as_bob):
-    _, token = create_agent(by=as_bob, target=make_target(project, "shop"))
-    return Client(headers={"Authorization": f"Bearer {token}"})
 
 
 def spent_on(client, path: str, body: str | bytes, kind: str):
@@ -283,14 +269,13 @@ def spent_on(client, path: str, body: str | bytes, kind: str):
     return time.thread_time() - began_s, answer
 
 
-def test_a_body_is_answered_shortly_and_soon(agent, vera, alice, project):
-    """Each at one address, which takes 4 MiB if the body is about plans or agents; a viewer asks
+def test_a_body_is_answered_shortly_and_soon(vera, alice, project):
+    """Each at one address, which takes 4 MiB if the body is about plans; a viewer asks
     where only the body names a project."""
     target, person = make_target(project, "book shop"), token_client(alice)
-    asked = [(TARGETS, token_client(vera), MIB, set(MADE) - {*OF_PLANS, *OF_AGENTS})]
+    asked = [(TARGETS, token_client(vera), MIB, set(MADE) - set(OF_PLANS))]
     asked += [(f"{TARGETS}{target.pk}/", person, MIB, OF_ALL), (CAMPAIGNS, person, MIB, OF_ALL)]
     asked += [(PLANS, person, 4 * MIB, OF_PLANS + OF_ALL)]
-    asked += [(AGENTS, agent, 4 * MIB, OF_AGENTS + OF_ALL)]
     for path, client, size, names in asked:
         for name in names:
             spent_s, answer = spent_on(client, path, MADE[name](size - 10), "application/json")
@@ -347,15 +332,6 @@ def test_a_plan_as_large_as_its_limits_is_taken(api, project):
     spec = {**plan_spec(), "steps": steps, "variables": {"csv": table}}
     body = {"project": project.pk, "name": "large", "spec": spec}
     assert api.post(PLANS, body, format="json").status_code == 201
-
-
-def test_a_report_of_the_largest_machines_is_taken(agent):
-    did = {"cores": [50] * MOST_CORES, **{f"figure_{number}": 1 for number in range(200 - 1)}}
-    seconds = [{"at_s": time.time(), "did": did} for _ in range(AT_ONCE)]
-    body = json.dumps({"host": "x", "seconds": seconds})
-    spent_s, answer = spent_on(agent, AGENTS, body, "application/json")
-    assert answer.status_code == 200
-    assert spent_s < 2 * MOST_S
 
 
 @pytest.mark.parametrize("where", ["projects/{}/tls-profiles/", "projects/{}/marks/"])

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from campaigns.models import Agent, ApiToken, FailureExample, Probe, ShareLink
+from campaigns.models import ApiToken, FailureExample, Probe, ShareLink
 from campaigns.services.probes import finish_probe, settle_campaign
 from tests.browser.conftest import START
 from tests.browser.installation import enter
@@ -137,15 +137,13 @@ def test_a_try_and_then_a_start_that_is_held(page, project):
     [
         ("/campaigns/{campaign}/", "", "Create link", "Link created", ShareLink),
         ("/account/tokens/", "#id_name", "Create token", "Your new token", ApiToken),
-        ("/targets/{target}/", "", "Add an agent", "only once", Agent),
     ],
-    ids=["share link", "API token", "agent"],
+    ids=["share link", "API token"],
 )
 def test_a_reload_shows_no_secret_again_and_makes_no_second_one(
     page, project, address, fill, button, shown_once, rows
 ):
-    places = {"campaign": make_campaign(project).pk, "target": make_target(project).pk}
-    page.goto(address.format(**places))
+    page.goto(address.format(campaign=make_campaign(project).pk))
     page.evaluate("document.getElementById('share-dialog')?.showModal()")
     if fill:
         page.locator(fill).fill("nightly")

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.models import Agent, Campaign, Membership, Probe, Search, TestFigures
+from campaigns.models import Campaign, Exporter, LoadControl, Membership, Probe, Search, TestFigures
 from campaigns.notifications import delivery
 from campaigns.notifications.domain import EventKind
 from campaigns.notifications.models import (
@@ -258,28 +258,39 @@ def test_a_paused_channel_gets_nothing_of_what_happens_meanwhile(channel, projec
 
 @pytest.fixture
 def agent(project):
+    url = "http://10.0.0.5:9800/metrics"
     target = make_target(project, "shop")
-    return Agent.objects.create(target=target, lookup="a" * 16, token_hash="x", host="shop-1")
+    return Exporter.objects.create(target=target, name="shop-1", url=url, told_at=timezone.now())
 
 
-def heard(agent: Agent, seconds_ago: float) -> None:
-    at = timezone.now() - timedelta(seconds=seconds_ago)
-    Agent.objects.filter(pk=agent.pk).update(heard_at=at, heard_since=at)
+def answers(agent: Exporter, problem_s_ago: float | None) -> None:
+    """Or has had a problem for so long."""
+    at = problem_s_ago and timezone.now() - timedelta(seconds=problem_s_ago)
+    problem = "" if at is None else "It refuses connections."
+    Exporter.objects.filter(pk=agent.pk).update(problem=problem, problem_at=at)
 
 
 def test_an_agent_is_told_of_when_it_falls_silent_and_when_it_is_back(channel, agent):
-    for seconds_ago in (10, delivery.SILENT_AFTER_S + 5, delivery.SILENT_AFTER_S + 9, 1, 2):
-        if seconds_ago != delivery.SILENT_AFTER_S + 9:
-            heard(agent, seconds_ago)
+    for problem_s_ago in (None, 10, delivery.SILENT_AFTER_S + 5, "still", None, None):
+        if problem_s_ago != "still":
+            answers(agent, problem_s_ago)
         delivery.note_silent_agents()
     headlines = [headline for _, headline in told()]
     assert len(headlines) == 2
-    assert headlines[0].startswith("The agent of shop on shop-1 has not reported for 3 min")
-    assert headlines[1] == "The agent of shop on shop-1 reports again."
+    assert headlines[0].startswith("shop-1, a machine of shop, has not answered for 3 min")
+    assert headlines[1] == "shop-1, a machine of shop, answers again."
 
 
 def test_agents_that_fell_silent_before_anybody_asked_stay_so(channel, agent):
-    heard(agent, delivery.FORGOTTEN_AFTER_S + 60)
+    answers(agent, delivery.FORGOTTEN_AFTER_S + 60)
+    ago = timezone.now() - timedelta(seconds=delivery.FORGOTTEN_AFTER_S + 60)
+    Exporter.objects.update(told_at=ago)
+    assert delivery.note_silent_agents() == 0
+
+
+def test_while_load_is_off_nobody_is_silent(channel, agent):
+    answers(agent, delivery.SILENT_AFTER_S + 5)
+    LoadControl.objects.update_or_create(pk=1, defaults={"is_on": False, "reason": "A deploy."})
     assert delivery.note_silent_agents() == 0
 
 
@@ -317,7 +328,7 @@ def test_a_person_who_watches_agents_is_told_of_those_of_their_projects(agent):
     Membership.objects.create(project=agent.target.project, user=member, role="viewer")
     for user in (member, stranger):
         make_channel(user=user, label=user.username)
-    heard(agent, delivery.SILENT_AFTER_S + 5)
+    answers(agent, delivery.SILENT_AFTER_S + 5)
     delivery.note_silent_agents()
     told()
     assert [each.channel.user for each in NotificationDelivery.objects.all()] == [member]

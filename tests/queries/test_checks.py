@@ -4,10 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from campaigns.domain.metrics.machine import AgentReport
 from campaigns.domain.plan.estimates import LOCAL_PORTS, estimate_campaign
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.models import Endpoint
+from campaigns.models import Endpoint, Exporter
 from campaigns.queries.checks import (
     Room,
     checks_before_start,
@@ -16,7 +15,6 @@ from campaigns.queries.checks import (
     room_of,
 )
 from campaigns.services import dispatch
-from campaigns.services.agents import create_agent, take_report
 from tests.factories import make_endpoint, make_target
 from tests.services.engine import claim, host, machine, others_use, started
 from tests.values import plan_spec
@@ -155,11 +153,13 @@ def test_a_target_that_nobody_watches_is_named_once(shop):
     assert (shape, "shop" in text) == ("warn", True)
 
 
-def test_an_agent_that_reports_is_enough(shop, as_bob):
-    agent, _ = create_agent(by=as_bob, target=shop.target)
-    assert said((plan(RULE), shop))
-    take_report(agent=agent, report=AgentReport.from_json({"host": "shop-1"}))
+def test_an_exporter_that_is_not_known_to_tell_nothing_is_enough(shop):
+    url = "http://127.0.0.1:9800/metrics"
+    exporter = Exporter.objects.create(target=shop.target, name="shop-1", url=url)
     assert said((plan(RULE), shop)) == []
+    exporter.problem = "It refuses connections."
+    exporter.save()
+    assert said((plan(RULE), shop))
 
 
 def test_what_disturbs_the_only_host_is_said_before_the_start(project, endpoint):

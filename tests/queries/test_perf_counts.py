@@ -1,16 +1,13 @@
 import pytest
-from django.utils import timezone
 
 from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.metrics.profiles import Profile, ProfiledFunction
-from campaigns.models import Campaign, MachineSecond, Run, RunProfile
+from campaigns.models import Campaign, Exporter, MachineSecond, Run, RunProfile
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.machine_runs import machine_tables
-from campaigns.queries.target_costs import perf_checks, perf_counters, perf_wanted, profile_wanted
-from campaigns.services.agents import create_agent
-from tests.factories import begin_run, make_endpoint, make_plan, make_run, make_target, make_test
+from campaigns.queries.target_costs import perf_checks, perf_counters
+from tests.factories import make_endpoint, make_run, make_target, make_test
 from tests.queries.measured import https_campaign, measure, run_in_blocks
-from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 CPU = {"user_s": 0.3, "system_s": 0.1, "interrupts_s": 0.0, "stolen_s": 0, "idle_s": 1.6}
@@ -45,46 +42,22 @@ def measured(project):
     return campaign, run_in_blocks(tests, [[10_000] * 3, [20_000] * 3])
 
 
-class TestWanted:
-    def test_it_is_wanted_from_before_the_load_until_its_end(self, asked):
-        for state, of in [
-            ("queued", ""),
-            ("preparing", "processes"),
-            ("armed", "processes"),
-            ("running", "processes"),
-            ("stopping", "processes"),
-            ("finalizing", ""),
-            ("done", ""),
-        ]:
-            outcome = "complete" if state == "done" else None
-            run = make_run(make_test(asked), state=state, outcome=outcome)
-            assert perf_wanted(run.target_id) == of
-
-    def test_a_campaign_that_asks_for_nothing_orders_nothing(self, campaign):
-        run = make_run(make_test(campaign), state="running")
-        assert perf_wanted(run.target_id) == ""
-
-    def test_another_targets_run_orders_nothing(self, asked, project):
-        make_run(make_test(asked), state="running")
-        assert perf_wanted(make_target(project).pk) == ""
-
-
 class TestBeforeTheStart:
     @pytest.fixture
     def endpoint(self, project):
         return make_endpoint(make_target(project, "shop"))
 
-    def hear(self, by, endpoint, *watched: str) -> None:
-        agent, _ = create_agent(by=by, target=endpoint.target)
-        agent.heard_at, agent.watched = timezone.now(), list(watched)
-        agent.save()
+    def watch(self, endpoint, *offers: str) -> None:
+        url = "http://127.0.0.1:9800/metrics"
+        Exporter.objects.create(target=endpoint.target, name="shop-1", url=url, offers=offers)
 
-    def test_a_target_that_nobody_watches_is_said(self, endpoint):
+    def test_a_target_on_which_nobody_runs_perf_is_said(self, endpoint):
+        self.watch(endpoint, "CPU", "process nginx")
         (check,) = perf_checks([endpoint], "machine")
         assert check.shape == "warn"
 
-    def test_an_agent_that_watches_no_process_can_count_the_machine_alone(self, endpoint, as_bob):
-        self.hear(as_bob, endpoint)
+    def test_an_agent_that_watches_no_process_can_count_the_machine_alone(self, endpoint):
+        self.watch(endpoint, "CPU", "perf")
         assert len(list(perf_checks([endpoint], "processes"))) == 1
         assert not list(perf_checks([endpoint], "machine"))
 
@@ -129,19 +102,6 @@ class TestCampaign:
         table = self.counters(campaign).means
         row = next(row for row in table.rows if row.label.startswith("cycles per 1,000"))
         assert [cell.value for cell in row.cells] == [1000, None, None, 1]
-
-
-def test_an_agent_records_from_the_start_of_the_measurement_where_the_campaign_asks(campaign):
-    spec = plan_spec() | {"warm_up_s": 5}
-    run = make_run(make_test(campaign, make_plan(campaign.project, spec=spec)))
-    begin_run(run, t0=timezone.now())
-    assert profile_wanted(run.target_id) == {}
-    Campaign.objects.filter(pk=campaign.pk).update(profile=True)
-    run.refresh_from_db()
-    begins_s = run.t0.timestamp() + 5
-    assert profile_wanted(run.target_id) == {"of": "processes", "begins_s": begins_s}
-    Run.objects.filter(pk=run.pk).update(state="finalizing")
-    assert profile_wanted(run.target_id) == {}
 
 
 def test_a_run_s_page_has_the_profile_or_says_that_nobody_made_one(campaign):

@@ -13,7 +13,6 @@ from django.utils import timezone
 from campaigns.domain.caps import LOAD_HOURS, RUNS, SLOTS, STORED_GB
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import (
-    Agent,
     AuditEntry,
     Exporter,
     HostClaim,
@@ -28,7 +27,7 @@ from campaigns.models.dbtime import db_now
 from campaigns.permissions import Actor
 from campaigns.queries.caps import use_of
 from campaigns.queries.engine import waiting_reason
-from campaigns.services import agents, dispatch, ownership, targets, tool_outputs
+from campaigns.services import dispatch, exporters, ownership, targets, tool_outputs
 from campaigns.services.blocks import add_blocks, cell_of
 from campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
 from campaigns.services.caps import measure_use, set_caps
@@ -342,13 +341,9 @@ def first_and_second(act: Callable[[str], object]) -> list[str]:
     return sorted(at_once(lambda: do("one"), lambda: do("two")))
 
 
-def agent(by, project, name):
-    agents.create_agent(by=by, target=project.targets.get())
-
-
 def exporter(by, project, name):
     url = "127.0.0.1:9100"
-    agents.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
+    exporters.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
 
 
 def tls_profile(by, project, name):
@@ -363,12 +358,11 @@ def token_for_a_host(by, project, name):
 @pytest.mark.parametrize(
     ("service", "most", "make", "model"),
     [
-        (agents, "MOST_AGENTS", agent, Agent),
-        (agents, "MOST_EXPORTERS", exporter, Exporter),
+        (exporters, "MOST_EXPORTERS", exporter, Exporter),
         (targets, "MOST_PROFILES", tls_profile, OwnTlsProfile),
         (ownership, "MOST_CLAIMS", token_for_a_host, HostClaim),
     ],
-    ids=["agents", "exporters", "TLS profiles", "hosts"],
+    ids=["exporters", "TLS profiles", "hosts"],
 )
 def test_of_two_only_the_last_that_there_may_be_is_made(
     project, monkeypatch, settings, service, most, make, model

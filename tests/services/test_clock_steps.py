@@ -22,8 +22,8 @@ from campaigns.models import (
 )
 from campaigns.models.dbtime import db_now
 from campaigns.services import dispatch
-from campaigns.services.agents import add_exporter, ask_check
 from campaigns.services.dispatch import end_for_clock_step
+from campaigns.services.exporters import add_exporter, ask_check
 from campaigns.services.load_control import allow_load, stop_all_load
 from campaigns.services.ownership import (
     CHECK_EVERY_S,

@@ -8,13 +8,16 @@ from django.utils import timezone
 from campaigns import queue
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.models import Agent, AuditEntry, Exporter
-from campaigns.services.agents import add_exporter, ask_check, change_exporter, remove_exporter
+from campaigns.models import AuditEntry, Exporter, LoadControl
+from campaigns.services import exporters
+from campaigns.services.exporters import add_exporter, ask_check, change_exporter, remove_exporter
 from campaigns.services.vault import decrypt, rotate_secrets
 from tests.factories import make_target
+from tests.injector.authority import authority
 
 URL = "https://shop.internal:9100/metrics"
 TOKEN = "s3cret-scrape-token"
+CA = authority().pem.strip()
 
 
 @pytest.fixture
@@ -74,16 +77,13 @@ def test_the_audit_log_says_who_did_it(as_bob, target, project):
     assert TOKEN not in repr(list(AuditEntry.objects.values()))
 
 
-def test_a_target_has_each_name_once_and_none_of_an_agents(as_bob, target):
+def test_a_target_has_each_name_once(as_bob, target):
     add(as_bob, target)
     other = add(as_bob, target, name="shop-2")
     with pytest.raises(InvalidFields, match="already has a machine with this name"):
         add(as_bob, target)
     with pytest.raises(InvalidFields, match="already has a machine with this name"):
         change_exporter(by=as_bob, exporter=other, url=URL, name="shop-1")
-    Agent.objects.create(target=target, lookup="a" * 16, host="shop-3")
-    with pytest.raises(InvalidFields, match="already has a machine with this name"):
-        add(as_bob, target, name="shop-3")
     assert add(as_bob, make_target(target.project), name="shop-1")
 
 
@@ -96,7 +96,12 @@ def test_a_token_is_stored_encrypted_and_kept_by_a_change_without_one(as_bob, ta
 
 
 @pytest.mark.parametrize(
-    "change", [{"url": "https://evil.example:9100/metrics"}, {"url": URL, "verify_tls": False}]
+    "change",
+    [
+        {"url": "https://evil.example:9100/metrics"},
+        {"url": URL, "verify_tls": False},
+        {"url": URL, "ca_pem": CA},
+    ],
 )
 def test_a_stored_token_goes_to_no_other_origin(as_bob, target, change):
     """Whoever may edit could read it there."""
@@ -130,6 +135,26 @@ def test_a_check_is_asked_for_once_in_a_moment(as_bob, target, asked):
     Exporter.objects.update(asked_at=timezone.now() - timedelta(minutes=1))
     ask_check(by=as_bob, exporter=exporter)
     assert len(asked) == 2
+
+
+def test_those_in_use_are_asked_again_some_at_a_time(as_bob, target, monkeypatch):
+    sent = []
+    monkeypatch.setattr(queue, "send", lambda name, args, **more: sent.append((name, *args)))
+    archived = make_target(target.project, archived_at=timezone.now())
+    unused = Exporter.objects.create(target=archived, name="unused", url=URL)
+    known = {add(as_bob, target, name=f"shop-{n}").pk for n in range(3)}
+    Exporter.objects.update(asked_at=None)
+    assert exporters.ask_again() == 3
+    assert {pk for _, pk in sent} == known == set(asked_now())
+    monkeypatch.setattr(exporters, "MOST_ASKED_AGAIN", 2)
+    assert exporters.ask_again() == 2
+    LoadControl.objects.update_or_create(pk=1, defaults={"is_on": False, "reason": "A deploy."})
+    assert exporters.ask_again() == 0
+    assert unused.pk not in asked_now()
+
+
+def asked_now() -> list[int]:
+    return list(Exporter.objects.exclude(asked_at=None).values_list("pk", flat=True))
 
 
 def test_tokens_are_encrypted_anew_with_the_other_secrets(as_bob, target, settings):

@@ -12,13 +12,11 @@ from campaigns.domain.analysis.capacity import RULE_VERSION, Ending
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.metrics.machine import AgentReport
 from campaigns.exports.runs import csv_of_search
 from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigures
 from campaigns.models.dbtime import db_now
 from campaigns.queries.searches import busy_by_run, limiter_of_search, report_of_search
 from campaigns.services import dispatch, searches
-from campaigns.services.agents import create_agent, take_report
 from campaigns.services.blocks import add_blocks
 from campaigns.services.campaigns import repeat_campaign, start_campaign
 from campaigns.services.searches import (
@@ -116,7 +114,7 @@ class TestStarting:
             searching(project, limit=1001)
         assert searching(project, limit=1000)
 
-    def test_a_rule_about_the_machine_is_refused_while_nobody_tells_it(self, project, as_bob):
+    def test_a_rule_about_the_machine_is_refused_while_nobody_tells_it(self, project):
         shop = make_target(project, "shop")
         with pytest.raises(InvalidFields) as invalid:
             searching(project, target=shop, objective=[OF_MACHINE])
@@ -125,10 +123,6 @@ class TestStarting:
         scraped = make_target(project, "scraped shop")
         Exporter.objects.create(target=scraped, name="node", url="http://127.0.0.1:9100/metrics")
         assert searching(project, target=scraped, objective=[OF_MACHINE]).runs.count() == 1
-        shop = make_target(project, "watched shop")
-        agent, _ = create_agent(by=as_bob, target=shop)
-        take_report(agent=agent, report=AgentReport.from_json({"host": "shop-1"}))
-        assert searching(project, target=shop, objective=[OF_MACHINE]).runs.count() == 1
 
     def test_numbers_out_of_range_are_refused_by_their_names(self, project):
         for wrong in [

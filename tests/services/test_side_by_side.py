@@ -9,7 +9,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.plan.turns import ALONE_S
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.models import Campaign, Round, Run, Shard, TestFigures
+from campaigns.models import Campaign, Exporter, Round, Run, Shard, TestFigures
 from campaigns.models.dbtime import db_now
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.arm_pairs import ArmPair, measured_tests
@@ -20,7 +20,6 @@ from campaigns.queries.measurements import measured_runs
 from campaigns.queries.overheads import compare
 from campaigns.queries.target_costs import target_costs
 from campaigns.services import dispatch, endings
-from campaigns.services.agents import create_agent, take_report
 from campaigns.services.baselines import make_baseline
 from campaigns.services.blocks import estimate_cells
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
@@ -36,7 +35,6 @@ from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.measured import measure
 from tests.queries.test_target_costs import tell
 from tests.services.engine import host, owner_of
-from tests.services.test_machines import told_by_agent
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db
@@ -307,19 +305,18 @@ def test_the_rungs_of_a_ladder_take_turns(sending, project):
 
 @pytest.fixture
 def watched(project):
-    """(agent, cells) of HTTP and HTTPS on a machine of which an agent tells."""
+    """The cells of HTTP and HTTPS on a machine of which an agent tells."""
     rule = {"metric": "target_cpu", "limit": 80, "unit": "%"}
     slow = {"metric": "p95", "limit": 500}
     plan = make_plan(project, spec=plan_spec(**RATE) | {"thresholds": [rule, slow]})
     target = make_target(project)
-    agent, _ = create_agent(by=owner_of(project), target=target)
+    Exporter.objects.create(target=target, name="shop-1", url="http://127.0.0.1:9800/metrics")
     ends = make_endpoint(target), make_endpoint(target, scheme="https")
-    return agent, [CampaignCell(plan, each, "new") for each in ends]
+    return [CampaignCell(plan, each, "new") for each in ends]
 
 
 def test_arms_on_a_watched_machine_are_sent_alone_after_their_turns(project, watched):
-    _, cells = watched
-    campaign = drafted(project, cells=cells)
+    campaign = drafted(project, cells=watched)
     assert campaign.order == "side_by_side"
     host(slots=1)
     start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
@@ -330,16 +327,13 @@ def test_arms_on_a_watched_machine_are_sent_alone_after_their_turns(project, wat
     rules = [{rule.metric for rule in run.frozen.plan.thresholds} for run in runs]
     assert rules == [{"p95"}] * 2 + [{"target_cpu"}] * 6, "each rule where it can be told"
     estimate = estimate_cells(
-        cells, in_turns=True, limit_s=None, until_settled=True, repeats=1, pause_s=0
+        watched, in_turns=True, limit_s=None, until_settled=True, repeats=1, pause_s=0
     )
     assert estimate.n_runs == 8
 
 
-def test_what_a_machine_did_while_arms_took_turns_belongs_to_none_of_them(sending, watched):
-    agent, cells = watched
-    campaign, lease = sending(40, (1000, 2000), cells=cells)
-    leader = Run.objects.get(pk=lease.run_id)
-    assert take_report(agent=agent, report=told_by_agent(leader, 5.5, 6.5)) == 0
+def test_what_a_machine_did_is_compared_by_the_runs_of_single_arms(sending, watched):
+    campaign, lease = sending(40, (1000, 2000), cells=watched)
     end_turns(lease)
     for run in campaign.runs.filter(is_alone=True):
         tell([measure(run, 9_000, n=1200, seconds=6)], {"http": [5.0] * 3, "https": [7.0] * 3})

@@ -10,8 +10,8 @@ from campaigns.models.dbtime import db_now
 from campaigns.queries.campaign_grid import grid_of
 from campaigns.queries.filters import matching
 from campaigns.queries.probes import list_targets
-from campaigns.services.agents import add_exporter, create_agent
 from campaigns.services.campaigns import CampaignCell
+from campaigns.services.exporters import add_exporter
 from campaigns.services.items import archive_items, delete_items, describe_item, tag_items
 from campaigns.services.plans import create_plan
 from campaigns.services.projects import create_project
@@ -324,10 +324,6 @@ def save_its_form(by, probe):
     edit_target(by=by, target=target, name="shop", environment=[], endpoints=given)
 
 
-def watch_its_machine(by, probe):
-    create_agent(by=by, target=probe.endpoint.target)
-
-
 def set_an_exporter(by, probe):
     url = "http://127.0.0.1:9100/metrics"
     fields = {"name": "shop", "url": url, "is_server": False, "verify_tls": True}
@@ -343,7 +339,6 @@ def test_it_is_kept_by_what_is_built_on_it(probe, project, as_bob):
         plan_a_campaign,
         ask_a_question,
         save_its_form,
-        watch_its_machine,
         set_an_exporter,
         rename_it,
     ]:

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.metrics.machine import AgentReport
+from campaigns.domain.metrics.profiles import read_profile
 from campaigns.models import Campaign, RunProfile
 from tests.factories import make_campaign, make_project, make_run, make_test
 from tests.kept_cast import project as project
@@ -55,9 +55,8 @@ def page_of(client, *rows, **asked):
 def test_functions_that_take_more_of_the_cpu_time_are_named(as_vera, weeks):
     for campaign, shares in zip(weeks, ((60, 10), (20, 50)), strict=True):
         functions = [[n, "nginx", "libssl.so.3", f"f{place}"] for place, n in enumerate(shares)]
-        told = {"of": "processes", "began_s": 1, "ended_s": 9, "samples": 100}
-        report = {"host": "shop-1", "profiles": [told | {"functions": functions}]}
-        [profile] = AgentReport.from_json(report).profiles
+        told = {"of": "processes", "lasted_s": 8, "samples": 100, "functions": functions}
+        profile = read_profile(told, 9)
         run = campaign.runs.first()
         RunProfile.objects.create(run=run, source="shop-1", data=profile.to_json())
     page = page_of(as_vera, *weeks).content.decode()

@@ -1,19 +1,17 @@
 """Pages of targets: their form with its rows and TLS, profiles, agents and exporters."""
 
-import io
 import re
 import subprocess
 import sys
-import zipfile
 from datetime import timedelta
+from html import unescape
 
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.models import Agent, Exporter, OwnTlsProfile, Probe, Target
-from campaigns.services.agents import authenticate_agent
+from campaigns.models import Exporter, OwnTlsProfile, Probe, Target
 from campaigns.services.probes import request_probe
 from campaigns.services.vault import decrypt, encrypt
 from tests.factories import make_endpoint, make_plan, make_target
@@ -232,38 +230,33 @@ def target(project):
     return target
 
 
-def test_the_line_to_copy_is_shown_once(client, bob, target):
+def test_the_line_to_copy_has_the_token_that_the_form_stores(client, bob, target):
     client.force_login(bob)
-    answer = client.post(f"/targets/{target.pk}/agents/")
-    line = re.search(r'<code id="agent-line">(.*?)</code>', answer.content.decode())[1]
-    assert re.fullmatch(
-        r"curl -fsSO http://testserver/agent\.pyz &amp;&amp; BENCHSITE_AGENT_TOKEN=(bs_agent_\S+) "
-        r"python3 agent\.pyz --url http://testserver --watch :8081,:8444",
+    answer = client.get(f"/targets/{target.pk}/exporters/")
+    page = answer.content.decode()
+    line = unescape(re.search(r'<code id="agent-line">(.*?)</code>', page)[1])
+    found = re.fullmatch(
+        r"curl -fsSO http://testserver/agent\.py && BENCHSITE_AGENT_TOKEN=(\S{40,}) "
+        r"python3 agent\.py --listen 127\.0\.0\.1:9800 --process :8081 :8444",
         line,
     )
     assert "no-store" in answer["Cache-Control"]
-    agent = authenticate_agent(text=re.search(r"bs_agent_\S+", line)[0])
-    assert agent.target == target
-    assert "BENCHSITE_AGENT_TOKEN" not in target_page(client, target)
-    assert "Waiting" in target_page(client, target)
+    given = {"url": "http://127.0.0.1:9800/metrics", "token": found[1]}
+    assert all(f'value="{text}"' in page for text in given.values())
+    refused = client.post(f"/targets/{target.pk}/exporters/", given | {"url": "ftp://x"})
+    assert refused.content.decode().count(found[1]) == 2, "nothing that was typed is lost"
+    client.post(f"/targets/{target.pk}/exporters/", given | {"verify_tls": "on"})
+    assert decrypt(Exporter.objects.get().token) == found[1]
+    assert found[1] not in target_page(client, target)
 
 
-def test_a_revoked_agent_leaves_the_page(client, bob, target):
-    agent = Agent.objects.create(target=target, lookup="a" * 16, host="shop-1")
-    client.force_login(bob)
-    client.post(f"/agents/{agent.pk}/revoke/")
-    assert "shop-1" not in target_page(client, target)
-
-
-def test_the_program_is_one_file_that_runs_by_itself(client, db, tmp_path):
-    answer = client.get("/agent.pyz")
-    assert zipfile.is_zipfile(io.BytesIO(answer.content))
-    file = tmp_path / "agent.pyz"
-    file.write_bytes(answer.content)
-    command = [sys.executable, "-I", str(file), "--url", "http://127.0.0.1:1"]
+def test_the_agent_is_one_file_that_runs_by_itself(client, db, tmp_path):
+    file = tmp_path / "agent.py"
+    file.write_bytes(client.get("/agent.py").content)
+    command = [sys.executable, "-I", str(file), "--listen", ":9800"]
     done = subprocess.run(command, capture_output=True, text=True, env={}, check=False)
     assert done.returncode == 2
-    assert "BENCHSITE_AGENT_TOKEN" in done.stderr
+    assert "--token-file" in done.stderr
 
 
 URL = "http://10.0.0.5:9100/metrics"

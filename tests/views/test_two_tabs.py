@@ -65,7 +65,7 @@ def _exporter(project) -> Edited:
     exporter = Exporter.objects.create(target=make_target(project), name="shop-1", url=url)
     address = reverse("exporter-edit", args=[exporter.pk])
     theirs = {"url": "http://10.0.0.6:9100/metrics"}
-    return Edited(exporter, address, theirs, {"name": "shop-2"}, "Address")
+    return Edited(exporter, address, theirs, {"name": "shop-2"}, "Metrics address")
 
 
 def _draft(project) -> Edited:

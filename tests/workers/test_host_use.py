@@ -25,8 +25,8 @@ class Proc:
         path.write_text(text)
 
     def cpu(self, *, user: int = 0, idle: int = 0, steal: int = 0) -> None:
-        cores = "".join(f"cpu{n} 0 0 0 0 0 0 0 0 0 0\n" for n in range(2))
-        self.write("stat", f"cpu  {user} 0 0 {idle} 0 0 0 {steal} 0 0\n{cores}")
+        first = f"{user} 0 0 {idle} 0 0 0 {steal} 0 0\n"
+        self.write("stat", f"cpu  {first}cpu0 {first}cpu1 0 0 0 0 0 0 0 0 0 0\n")
 
     def process(
         self, pid: int, parent: int, command: str = "prog\0", *, ticks: int = 0, ended: int = 0

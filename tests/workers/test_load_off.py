@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.domain.errors import Refused
 from campaigns.models import Exporter, HostClaim, LoadControl
-from campaigns.services import agents, ownership
+from campaigns.services import exporters, ownership
 from campaigns.services.blocks import CampaignCell
 from campaigns.services.campaigns import start_campaign
 from campaigns.services.load_control import allow_load_from_console, stop_all_load_from_console
@@ -76,8 +76,8 @@ def test_nothing_connects_whatever_asks_for_it(project, server, dispatcher):
         limit_per_s=100,
     )
     fields = {"name": "shop", "url": f"{url}/metrics", "is_server": False, "verify_tls": True}
-    exporter = agents.add_exporter(by=by, target=endpoint.target, **fields)
-    refuses(lambda: agents.ask_check(by=by, exporter=exporter))
+    exporter = exporters.add_exporter(by=by, target=endpoint.target, **fields)
+    refuses(lambda: exporters.ask_check(by=by, exporter=exporter))
     ownership.ask_approval(by=by, claim=claim, reason="It is ours.")
 
     check_exporter(exporter.pk)

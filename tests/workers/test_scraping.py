@@ -81,7 +81,7 @@ def test_an_exporter_that_is_not_there_is_said_and_harms_no_run(run, dispatcher)
         to_the_end(run)
     assert run.outcome == "complete"
     (problem,) = problems(run)
-    assert "refuses connections. Start the exporter there" in problem
+    assert "refuses connections. Start the agent there" in problem
     assert Exporter.objects.get().problem == problem
     assert not run.machine_seconds.exists()
 
@@ -137,13 +137,13 @@ def test_what_the_database_does_not_take_is_stored_later(run, dispatcher, server
     assert run.machine_seconds.filter(second=0).exists()
 
 
-def test_only_the_first_shards_host_scrapes(run, server):
+def test_only_the_first_shards_host_scrapes_and_none_while_arms_take_turns(run, server):
     exporter(run, server.port)
     found = [
-        launcher._exporters(SimpleNamespace(run_id=run.pk, runs=[run.pk], number=n))
-        for n in range(2)
+        launcher._exporters(SimpleNamespace(run_id=run.pk, runs=[run.pk] * n_arms, number=number))
+        for n_arms, number in [(1, 0), (1, 1), (2, 0)]
     ]
-    assert [len(each) for each in found] == [1, 0]
+    assert [len(each) for each in found] == [1, 0, 0], "whose CPU it was in turns is not known"
 
 
 def test_a_run_without_exporters_has_no_thread_for_them(run, dispatcher, monkeypatch):
@@ -326,6 +326,22 @@ def test_a_certificate_is_verified_unless_that_is_switched_off():
         url = "https://127.0.0.1:{}/metrics"
         assert "The certificate of https://127.0.0.1:" in refusal(server.port, url=url)
         assert ask(server.port, url=url, verify_tls=False).text.startswith("# HELP")
+
+
+def test_a_certificate_of_ones_own_is_trusted_where_it_is_given():
+    mine = issue()
+    with scripted(node_exporter(), tls=server_context(mine)) as server:
+        url = "https://127.0.0.1:{}/metrics"
+        assert ask(server.port, url=url, ca_pem=mine.pem, token="s3cret").text.startswith("# HELP")
+        other = issue().pem
+        assert "is not accepted" in refusal(server.port, url=url, ca_pem=other, token="s3cret")
+
+
+def test_a_token_goes_to_no_public_address_that_is_not_verified(monkeypatch):
+    monkeypatch.setattr(exporter_client, "addresses_of", lambda host, port: ["8.8.8.8"])
+    fields = {"url": "http://shop.example:{}/", "allowed": ("0.0.0.0/0",), "token": "s3cret"}
+    monkeypatch.setattr(exporter_client, "dial", None)
+    assert "only over https with a verified" in refusal(9800, **fields)
 
 
 def test_a_token_that_cannot_be_decrypted_is_not_asked_without():

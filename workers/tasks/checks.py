@@ -52,4 +52,4 @@ def check_exporter(exporter_id: int) -> None:
 def _offers(order: ScrapeOrder) -> list[str]:
     with contextlib.closing(ExporterClient(order)) as client:
         answer = client.ask()
-    return offers(reading_of(answer.text, counts_process=order.is_server))
+    return offers(reading_of(answer.text, itself=order.name if order.is_server else ""))

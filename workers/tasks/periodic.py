@@ -8,7 +8,6 @@ same queue for checks of hosts and exporters.
 import logging
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from celery import shared_task
 from django.core.management import call_command
@@ -16,10 +15,9 @@ from django.db import transaction
 from django.utils import timezone
 
 from campaigns.models import Campaign, InjectorHost, Probe, Target
-from campaigns.models.dbtime import db_now
+from campaigns.models.dbtime import database_time, db_now
 from campaigns.queue import HOUSEKEEPING, RESULTS, RETENTION, SCHEDULES, SO_FAR
 from campaigns.schedules.services import fire_due
-from campaigns.services.agents import database_time
 from campaigns.services.bodies import forget_unused_bodies
 from campaigns.services.items import empty_trash
 from campaigns.services.summaries import cache_so_far, remove_old_seconds
@@ -70,7 +68,7 @@ def remove_seconds() -> None:
     n_removed = remove_old_seconds(
         is_over=_turn_over(),
         # Not this host's clock: what one that is wrong would remove is gone.
-        now=datetime.fromtimestamp(database_time(), UTC),
+        now=database_time(),
         pause=lambda: time.sleep(RETENTION_PAUSE_S),
     )
     if n_removed:

@@ -1,8 +1,9 @@
-"""What a Prometheus exporter tells of a target's machine, in the figures of an agent: its text, in
-Prometheus' format or OpenMetrics; a reading of it; and seconds, from one answer after another.
+"""What a Prometheus exporter tells of a target's machine: its text, in Prometheus' format or
+OpenMetrics; a reading of it; and seconds, from one answer after another.
 
-An exporter tells counters since some start; two readings make a second. Which metric is which
-figure is in the tables below; what an exporter does not have is absent, never 0. prometheus_client
+An exporter is our agent (workers/agent.py), node_exporter, or a server that tells of itself. It
+tells counters since some start; two readings make a second. Which metric is which figure is in the
+tables below; what an exporter does not have is absent, never 0. prometheus_client
 has a parser as well. It is not used, because it takes 14 MB in each launcher, reads every line to
 the end, and does not say which one it did not understand.
 """
@@ -14,8 +15,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple
 
-from campaigns.domain.metrics.machine import CPU, MOST_CORES
-from campaigns.domain.metrics.perf_counts import HIGHEST
+from campaigns.domain.metrics.machine import CPU, LONGEST_WATCHED, MOST_CORES, MOST_WATCHED
+from campaigns.domain.metrics.perf_counts import HIGHEST, PERF_METRICS, PerfReading
+from campaigns.domain.typed_text import clean_name
 
 _SHOWN = 80  # characters of a line that is not understood
 _NAME = re.compile(r"[ \t]*([a-zA-Z_:][a-zA-Z0-9_:]*)")
@@ -96,8 +98,7 @@ def _value(text: str) -> float:
     return float(text)
 
 
-# Left out as an agent leaves them out (workers/agent/proc.py): their traffic is also that of a real
-# interface, or of none; and parts of disks.
+# Left out: their traffic is also that of a real interface, or of none; and parts of disks.
 VIRTUAL = re.compile(r"(veth|docker|br-|virbr|cni|cali|flannel|tun|tap|wg|bond|dummy|ifb)|.*[.:@]")
 PARTS_OF_DISKS = re.compile(r"loop|ram|zram|dm-|md|sr|fd|(sd|vd|xvd|hd)[a-z]+\d|.*\dp\d")
 # A core counts a second in a second; some more where values were not read right when asked for.
@@ -166,13 +167,23 @@ _PROCESS_GAUGES = {
     "process_resident_memory_bytes": "memory_bytes",
     "process_open_fds": "open_files",
 }
+# Of processes that somebody chose, as the agent and process-exporter tell them.
+_GROUP_CPU = "namedprocess_namegroup_cpu_seconds_total"
+_GROUP_GAUGES = {
+    "namedprocess_namegroup_num_procs": "processes",
+    "namedprocess_namegroup_num_threads": "threads",
+    "namedprocess_namegroup_memory_bytes": "memory_bytes",
+    "namedprocess_namegroup_open_filedesc": "open_files",
+}
+_HAS_PERF = "benchsite_agent_perf"
 # Another start, another machine or process: what it counts cannot be compared with before.
 _BOOT, _PROCESS_START = "node_boot_time_seconds", "process_start_time_seconds"
 
 METRICS = frozenset(
     {
         _CPU_SECONDS, _LINK_SPEED, _PROCESS_CPU, _BOOT, _PROCESS_START, *_AVAILABLE, *_SWAP,
-        *_GAUGES, *_PROCESS_GAUGES, *(metric for metric, _, _ in _COUNTERS),
+        *_GAUGES, *_PROCESS_GAUGES, *(metric for metric, _, _ in _COUNTERS), _GROUP_CPU,
+        *_GROUP_GAUGES, _HAS_PERF, *PERF_METRICS,
     }
 )  # fmt: skip
 _OF_PROCESS = "process"
@@ -182,13 +193,15 @@ _Key = tuple[str, ...]  # the figure, and whatever tells its series apart
 @dataclass(frozen=True, slots=True)
 class ExporterReading:
     """What an exporter told at one time. `counters`: of each series, by figure; `start`: of what
-    counted them; `process`: of the process that answered, with its CPU time in `counters`."""
+    counted them; `processes`: their gauges by name, with their CPU time in `counters`."""
 
     counters: dict[_Key, float]
     gauges: dict[str, float]
-    process: dict[str, float] = field(default_factory=dict)
+    processes: dict[str, dict[str, float]] = field(default_factory=dict)
+    perf: PerfReading = field(default_factory=PerfReading)
     start: tuple[float, ...] = ()
     has_own_process: bool = False
+    has_perf: bool = False
 
     def is_as_old_as(self, other: "ExporterReading") -> bool:
         """Whether it has the same values as an earlier one: CPU time, idle or not, always grows."""
@@ -196,23 +209,49 @@ class ExporterReading:
         return bool(cpu) and all(other.counters.get(key) == value for key, value in cpu.items())
 
 
-def read_exporter(samples: Iterable[Sample], *, counts_process: bool) -> ExporterReading:
-    """From samples of METRICS. `counts_process`: the process that answers is what is measured; of
-    others, such as node_exporter itself, nobody wants to know."""
+def read_exporter(samples: Iterable[Sample], *, itself: str = "") -> ExporterReading:
+    """From samples of METRICS. `itself`: a name for the process that answers, where it is what is
+    measured; of others, such as node_exporter, nobody wants to know."""
     by_name: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         if isfinite(sample.value) and 0 <= sample.value <= HIGHEST:
             by_name[sample.name].append(sample)
     totals = {name: sum(each.value for each in found) for name, found in by_name.items()}
-    counters = dict(_counters(by_name))
-    process: dict[str, float] = {}
+    counters, processes = dict(_counters(by_name)), _groups(by_name)
     start = [round(totals.get(_BOOT, 0.0))]
-    if counts_process:
-        counters |= {(_OF_PROCESS,): totals[_PROCESS_CPU]} if _PROCESS_CPU in totals else {}
-        process = {short: totals[name] for name, short in _PROCESS_GAUGES.items() if name in totals}
+    for sample in by_name.get(_GROUP_CPU, ()):
+        if (name := _group(sample)) in processes:
+            counters[_OF_PROCESS, name, sample.labels.get("mode", "")] = sample.value
+    if itself:
+        counters |= {(_OF_PROCESS, itself): totals[_PROCESS_CPU]} if _PROCESS_CPU in totals else {}
+        own = {short: totals[name] for name, short in _PROCESS_GAUGES.items() if name in totals}
+        processes |= {itself: own} if own or _PROCESS_CPU in totals else {}
         start.append(totals.get(_PROCESS_START, 0.0))
-    gauges = dict(_gauges(by_name, totals))
-    return ExporterReading(counters, gauges, process, tuple(start), _PROCESS_CPU in totals)
+    return ExporterReading(
+        counters,
+        dict(_gauges(by_name, totals)),
+        processes,
+        PerfReading.read(by_name),
+        tuple(start),
+        _PROCESS_CPU in totals,
+        totals.get(_HAS_PERF) == 1,
+    )
+
+
+def _group(sample: Sample) -> str:
+    return clean_name(sample.labels.get("groupname", ""))[:LONGEST_WATCHED]
+
+
+def _groups(by_name: Mapping[str, list[Sample]]) -> dict[str, dict[str, float]]:
+    """The gauges of chosen processes, by name."""
+    names = dict.fromkeys(_group(each) for each in by_name.get(_GROUP_CPU, ()))
+    found: dict[str, dict[str, float]] = {name: {} for name in list(names)[:MOST_WATCHED] if name}
+    for metric, figure in _GROUP_GAUGES.items():
+        for sample in by_name.get(metric, ()):
+            is_resident = sample.labels.get("memtype", "resident") == "resident"
+            if (name := _group(sample)) in found and is_resident:
+                found[name][figure] = sample.value
+    return found
 
 
 def _counters(by_name: Mapping[str, list[Sample]]) -> Iterator[tuple[_Key, float]]:
@@ -247,14 +286,13 @@ def _gauges(
 
 
 def did_between(
-    before: ExporterReading, now: ExporterReading, lasted_s: float, process: str
+    before: ExporterReading, now: ExporterReading, lasted_s: float
 ) -> dict[str, Any] | None:
-    """What the machine did between two readings, as `AgentSecond.did`; None where the second does
-    not follow the first: one of another start, with CPU time that fell, or of another time than
-    when it was asked for.
+    """What the machine did between two readings, by the names of machine.py; None where the second
+    does not follow the first: one of another start, with CPU time that fell, or of another time
+    than when it was asked for.
 
     Any other figure that fell began anew, and is absent, as one that was not told before.
-    `process`: the name of the process that answers, where it counts.
     """
     grown = {
         key: now.counters[key] - value
@@ -267,17 +305,22 @@ def did_between(
     if before.start != now.start or is_late or fallen & {*CPU, _OF_PROCESS}:
         return None
     totals: dict[str, float] = defaultdict(float)
-    for (figure, *_), value in grown.items():
-        totals[figure] += value
-    told = {figure: round(n, 4) for figure, n in totals.items() if figure not in fallen}
-    of_process = dict(now.process)
-    if _OF_PROCESS in told:
-        of_process["cpu_s"] = told.pop(_OF_PROCESS)
-    did: dict[str, Any] = told | now.gauges
+    cpu_s: dict[str, float] = defaultdict(float)
+    for (figure, *series), value in grown.items():
+        if figure == _OF_PROCESS:
+            cpu_s[series[0]] += value
+        elif figure not in fallen:
+            totals[figure] += value
+    did: dict[str, Any] = {figure: round(n, 4) for figure, n in totals.items()} | now.gauges
     if cores:
         did["cores"] = [round(100 * busy / whole) if whole else 0 for busy, whole in cores]
-    if of_process:
-        did["processes"] = {process: of_process}
+    if now.processes:
+        did["processes"] = {
+            name: {**({"cpu_s": round(cpu_s[name], 4)} if name in cpu_s else {}), **figures}
+            for name, figures in now.processes.items()
+        }
+    if perf := now.perf.since(before.perf):
+        did["perf"] = perf
     return did
 
 
@@ -294,6 +337,7 @@ def _cores(grown: Mapping[_Key, float]) -> list[tuple[float, float]]:
 
 
 # What a reading offers, in the words of the target's page: a figure that shows it, and its word.
+PERF, PROCESS = "perf", "process "
 _WORDS = {
     "user_s": "CPU", "memory_used_bytes": "memory", "received_bytes": "network",
     "loopback_bytes": "loopback", "retransmitted": "TCP", "disk_read_bytes": "disks",
@@ -305,8 +349,8 @@ def offers(reading: ExporterReading) -> list[str]:
     """What it tells, in words."""
     figures = {key[0] for key in reading.counters} | reading.gauges.keys()
     words = [word for figure, word in _WORDS.items() if figure in figures]
-    has_process = bool(reading.process) or _OF_PROCESS in figures
-    return [*words, *(["its own process"] if has_process else [])]
+    processes = [f"{PROCESS}{name}" for name in reading.processes]
+    return [*words, *processes, *([PERF] if reading.has_perf else [])]
 
 
 # An interval shorter than this is too coarse a reading; a longer one is a gap, not a second.
@@ -326,11 +370,11 @@ _ANOTHER = (
 
 _ONLY_PROCESS = (
     "It tells only of its own process. If that is the server that you measure, tick “This is the "
-    "server itself”; else enter the address of a node_exporter."
+    "server itself”; else enter the address of an agent or a node_exporter."
 )
 _NO_METRIC = (
-    "It has no metric that benchsite knows, such as node_cpu_seconds_total. Enter the address of a "
-    "node_exporter on the target's machine."
+    "It has no metric that benchsite knows, such as node_cpu_seconds_total. Enter the address of "
+    "an agent or a node_exporter on the target's machine."
 )
 
 
@@ -339,28 +383,28 @@ class NothingKnown(ValueError):
 
 
 class ScrapedSecond(NamedTuple):
-    """What the machine did in an interval around `middle_ns`; `did` as in AgentSecond."""
+    """What the machine did in an interval around `middle_ns`; `did`: see machine.py."""
 
     middle_ns: int
     lasted_s: float
     did: dict[str, Any]
 
 
-def reading_of(text: str, *, counts_process: bool) -> ExporterReading:
+def reading_of(text: str, *, itself: str = "") -> ExporterReading:
     """Raises NotExposition, NothingKnown."""
-    reading = read_exporter(samples_of(text, METRICS), counts_process=counts_process)
-    if not (reading.counters or reading.gauges or reading.process):
+    reading = read_exporter(samples_of(text, METRICS), itself=itself)
+    if not (reading.counters or reading.gauges or reading.processes):
         check_exposition(text)
         raise NothingKnown(_ONLY_PROCESS if reading.has_own_process else _NO_METRIC)
     return reading
 
 
 class ExporterSeconds:
-    """What the answers of an exporter named `name` tell. `trouble`: why they tell nothing for some
-    time; "" while they do. `offers`: what the last one has, in words."""
+    """What the answers of an exporter tell; `itself` as of `read_exporter`. `trouble`: why they
+    tell nothing for some time; "" while they do. `offers`: what the last one has, in words."""
 
-    def __init__(self, name: str, *, counts_process: bool):
-        self._name, self._counts_process = name, counts_process
+    def __init__(self, itself: str = ""):
+        self._itself = itself
         self._before: tuple[int, ExporterReading] | None = None
         self._text_hash: int | None = None
         self._why = ""
@@ -382,7 +426,7 @@ class ExporterSeconds:
         if hash(text) == self._text_hash:
             self._why = _OLD
             return None
-        now = reading_of(text, counts_process=self._counts_process)
+        now = reading_of(text, itself=self._itself)
         self._text_hash, self.offers = hash(text), offers(now)
         if self._before and now.is_as_old_as(self._before[1]):
             # The next interval begins where these values were first seen.
@@ -394,7 +438,7 @@ class ExporterSeconds:
         lasted_s = (at_ns - before[0]) / _NS
         if not SHORTEST_S <= lasted_s <= LONGEST_S:
             return None
-        did = did_between(before[1], now, lasted_s, self._name)
+        did = did_between(before[1], now, lasted_s)
         if did is None:
             self._why = _OLD if before[1].start == now.start else _ANOTHER
             return None

@@ -30,7 +30,7 @@ _FEW_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class MachinePoint:
-    """A second of the run; `did` as in AgentSecond."""
+    """A second of the run; `did`: see machine.py."""
 
     second: int
     lasted_s: float

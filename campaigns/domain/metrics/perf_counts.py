@@ -1,11 +1,11 @@
 """What `perf stat` counted on a target's machine: in a second that an agent told, and in a run."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
-from campaigns.domain.json_reader import JsonReader, is_number
+from campaigns.domain.typed_text import storable
 
 EVENTS = (
     *("task-clock", "context-switches", "cpu-migrations", "page-faults"),
@@ -15,10 +15,18 @@ EVENTS = (
 OF_MACHINE = EVENTS[1:]
 USER_ONLY = "user space only"
 LACKS = ("not supported", "not counted", USER_ONLY)
-# Bounds of what an agent or an exporter may tell: an interval, and any figure.
+# Bounds of what an exporter may tell: an interval, and any figure.
 LONGEST_S = 5.0
 HIGHEST = 1e18
 _LONGEST_FAULT = 400
+_ROUNDING_S = 0.001
+_TOTALS = (
+    "benchsite_perf_events_total",
+    "benchsite_perf_seconds_total",
+    "benchsite_perf_running_seconds_total",
+)
+_LACK, _FAULT = "benchsite_perf_lack", "benchsite_perf_fault"
+PERF_METRICS = (*_TOTALS, _LACK, _FAULT)
 
 
 class PerfOf(StrEnum):
@@ -42,42 +50,79 @@ def perf_scope(perf: str, *, is_profiled: bool) -> PerfOf:
     return PerfOf(perf) or (PerfOf.PROCESSES if is_profiled else PerfOf.NONE)
 
 
-def read_perf(reader: JsonReader) -> dict[str, Any]:
-    """A second: {"of", "lasted_s", "counts": {event: [count, % of the time that perf had a counter
-    for it]}, "lacks": {event: one of LACKS}}, or {"of", "fault": why nothing was counted}.
+_WHOM = (PerfOf.PROCESSES, PerfOf.MACHINE)
+# The count, for how many seconds it was counted, and for how many of these by a counter.
+Totals = tuple[float, float, float]
 
-    An event has the suffix :u where it was counted in user space alone. Events that this release
-    does not know are left out.
+
+@dataclass(frozen=True, slots=True)
+class PerfReading:
+    """What an agent's perf has counted so far. `totals` and `lacks` (why there is none) are by whom
+    and event, `faults` (why nothing is counted now) by whom.
+
+    An event has the suffix :u where it was counted in user space alone.
     """
-    of = reader.choice("of", PerfOf, PerfOf.NONE)
-    if not of:
-        reader.fail("of", "Write processes or machine.")
-    if fault := reader.text("fault", limit=_LONGEST_FAULT).strip():
-        return {"of": of, "fault": fault}
-    lacks = reader.child("lacks").data
-    return {
-        "of": of,
-        "lasted_s": reader.number("lasted_s", 1.0, low=0, high=LONGEST_S, above_low=True),
-        "counts": _counts(reader.child("counts")),
-        "lacks": {event: why for event, why in lacks.items() if _is_known(event) and why in LACKS},
-    }
+
+    totals: dict[tuple[str, str], Totals] = field(default_factory=dict)
+    lacks: dict[tuple[str, str], str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, samples: Mapping[str, Iterable[tuple[str, Mapping[str, str], float]]]) -> Self:
+        """Of samples by their names, which are PERF_METRICS. What is not known is left out."""
+
+        def known(metric: str) -> Iterator[tuple[tuple[str, str], Mapping[str, str], float]]:
+            for _, labels, value in samples.get(metric, ()):
+                of, event = labels.get("of", ""), labels.get("event", "")
+                if of in _WHOM and event.removesuffix(":u") in EVENTS:
+                    yield (of, event), labels, value
+
+        counted = [{key: value for key, _, value in known(metric)} for metric in _TOTALS]
+        reasons = {key: labels.get("reason", "") for key, labels, _ in known(_LACK)}
+        faults = [labels for _, labels, _ in samples.get(_FAULT, ())]
+        return cls(
+            {
+                key: tuple(each[key] for each in counted)
+                for key in counted[0]
+                if all(key in each for each in counted)
+            },
+            {key: why for key, why in reasons.items() if why in LACKS},
+            {
+                each.get("of", ""): storable(each.get("reason", ""))[:_LONGEST_FAULT]
+                for each in faults
+            },
+        )
+
+    def since(self, before: Self) -> dict[str, Any] | None:
+        """What was counted between two readings: {"of", "lasted_s", "counts": {event: [count, % of
+        the time that perf had a counter for it]}, "lacks": {event: one of LACKS}}, or {"of",
+        "fault"}. None where nothing was to be counted, or the agent began anew."""
+        for of in _WHOM:
+            grown = dict(self._growth(before, of))
+            lasted_s = max((each[1] for each in grown.values()), default=0.0)
+            if 0 < lasted_s <= LONGEST_S:
+                lacks = {event: why for (whom, event), why in self.lacks.items() if whom == of}
+                counts = dict(_whole_counts(grown, lasted_s))
+                return {"of": of, "lasted_s": round(lasted_s, 6), "counts": counts, "lacks": lacks}
+        return next(
+            ({"of": of, "fault": self.faults[of]} for of in _WHOM if of in self.faults), None
+        )
+
+    def _growth(self, before: Self, of: PerfOf) -> Iterator[tuple[str, list[float]]]:
+        """Of each event; what was not there before began since."""
+        for (whom, event), totals in self.totals.items():
+            if whom == of:
+                then = before.totals.get((whom, event), (0.0, 0.0, 0.0))
+                yield event, [now - old for now, old in zip(totals, then, strict=True)]
 
 
-def _counts(reader: JsonReader) -> dict[str, list[float]]:
-    found = {}
-    for event in filter(_is_known, reader.data):
-        told = reader.data[event]
-        if not isinstance(told, list) or len(told) != 2 or not all(map(is_number, told)):
-            reader.fail(event, "Write a list of two numbers: the count, and % of the time.")
-        elif not 0 <= told[0] <= HIGHEST or not 0 <= told[1] <= 100:
-            reader.fail(event, f"Write a count from 0 to {HIGHEST:,.0f}, and % from 0 to 100.")
-        else:
-            found[event] = told
-    return found
-
-
-def _is_known(event: str) -> bool:
-    return event.removesuffix(":u") in EVENTS
+def _whole_counts(
+    grown: Mapping[str, Sequence[float]], lasted_s: float
+) -> Iterator[tuple[str, list[float]]]:
+    """Without an event that was not counted for some of the time."""
+    for event, (count, counted_s, running_s) in grown.items():
+        if count >= 0 and running_s >= 0 and counted_s > lasted_s - _ROUNDING_S:
+            yield event, [round(count, 3), min(100.0, round(100 * running_s / counted_s, 2))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +144,8 @@ class PerfUse:
 
 
 def perf_use(told: Sequence[Mapping[str, Any]]) -> PerfUse | None:
-    """Of seconds as `read_perf` returns them; None without one. An event has its rate over the
-    seconds in which it was counted."""
+    """Of seconds as `PerfReading.since` tells them; None without one. An event has its rate over
+    the seconds in which it was counted."""
     if not told:
         return None
     of = told[-1]["of"]

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader, is_number
 from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.typed_text import storable
 
 MOST_FUNCTIONS = 30
-MOST_PROFILES = 10  # in a report
 _LONGEST_FAULT, _LONGEST_NAME = 400, 200
-_MOST_SAMPLES = 10**12
+_MOST_SAMPLES, _LONGEST_S = 10**12, 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +58,14 @@ class Profile:
         return cls(**{**data, "of": PerfOf(data["of"]), "functions": functions})
 
 
-def read_profile(reader: JsonReader) -> Profile:
-    """As an agent tells it: {"of", "began_s", "ended_s", "samples", "functions": [[samples,
-    command, object, symbol], …]}, or {"of", "began_s", "ended_s", "fault"}."""
+def read_profile(data: Any, ended_s: float) -> Profile:
+    """As an agent answers at `ended_s`: {"of", "lasted_s", "samples", "functions": [[samples,
+    command, object, symbol], …]}, or {"of", "lasted_s", "fault"}. Raises InvalidFields."""
+    reader = JsonReader(data, "profile")
     of = reader.choice("of", PerfOf, PerfOf.NONE)
     if not of:
         reader.fail("of", "Write processes or machine.")
-    began_s, ended_s = (
-        reader.number(name, 0.0, low=0, high=1e11) or 0.0 for name in ("began_s", "ended_s")
-    )
+    lasted_s = reader.number("lasted_s", 0.0, low=0, high=_LONGEST_S) or 0.0
     samples = round(reader.number("samples", 0, low=0, high=_MOST_SAMPLES) or 0)
     rows = reader.data.get("functions", [])
     is_right = isinstance(rows, list) and len(rows) <= MOST_FUNCTIONS and all(map(_is_row, rows))
@@ -75,10 +75,13 @@ def read_profile(reader: JsonReader) -> Profile:
             f"Write at most {MOST_FUNCTIONS} lists of samples, command, object and symbol, and "
             "no more samples than all.",
         )
-        rows = []
-    fault = reader.text("fault", limit=_LONGEST_FAULT).strip()
-    functions = tuple(ProfiledFunction(round(row[0]), *row[1:]) for row in rows)
-    return Profile(of, began_s, ended_s, samples, functions, fault)
+    fault = storable(reader.text("fault", limit=_LONGEST_FAULT)).strip()
+    if reader.errors:
+        raise InvalidFields(reader.errors)
+    functions = tuple(
+        ProfiledFunction(round(row[0]), *(storable(name) for name in row[1:])) for row in rows
+    )
+    return Profile(of, ended_s - lasted_s, ended_s, samples, functions, fault)
 
 
 def _is_row(row: Any) -> bool:

@@ -6,7 +6,10 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.addresses import is_address, parse_address
 from campaigns.domain.plan.target import Origin, host_fault
+from campaigns.domain.plan.tls_options import read_tls_options
 from campaigns.domain.typed_text import clean_name
 
 USUAL_PATH = "/metrics"
@@ -63,6 +66,7 @@ class ExporterFields:
     name: str
     url: str
     verify_tls: bool
+    ca_pem: str
     is_server: bool
     token: str | None
 
@@ -72,8 +76,8 @@ class ExporterFields:
 
 
 def check_exporter(
-    *, url: str, name: str = "", verify_tls: bool = True, is_server: bool = False,
-    token: str | None = None,
+    *, url: str, name: str = "", verify_tls: bool = True, ca_pem: str = "",
+    is_server: bool = False, token: str | None = None,
 ) -> ExporterFields:  # fmt: skip
     """Cleaned; without a name it is the address's host and port. Raises InvalidFields."""
     errors: dict[str, str] = {}
@@ -87,11 +91,14 @@ def check_exporter(
     )
     if len(name) > MOST_NAME:
         errors["name"] = f"{len(name)} characters are too many; at most {MOST_NAME}."
+    # Browsers send the line ends of a field in their own way: it is the same certificate.
+    tls = JsonReader({"ca_pem": ca_pem.replace("\r\n", "\n")}, "", errors)
+    ca_pem = read_tls_options(tls).ca_pem
     if fault := _token_fault(token, address, verify_tls):
         errors["token"] = fault
     if errors or address is None:
         raise InvalidFields(errors)
-    return ExporterFields(name, str(address), verify_tls, is_server, token)
+    return ExporterFields(name, str(address), verify_tls, ca_pem, is_server, token)
 
 
 def _token_fault(token: str | None, address: ExporterAddress | None, verify_tls: bool) -> str:
@@ -100,6 +107,17 @@ def _token_fault(token: str | None, address: ExporterAddress | None, verify_tls:
         return ""
     if len(token) > MOST_TOKEN or not _VISIBLE.fullmatch(token):
         return f"Use at most {MOST_TOKEN:,} characters, none of them a space or a line break."
-    if address and not (address.origin.is_tls and verify_tls):
-        return "A token is sent only over https, and only if the certificate is verified."
-    return ""
+    if address is None or not is_address(address.origin.host):
+        return ""  # where a name leads to is looked up before each connection
+    return no_token_words(address.origin.host, is_verified=address.origin.is_tls and verify_tls)
+
+
+def no_token_words(address: str, *, is_verified: bool) -> str:
+    """Why no token is sent to this literal address; "" where it is: anywhere over TLS that is
+    verified, and otherwise in private networks alone."""
+    if is_verified or parse_address(address).is_private:
+        return ""
+    return (
+        f"{address} is a public address. A token is sent there only over https with a verified "
+        "certificate: start the agent with --cert and --key."
+    )

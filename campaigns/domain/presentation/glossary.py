@@ -25,8 +25,8 @@ class Term:
 TERMS = (
     Term(
         "agent",
-        "The program on a target's machine that reports what the machine did in each second of a "
-        "run: CPU, memory, network, and chosen processes.",
+        "benchsite's own exporter: a program on a target's machine that tells its CPU, memory, "
+        "network and chosen processes, and what perf counts there.",
         ("agents",),
     ),
     Term(
@@ -83,7 +83,7 @@ TERMS = (
     Term(
         "exporter",
         "A program on a target's machine, such as node_exporter, that answers with figures in "
-        "Prometheus' text format. Scraped in each second of a run, it takes an agent's place.",
+        "Prometheus' text format. An injector host asks it in each second of a run.",
         ("exporters", "Prometheus exporter", "Prometheus exporters"),
     ),
     Term(

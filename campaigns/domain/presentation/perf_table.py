@@ -56,8 +56,8 @@ _COLUMNS = (
     Column("per_1000", PER_1000, "", "Per second ÷ ok requests/s × 1,000."),
 )
 _NOBODY = (
-    "Nothing was counted: no agent of this target reported perf counters in this run. Start one on "
-    "its machine, or renew its agent.pyz."
+    "Nothing was counted: no agent of this target reported perf counters in this run. Start one "
+    "with --perf on its machine."
 )
 _COUNTERS, _BY_AGENT = "counters-perf-stat-by-the-agent", "perf stat by the agent"
 _NO_RATIO = "A ratio needs two repeats of both, with values above 0."
@@ -247,10 +247,7 @@ _PROFILE = (
     _OBJECT,
     Column("samples", "samples"),
 )
-_UNASKED = (
-    "No agent reported a profile. Start one of this release on the target's machine, or renew its "
-    "agent.pyz."
-)
+_UNASKED = "No agent reported a profile. Start one with --perf on the target's machine."
 
 
 def profile_table(source: str, profile: Profile, measured_s: float | None) -> Table:

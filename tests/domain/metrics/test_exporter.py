@@ -1,11 +1,9 @@
-"""An exporter's metrics as an agent's figures."""
+"""An exporter's metrics as figures of a machine."""
 
 from collections.abc import Mapping
 
 import pytest
 
-from campaigns.domain.metrics import exporter
-from campaigns.domain.metrics import exporter as of_seconds
 from campaigns.domain.metrics.exporter import (
     METRICS,
     ExporterSeconds,
@@ -16,9 +14,7 @@ from campaigns.domain.metrics.exporter import (
     reading_of,
     samples_of,
 )
-from campaigns.domain.metrics.machine import AgentReport, machine_of
-from workers.agent import machine, proc
-from workers.agent.proc import cpu_of, memory_of
+from campaigns.domain.metrics.machine import LONGEST_WATCHED, MOST_WATCHED
 
 pytestmark = pytest.mark.pure
 S = 1_000_000_000
@@ -35,12 +31,12 @@ def cpu_lines(grown: Mapping[str, float] | None = None, core: str = "0") -> str:
     )
 
 
-def read(text: str, *, counts_process: bool = False):
-    return read_exporter(samples_of(text, METRICS), counts_process=counts_process)
+def read(text: str, itself: str = ""):
+    return read_exporter(samples_of(text, METRICS), itself=itself)
 
 
-def did(before: str, now: str, lasted_s: float = 1.0, **given):
-    return did_between(read(before, **given), read(now, **given), lasted_s, "shop")
+def did(before: str, now: str, itself: str = ""):
+    return did_between(read(before, itself), read(now, itself), 1.0)
 
 
 def test_cpu_time_is_by_state_and_core():
@@ -117,15 +113,6 @@ def test_a_gauge_is_as_it_was_at_the_end():
         assert did("node_load1 1\n", lines) == figures
 
 
-def test_what_is_left_out_is_what_an_agent_leaves_out():
-    assert exporter.VIRTUAL.pattern == proc._VIRTUAL.pattern
-    assert exporter.PARTS_OF_DISKS.pattern == proc._PARTS_OF_DISKS.pattern
-
-
-def test_the_length_of_a_second_is_bounded_as_an_agents():
-    assert (of_seconds.SHORTEST_S, of_seconds.LONGEST_S) == (machine.SHORTEST_S, machine.LONGEST_S)
-
-
 def test_the_links_speed_is_told_if_there_is_one_link():
     link = 'node_network_receive_bytes_total{device="eth0"} 1\n'
     speed = 'node_network_speed_bytes{device="eth0"} 1.25e+08\n'
@@ -181,28 +168,53 @@ PROCESS = (
 
 
 def test_the_process_that_answers_counts_where_it_is_the_server():
-    seen = did(PROCESS % (3, 100), PROCESS % (3.25, 100), counts_process=True)
+    seen = did(PROCESS % (3, 100), PROCESS % (3.25, 100), itself="shop")
     of_process = {"cpu_s": 0.25, "memory_bytes": 5e7, "open_files": 12}
     assert seen == {"processes": {"shop": of_process}}
 
 
 def test_a_process_that_began_anew_makes_a_gap():
-    assert did(PROCESS % (3, 100), PROCESS % (3.25, 160), counts_process=True) is None
-    assert did(PROCESS % (3, 100), PROCESS % (0.25, 100), counts_process=True) is None
+    assert did(PROCESS % (3, 100), PROCESS % (3.25, 160), itself="shop") is None
+    assert did(PROCESS % (3, 100), PROCESS % (0.25, 100), itself="shop") is None
 
 
-def test_a_second_is_one_that_an_agent_could_have_reported():
-    before = cpu_lines() + PROCESS % (3, 100)
-    now = cpu_lines({"user": 0.5, "idle": 0.5}) + PROCESS % (3.5, 100)
-    told = did(before, now, counts_process=True)
-    report = {"host": "shop", "seconds": [{"at_s": 1e9, "did": told}]}
-    (second,) = AgentReport.from_json(report).seconds
-    assert second.did == told
+GROUPS = """\
+namedprocess_namegroup_cpu_seconds_total{groupname="nginx",mode="user"} %s
+namedprocess_namegroup_cpu_seconds_total{groupname="nginx",mode="system"} 1
+namedprocess_namegroup_num_procs{groupname="nginx"} 5
+namedprocess_namegroup_num_threads{groupname="nginx"} 9
+namedprocess_namegroup_memory_bytes{groupname="nginx",memtype="virtual"} 9e9
+namedprocess_namegroup_memory_bytes{groupname="nginx",memtype="resident"} 5e7
+namedprocess_namegroup_open_filedesc{groupname="nginx"} 12
+"""
 
 
-def taken(*answers: tuple[float, str], counts_process: bool = False):
+def test_chosen_processes_count_by_their_names():
+    told = did(GROUPS % 3, GROUPS % 3.25)["processes"]
+    assert told == {
+        "nginx": {
+            "cpu_s": 0.25,
+            "processes": 5,
+            "threads": 9,
+            "memory_bytes": 5e7,
+            "open_files": 12,
+        }
+    }
+    assert did("", GROUPS % 3)["processes"]["nginx"].get("cpu_s") is None
+    assert did(GROUPS % 3, GROUPS % 2) is None, "the agent began anew"
+
+
+def test_no_more_processes_are_read_than_a_second_may_have():
+    line = 'namedprocess_namegroup_cpu_seconds_total{groupname="%s"} 1\n'
+    many = "".join(line % f"{n:x<200}" for n in range(MOST_WATCHED + 5))
+    names = list(read(many + line % "" + line % "\\n").processes)
+    assert len(names) == MOST_WATCHED
+    assert {len(name) for name in names} == {LONGEST_WATCHED}
+
+
+def taken(*answers: tuple[float, str], itself: str = ""):
     """The seconds after each answer, of which each was given so many seconds after the first."""
-    seconds = ExporterSeconds("shop", counts_process=counts_process)
+    seconds = ExporterSeconds(itself)
     return seconds, [seconds.take(round(at_s * S), text) for at_s, text in answers]
 
 
@@ -239,7 +251,7 @@ def test_values_that_stay_for_long_are_said():
 
 def test_an_idle_process_is_told_apart_from_a_cache_by_the_rest_of_its_answer():
     answers = [(n, PROCESS % (3, 100) + f"scrapes_total {n}\n") for n in range(3)]
-    _, found = taken(*answers, counts_process=True)
+    _, found = taken(*answers, itself="shop")
     assert [each.did["processes"]["shop"]["cpu_s"] for each in found[1:]] == [0, 0]
 
 
@@ -257,14 +269,8 @@ def test_two_machines_behind_one_address_never_make_a_second():
 def test_an_answer_without_a_metric_that_is_known_is_refused():
     for answer in ("go_goroutines 8\n", PROCESS % (3, 100)):
         with pytest.raises(NothingKnown):
-            reading_of(answer, counts_process=False)
+            reading_of(answer)
     with pytest.raises(NotExposition, match="Line 1 "):
-        reading_of("<html>", counts_process=False)
+        reading_of("<html>")
     with pytest.raises(NotExposition, match="Line 2 "):
-        reading_of("node_load1 3\nnode_procs_running many\n", counts_process=False)
-
-
-def test_an_exporter_and_the_agent_tell_alike_which_machine_they_are_on():
-    text = "node_boot_time_seconds 1.795315615e+09\nnode_memory_MemTotal_bytes 8.330481664e+09\n"
-    of_agent = cpu_of("btime 1795315615\n").gauges | memory_of("MemTotal: 8135236 kB\n")
-    assert machine_of(did(text, text)) == machine_of(of_agent) == "1795315615/8330481664"
+        reading_of("node_load1 3\nnode_procs_running many\n")

@@ -1,11 +1,14 @@
 import json
 
-import pytest
-
-from campaigns.domain.errors import InvalidFields
-from campaigns.domain.metrics.machine import AgentReport
+from campaigns.domain.metrics.exporter import METRICS, read_exporter, samples_of
 from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse, machine_use
-from campaigns.domain.metrics.perf_counts import PerfOf, PerfUse, perf_together, perf_use
+from campaigns.domain.metrics.perf_counts import (
+    PerfOf,
+    PerfReading,
+    PerfUse,
+    perf_together,
+    perf_use,
+)
 
 
 def perf(of: str = "processes", lasted_s: float = 1.0, lacks=None, **counts) -> dict:
@@ -13,51 +16,59 @@ def perf(of: str = "processes", lasted_s: float = 1.0, lacks=None, **counts) -> 
     return {"of": of, "lasted_s": lasted_s, "counts": named, "lacks": lacks or {}}
 
 
-def read(told) -> dict:
-    second = {"at_s": 1e9, "did": {"perf": told}}
-    return AgentReport.from_json({"host": "a", "seconds": [second]}).seconds[0].did["perf"]
+def reading(**counts: tuple[float, float, float]) -> PerfReading:
+    """Of the whole machine; a count, and for how many seconds it was counted, by a counter."""
+    names = ("events_total", "seconds_total", "running_seconds_total")
+    return read_lines(
+        f'{name}{{of="machine",event="{event}"}} {value}'
+        for event, values in counts.items()
+        for name, value in zip(names, values, strict=True)
+    )
 
 
-def test_counts_are_read_with_what_is_known_of_them():
-    told = perf(cycles=[3306, 83.25], lacks={"branches": "not supported"})
-    newer = {"of_a_later_release": [], "colour": "red"}
-    given = {
-        **told,
-        "counts": told["counts"] | newer,
-        "lacks": told["lacks"] | newer | {"cycles:u": "tired"},
-        **newer,
+def read_lines(lines) -> PerfReading:
+    text = "".join(f"benchsite_perf_{line}\n" for line in lines)
+    return read_exporter(samples_of(text, METRICS)).perf
+
+
+def test_what_was_counted_between_two_readings():
+    before = reading(cycles=(1000, 2, 2), branches=(10, 2, 2))
+    now = reading(cycles=(1600, 3, 2.75), branches=(30, 3, 3))
+    assert now.since(before) == {
+        "of": "machine",
+        "lasted_s": 1.0,
+        "counts": {"cycles": [600, 75], "branches": [20, 100]},
+        "lacks": {},
     }
-    assert read(given) == told
+    assert now.since(PerfReading())["lasted_s"] == 3.0, "the agent began it since"
+    assert now.since(now) is None
+    assert before.since(now) is None, "the agent began anew"
 
 
-def test_why_nothing_was_counted_is_read():
-    fault = {"of": "machine", "fault": "perf is not installed."}
-    assert read({**fault, "counts": {"cycles": [1, 100]}}) == fault
+def test_an_event_that_was_not_counted_all_the_time_is_left_out():
+    """What was counted of it in a part would pass for a whole."""
+    now = reading(cycles=(600, 1, 1), branches=(30, 0.75, 0.75))
+    assert set(now.since(PerfReading())["counts"]) == {"cycles"}
 
 
-def test_what_cannot_be_is_refused_by_its_place():
-    for told in [
-        7,
-        {},
-        perf(of="everything"),
-        perf(of=["machine"]),
-        perf(lasted_s=0),
-        perf(lasted_s=61),
-        perf(cycles=7),
-        perf(cycles=[7]),
-        perf(cycles=[-1, 100]),
-        perf(cycles=[1, 101]),
-        perf(cycles=[1e19, 100]),
-        perf(cycles=[True, 100]),
-        perf(cycles=["7", 100]),
-        {**perf(), "counts": []},
-        {**perf(), "lacks": 7},
-        {"of": "machine", "fault": "x" * 401},
-        {"of": "machine", "fault": 7},
-    ]:
-        with pytest.raises(InvalidFields) as refused:
-            read(told)
-        assert all(path.startswith("report.seconds.0.did.perf") for path in refused.value.errors)
+def test_an_interval_that_is_no_second_tells_nothing():
+    assert reading(cycles=(600, 60, 60)).since(PerfReading()) is None
+
+
+def test_why_something_was_not_counted_is_read_and_nothing_that_is_not_known():
+    found = read_lines(
+        [
+            'lack{of="machine",event="branches",reason="not supported"} 1',
+            'lack{of="machine",event="cycles:u",reason="tired"} 1',
+            'lack{of="everything",event="branches",reason="not supported"} 1',
+            'events_total{of="machine",event="colour"} 1',
+            'events_total{of="machine",event="cycles"} 1',
+            f'fault{{of="machine",reason="{"x" * 500}"}} 1',
+        ]
+    )
+    assert found.lacks == {("machine", "branches"): "not supported"}
+    assert found.totals == {}
+    assert found.since(PerfReading()) == {"of": "machine", "fault": "x" * 400}
 
 
 def test_a_rate_is_over_the_seconds_in_which_the_event_was_counted():

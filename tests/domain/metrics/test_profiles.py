@@ -3,15 +3,19 @@
 import pytest
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.metrics.machine import AgentReport
 from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
-from campaigns.domain.metrics.profiles import Profile, ProfiledFunction, share_changes, together
+from campaigns.domain.metrics.profiles import (
+    Profile,
+    ProfiledFunction,
+    read_profile,
+    share_changes,
+    together,
+)
 from campaigns.domain.presentation.perf_table import compared_profiles_table, profile_table
 
 TOLD = {
     "of": "processes",
-    "began_s": 1000.0,
-    "ended_s": 1058.0,
+    "lasted_s": 58.0,
     "samples": 200,
     "functions": [
         [120, "nginx", "libcrypto.so.3", "aes_gcm_enc"],
@@ -20,19 +24,15 @@ TOLD = {
 }
 
 
-def report_of(**changed) -> AgentReport:
-    return AgentReport.from_json({"host": "shop-1", "profiles": [TOLD | changed]})
-
-
 def profile_of(samples=100, **counts) -> Profile:
     functions = tuple(ProfiledFunction(n, "nginx", "nginx", name) for name, n in counts.items())
     return Profile(PerfOf.PROCESSES, 0, 10, samples, functions)
 
 
 def test_what_is_stored_is_what_the_agent_told():
-    [profile] = report_of().profiles
+    profile = read_profile(TOLD, 1058.0)
     assert Profile.from_json(profile.to_json()) == profile
-    assert (profile.lasted_s, profile.samples) == (58, 200)
+    assert (profile.began_s, profile.lasted_s, profile.samples) == (1000, 58, 200)
     assert profile.functions[0] == ProfiledFunction(120, "nginx", "libcrypto.so.3", "aes_gcm_enc")
 
 
@@ -46,9 +46,11 @@ def test_a_profile_beyond_its_bounds_is_refused():
         {"functions": [[1, "a", "b", "c" * 201]]},
         {"functions": [[-1, "a", "b", "c"]]},
         {"functions": {}},
+        {"lasted_s": -1},
+        {"fault": 7},
     ]:
         with pytest.raises(InvalidFields):
-            report_of(**changed)
+            read_profile(TOLD | changed, 1058.0)
 
 
 def test_runs_count_together_by_their_samples():
@@ -67,7 +69,7 @@ def test_functions_whose_share_grew_most_come_first_and_then_those_whose_share_f
 
 
 def test_a_run_s_table_has_shares_of_all_samples():
-    [profile] = report_of().profiles
+    profile = read_profile(TOLD, 1058.0)
     table = profile_table("shop-1", profile, 60)
     assert [row.label for row in table.rows] == ["aes_gcm_enc", "tcp_sendmsg"]
     assert [row.cells[0].value for row in table.rows] == [60.0, 15.0]

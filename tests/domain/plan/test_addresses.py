@@ -22,6 +22,7 @@ from campaigns.domain.plan.addresses import (
     written_place,
 )
 from campaigns.domain.plan.exporters import ExporterAddress, check_exporter
+from tests.injector.authority import issue
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])
 NEVER = [
@@ -314,8 +315,8 @@ def test_without_a_name_it_is_the_host_and_port():
 
 def test_a_token_goes_only_where_nobody_else_reads_it():
     for url, verify_tls, token, says in [
-        ("http://shop.example", True, "t", "only over https"),
-        ("https://shop.example", False, "t", "only if the certificate is verified"),
+        ("http://8.8.8.8", True, "t", "only over https with a verified"),
+        ("https://8.8.8.8", False, "t", "only over https with a verified"),
         ("https://shop.example", True, "a b", "none of them a space"),
         ("https://shop.example", True, "a\nb", "none of them a space"),
         ("https://shop.example", True, "t" * 4097, "at most 4,096"),
@@ -323,6 +324,17 @@ def test_a_token_goes_only_where_nobody_else_reads_it():
         with pytest.raises(InvalidFields) as refused:
             check_exporter(url=url, verify_tls=verify_tls, token=token)
         assert says in refused.value.errors["token"]
+    for url in ("http://10.0.0.5:9800", "http://[fd00::5]", "http://127.0.0.1", "https://8.8.8.8"):
+        assert check_exporter(url=url, token="t").token == "t"
+
+
+def test_a_certificate_to_trust_is_one():
+    with pytest.raises(InvalidFields) as refused:
+        check_exporter(url="https://shop.example", ca_pem="-----BEGIN NONSENSE-----")
+    assert list(refused.value.errors) == ["ca_pem"]
+    pem = issue().pem
+    typed = check_exporter(url="https://shop.example", ca_pem=pem.replace("\n", "\r\n"))
+    assert typed.ca_pem == pem.strip()
 
 
 def test_a_token_may_be_kept_removed_or_set():
