@@ -3,8 +3,10 @@
 import base64
 import binascii
 from dataclasses import dataclass, field, replace
+from email import message_from_string
 from typing import Any
 
+from campaigns.domain.plan.reply_rules import TOKEN
 from campaigns.domain.plan.step import RESERVED_HEADERS, read_method
 from campaigns.domain.plan.typed_request import (
     NotUnderstood,
@@ -15,6 +17,7 @@ from campaigns.domain.plan.typed_request import (
     with_bearer,
 )
 
+MAX_REQUESTS = 2000
 # Of a connection, not of a request; what the injector writes anew goes without a word.
 _HOP_BY_HOP = (RESERVED_HEADERS - {"content-length"}) | {
     *("keep-alive", "proxy-connection", "http2-settings", "proxy-authorization"),
@@ -85,7 +88,10 @@ class RequestDraft:
 
     def request(self, omissions: Omissions) -> TypedRequest:
         """Raises NotUnderstood."""
-        request = read_address(self.url)
+        request = read_address(self.url.strip().replace(" ", "%20"))
+        kind = self.value_of("content-type")
+        if self.body and kind.lower().startswith("multipart/form-data"):
+            self._read_parts(kind, omissions)
         try:
             method = read_method(self.method or ("POST" if self.has_body else "GET"))
         except ValueError as fault:
@@ -105,12 +111,38 @@ class RequestDraft:
         )
         return self._signed(request)
 
+    def _read_parts(self, kind: str, omissions: Omissions) -> None:
+        """The fields of a multipart body, whose line ends few pastes keep as they were sent."""
+        parts = message_from_string(f"Content-Type: {kind}\n\n{self.body}").get_payload()
+        for part in parts if isinstance(parts, list) else ():
+            name = str(part.get_param("name", "", header="content-disposition"))
+            value, filename = str(part.get_payload()), part.get_filename("")
+            self.add_part(name, value, filename, part.get("content-type", ""), omissions)
+        if self.multipart:
+            self.body = ""
+
+    def add_part(
+        self, name: str, value: str, filename: str, content_type: str, omissions: Omissions
+    ) -> None:
+        """A field of multipart/form-data; a file without its content is left out."""
+        part: dict[str, Any] = {"name": name, "value": value}
+        if filename and not value:
+            omissions.other(f"the file {shortened(filename)}, whose content is not there")
+            return
+        if filename:
+            file = base64.b64encode(value.encode()).decode()
+            part = {"name": name, "file": file, "filename": filename}
+        self.multipart.append({**part, **({"content_type": content_type} if content_type else {})})
+
     def _kept_headers(self, request: TypedRequest, omissions: Omissions) -> list[tuple[str, str]]:
         kept: list[tuple[str, str]] = []
         own = {request.host, f"{request.host}:{request.port}"}
         for name, value in self.headers:
             lower = name.lower()
-            if lower in _HOP_BY_HOP or lower.startswith("sec-websocket-"):
+            if any(ch > "\xff" for ch in value):  # as terminals and browsers' consoles send it
+                value = value.encode().decode("latin-1")
+            is_sendable = name.startswith(":") or TOKEN.fullmatch(name)
+            if lower in _HOP_BY_HOP or lower.startswith("sec-websocket-") or not is_sendable:
                 omissions.header(name)
             elif lower == "accept-encoding":
                 # One alone is sent: the last, as with curl.

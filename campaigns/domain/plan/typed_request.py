@@ -95,8 +95,14 @@ class TypedRequest:
             words += ["--data-raw", self.body]
         for name, value in self.form:
             words += ["--data-urlencode", f"{name}={value}"]
-        for field_ in self.multipart:
-            words += ["--form-string", f"{field_['name']}={field_.get('value', '')}"]
+        for each in self.multipart:
+            value, kind = each.get("value", ""), each.get("content_type")
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+            words += (
+                ["-F", f'{each["name"]}="{quoted}";type={kind}']
+                if kind
+                else ["--form-string", f"{each['name']}={value}"]
+            )
         if self.http_version and self.http_version != "1.1":
             words.append(f"--http{self.http_version}")
         if self.redirects:
