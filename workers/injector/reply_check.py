@@ -82,8 +82,9 @@ class Reply:
         return [value for name, value in self.head.headers if name.lower() == wanted]
 
     def cookies(self, name: str) -> list[str]:
+        """The last one first, as that is what stays."""
         pairs = (each.partition(";")[0].partition("=") for each in self.headers("set-cookie"))
-        return [value.strip() for given, _, value in pairs if given.strip() == name]
+        return [value.strip() for given, _, value in pairs if given.strip() == name][::-1]
 
     def beginning(self) -> str:
         """Of its body, for people."""
@@ -204,7 +205,13 @@ def _json_words(values: list[Any]) -> str:
 
 
 def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return _whole(json.dumps(value, ensure_ascii=False))
+
+
+def _whole(text: str) -> str:
+    """Without halves of characters, which JSON may have and nothing can send."""
+    pairs = text.encode("utf-16", "surrogatepass")
+    return text if text.isascii() else pairs.decode("utf-16", "replace")
 
 
 # --- JSON ----------------------------------------------------------------------------------------
@@ -285,7 +292,9 @@ def _taker(extract: Extract) -> Callable[[Reply], str | None]:
 
 def _value_text(value: Any) -> str | None:
     """As it is written into a request; null is no value."""
-    return value if isinstance(value, str) or value is None else _json_text(value)
+    if isinstance(value, str):
+        return _whole(value)
+    return None if value is None else _json_text(value)
 
 
 def _first(pattern: Any, texts: list[str]) -> str | None:
