@@ -500,7 +500,7 @@ CRITERIA: dict[str, Criterion] = {
         0,
         "{value} over 4,096 bytes {were} not sent back.",
         unit="cookies",
-        meaning="Set-Cookie headers over 4,096 bytes with their attributes, as sessions leave out",
+        meaning="cookies whose name and value have over 4,096 bytes, as sessions leave out",
     ),
     "streams_limit": _note(
         0,
