@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from urllib.parse import quote, unquote
@@ -149,6 +149,18 @@ class TypedRequest:
             multipart=tuple(step.get("multipart", ())),
             body_file=step.get("body_file", ""),
         )
+
+
+def shared_credentials(requests: Sequence[TypedRequest]) -> tuple[TypedRequest, str]:
+    """(the request whose credentials a plan of all has, what to say of it, "" if all have them).
+    Raises NotUnderstood where there are two."""
+    signed = [each for each in requests if each.auth_kind != AuthKind.NONE]
+    if len({(each.auth_kind, each.user, each.secret) for each in signed}) > 1:
+        raise NotUnderstood(
+            "A plan has one user or token. Choose requests with the same credentials."
+        )
+    is_mixed = 0 < len(signed) < len(requests)
+    return (signed or requests)[0], "Its credentials go with every request." if is_mixed else ""
 
 
 def twin_of(scheme: str, port: int) -> tuple[str, int] | None:
