@@ -1,6 +1,7 @@
 """fetch(…) as a browser's console has it: "Copy as fetch", also for Node.js."""
 
 import json
+import math
 import re
 from typing import Any
 from urllib.parse import quote, urlencode, urljoin
@@ -10,8 +11,10 @@ from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
 BEGINS = re.compile(
+    r"(?:/\*.*?\*/\s*|//[^\n]*\n\s*)*"
     r"(?:(?:const|let|var)\s+[\w$]+\s*=\s*|return\s+|await\s+|\()*"
-    r"(?:(?:window|globalThis|self)\.)?fetch\s*\("
+    r"(?:(?:window|globalThis|self)\.)?fetch\s*\(",
+    re.S,
 )
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.S)
 _STRING = re.compile(
@@ -24,6 +27,7 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0
 _UNDEFINED = object()
 _WORDS = {"true": True, "false": False, "null": None, "undefined": _UNDEFINED}
 _CALLS = {"JSON.stringify", "URLSearchParams", "Headers", "URL", "String", "encodeURIComponent"}
+_FIRST_WITH_EXPONENT = 1e21
 _MOST_DEEP = 50
 # They say how a browser would behave, not what it sends.
 _OF_BROWSER = {
@@ -74,7 +78,7 @@ def _draft(url: str, options: dict[str, Any]) -> RequestDraft:
     if body is not None and not isinstance(body, str):
         raise NotUnderstood("The body of fetch is no text. Write it as a text or JSON.stringify.")
     draft.body = body or ""
-    if draft.body and not draft.value_of("content-type"):
+    if body is not None and not draft.value_of("content-type"):
         draft.headers.append(("Content-Type", f"{kind};charset=UTF-8"))
     return draft
 
@@ -118,6 +122,8 @@ class _LiteralReader:
         if self._deep > _MOST_DEEP:
             raise self.fault()
         value = self._value()
+        if self.takes(".toString()"):
+            value = str(value)
         while self.takes("+"):
             value = f"{value}{self._value()}"
         self._deep -= 1
@@ -132,7 +138,10 @@ class _LiteralReader:
             return _unescaped(next(each for each in match.groups() if each is not None))
         if match := self._match(_NUMBER):
             number = json.loads(match[0])
-            return int(number) if number == int(number) else number
+            if math.isinf(number):
+                return None  # as JSON.stringify writes it
+            is_whole = abs(number) < _FIRST_WITH_EXPONENT and number == int(number)
+            return int(number) if is_whole else number
         if (match := self._match(_NAME)) is None:
             raise self.fault()
         name = match[0]
@@ -153,9 +162,17 @@ class _LiteralReader:
         if name == "JSON.stringify":
             indent = values[2] if len(values) > 2 else None
             signs = (",", ": ") if indent else (",", ":")
-            return json.dumps(value, ensure_ascii=False, indent=indent, separators=signs)
+            return json.dumps(
+                value,
+                ensure_ascii=False,
+                indent=indent,
+                separators=signs,
+                default=lambda _: None,  # of undefined in a list
+            )
         if name == "URLSearchParams":
             return _Fields(value if isinstance(value, str) else _query(value))
+        if name == "String":
+            return str(value)
         if name == "encodeURIComponent":
             return quote(str(value), safe="!'()*")
         if name == "URL" and len(values) > 1:

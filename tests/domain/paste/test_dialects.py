@@ -292,9 +292,14 @@ ROWS = [
     ("fetch('https://a/?q=' + encodeURIComponent('a b'), {method: 'POST', "
      "body: new URLSearchParams([['a', '1'], ['a', '2']])})",
      "POST https://a/?q=a%20b", [f"{FORM_TYPE};charset=UTF-8"], "a=1&a=2", ""),
+    ("fetch('https://a/', {method: 'POST', body: new URLSearchParams({a: 1}).toString()})",
+     "POST https://a/", ["Content-Type: text/plain;charset=UTF-8"], "a=1", ""),
     ("globalThis.fetch('https://a/', {method: 'PUT', body: JSON.stringify("
-     "{a: undefined, b: -3e2}, null, 2), headers: {'Content-Type': 'x'}})",
-     "PUT https://a/", ["Content-Type: x"], '{\n  "b": -300\n}', ""),
+     "{a: undefined, b: -3e2, c: [undefined, 1e999]}, null, 2), headers: {'Content-Type': 'x'}})",
+     "PUT https://a/", ["Content-Type: x"],
+     '{\n  "b": -300,\n  "c": [\n    null,\n    null\n  ]\n}', ""),
+    ("/* c */ fetch('https://a/', {method: 'POST', body: String(5)}) ", "POST https://a/",
+     ["Content-Type: text/plain;charset=UTF-8"], "5", ""),
     ("return await (await fetch('https://a/')).json()", "GET https://a/", [], "",
      "Left out: what follows the call ().json())."),
     (MULTIPART_COPY, "POST https://a/", [], [
