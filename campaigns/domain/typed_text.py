@@ -28,6 +28,12 @@ def storable(text: str) -> str:
     return text.replace("\0", "").strip()
 
 
+def whole(text: str) -> str:
+    """Without halves of characters, which JSON may have and nothing can send or store."""
+    halves = text.encode("utf-16", "surrogatepass")
+    return text if text.isascii() else halves.decode("utf-16", "replace")
+
+
 def clean_name(text: str) -> str:
     """As a name is stored, so that no two look alike: pages show any space as one blank, and what
     is invisible not at all."""

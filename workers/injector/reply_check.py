@@ -14,6 +14,7 @@ from campaigns.domain.plan.patterns import bounded, json_path
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.reply_rules import CheckKind, Extract, ReplyCheck, Source
 from campaigns.domain.plan.step import Step
+from campaigns.domain.typed_text import whole
 from workers.injector.decoding import Undecodable, decoded
 from workers.injector.http1 import Head
 
@@ -205,13 +206,7 @@ def _json_words(values: list[Any]) -> str:
 
 
 def _json_text(value: Any) -> str:
-    return _whole(json.dumps(value, ensure_ascii=False))
-
-
-def _whole(text: str) -> str:
-    """Without halves of characters, which JSON may have and nothing can send."""
-    pairs = text.encode("utf-16", "surrogatepass")
-    return text if text.isascii() else pairs.decode("utf-16", "replace")
+    return whole(json.dumps(value, ensure_ascii=False))
 
 
 # --- JSON ----------------------------------------------------------------------------------------
@@ -293,7 +288,7 @@ def _taker(extract: Extract) -> Callable[[Reply], str | None]:
 def _value_text(value: Any) -> str | None:
     """As it is written into a request; null is no value."""
     if isinstance(value, str):
-        return _whole(value)
+        return whole(value)
     return None if value is None else _json_text(value)
 
 

@@ -1,7 +1,6 @@
 """What the readers of all dialects collect of a request, and how it becomes one that is sent."""
 
 import base64
-import binascii
 from dataclasses import dataclass, field, replace
 from email import message_from_string
 from typing import Any
@@ -16,6 +15,7 @@ from campaigns.domain.plan.typed_request import (
     with_basic,
     with_bearer,
 )
+from campaigns.domain.typed_text import whole
 
 MAX_REQUESTS = 2000
 # Of a connection, not of a request; what the injector writes anew goes without a word.
@@ -88,6 +88,7 @@ class RequestDraft:
 
     def request(self, omissions: Omissions) -> TypedRequest:
         """Raises NotUnderstood."""
+        self._make_storable()
         request = read_address(self.url.strip().replace(" ", "%20"))
         kind = self.value_of("content-type")
         if self.body and kind.lower().startswith("multipart/form-data"):
@@ -110,6 +111,22 @@ class RequestDraft:
             redirects=self.redirects and "all",
         )
         return self._signed(request)
+
+    def _make_storable(self) -> None:
+        """Without halves of characters; a body with NUL, as recorded ones may be, is a file."""
+        self.url, self.body = whole(self.url), whole(self.body)
+        self.headers = [(name, whole(value)) for name, value in self.headers]
+        self.form = [[whole(name), whole(value)] for name, value in self.form]
+        self.multipart = [
+            {key: whole(text) for key, text in part.items()} for part in self.multipart
+        ]
+        texts = [self.url, *(text for pair in self.form for text in pair)]
+        texts += [text for part in self.multipart for text in part.values()]
+        if any("\0" in text for text in texts):
+            raise NotUnderstood("The request contains a character that cannot be sent (NUL).")
+        if "\0" in self.body:
+            self.body_file = base64.b64encode(self.body.encode()).decode()
+            self.body = ""
 
     def _read_parts(self, kind: str, omissions: Omissions) -> None:
         """The fields of a multipart body, whose line ends few pastes keep as they were sent."""
@@ -185,5 +202,5 @@ class RequestDraft:
 def _basic(credentials: str) -> str:
     try:
         return base64.b64decode(credentials, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         raise NotUnderstood("The Basic credentials are not base64. Use -u user:password.") from None

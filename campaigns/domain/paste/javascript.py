@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from contextlib import suppress
 from typing import Any
 from urllib.parse import quote, urlencode, urljoin
 
@@ -21,7 +22,7 @@ _STRING = re.compile(
     r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\$]|\\.|\$(?!\{))*)`", re.S
 )
 _NAME = re.compile(r"[A-Za-z_$][\w$.]*")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(u\{[0-9A-Fa-f]+\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)", re.S)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _UNDEFINED = object()
@@ -176,7 +177,8 @@ class _LiteralReader:
         if name == "encodeURIComponent":
             return quote(str(value), safe="!'()*")
         if name == "URL" and len(values) > 1:
-            return urljoin(str(values[1]), str(value))
+            with suppress(ValueError):
+                return urljoin(str(values[1]), str(value))
         return value
 
     def _listed(self, end: str) -> list[Any]:

@@ -48,9 +48,9 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
             operation = item.get(method)
             if not isinstance(operation, dict):
                 continue
-            given = [*(item.get("parameters") or []), *(operation.get("parameters") or [])]
+            given = [*_list(item.get("parameters")), *_list(operation.get("parameters"))]
             rows = (_resolved(document, each) for each in given)
-            parameters = {(row.get("name"), row.get("in")): row for row in rows}
+            parameters = {(str(row.get("name")), str(row.get("in"))): row for row in rows}
             servers = operation.get("servers") or item.get("servers") or document.get("servers")
             shared = {"parameters": list(parameters.values()), "servers": servers}
             yield str(path), method, {**operation, **shared}
@@ -66,7 +66,7 @@ def _base_url(document: dict[str, Any], servers: Any) -> str:
         if url.startswith(("http://", "https://")):
             return url.rstrip("/")
     if host := document.get("host"):  # of Swagger 2.0
-        scheme = ([*(document.get("schemes") or ()), "https"])[0]
+        scheme = [*_list(document.get("schemes")), "https"][0]
         return f"{scheme}://{host}{str(document.get('basePath') or '').rstrip('/')}"
     raise NotUnderstood(
         "This OpenAPI document names no server. Add one, as in servers: [{url: https://shop.example}]."
@@ -105,22 +105,26 @@ def _draft(
     # What nobody describes is sent, too.
     draft.url = base + re.sub(r"\{[^{}/]*\}", "1", path) + (f"?{urlencode(query)}" if query else "")
     if posted:
-        consumes = operation.get("consumes") or document.get("consumes") or ()
+        consumes = _list(operation.get("consumes") or document.get("consumes"))
         is_multipart = _MULTIPART in consumes or _FILE in posted.values()
         _write_fields(draft, posted, omissions, is_multipart=is_multipart)
     _write_body(samples, draft, _resolved(document, operation.get("requestBody") or {}), omissions)
-    schemes = operation.get("security", document.get("security")) or [{}]
-    if isinstance(schemes[0], dict) and schemes[0]:
+    schemes = _list(operation.get("security", document.get("security")))
+    if schemes and isinstance(schemes[0], dict) and schemes[0]:
         omissions.other(f"credentials ({', '.join(map(str, schemes[0]))})")
     return draft
 
 
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _query_pairs(name: str, value: Any, parameter: dict[str, Any]) -> list[tuple[str, str]]:
     """As its style says; by default a list comes once for each value."""
-    style = parameter.get("style")
+    style = str(parameter.get("style", "form"))
     # Swagger 2.0 joins lists where nothing else is said.
     is_listed = "schema" in parameter or "content" in parameter or "example" in parameter
-    is_apart = parameter.get("explode", is_listed and style in {None, "form", "deepObject"})
+    is_apart = parameter.get("explode", is_listed and style in {"form", "deepObject"})
     if parameter.get("collectionFormat") == "multi":
         is_apart = True
     if isinstance(value, dict) and style == "deepObject":
@@ -244,6 +248,7 @@ class _Samples:
         kind = schema.get("type")
         if isinstance(kind, list):
             kind = next((each for each in kind if each != "null"), "null")
+        kind, form = str(kind), str(schema.get("format"))
         properties = schema.get("properties")
         if deep > _MOST_DEEP and (properties or kind in {"object", "array"}):
             return [] if kind == "array" else {}
@@ -258,10 +263,10 @@ class _Samples:
             return [self.value(schema.get("items") or {}, deep + 1)]
         if kind in {"integer", "number"} and isinstance(schema.get("minimum"), int | float):
             return schema["minimum"]
-        if kind == "string" and (schema.get("format") == "binary" or "contentEncoding" in schema):
+        if kind == "string" and (form == "binary" or "contentEncoding" in schema):
             return _FILE
-        if kind == "string" and schema.get("format") in _OF_FORMATS:
-            return _OF_FORMATS[schema["format"]]
+        if kind == "string" and form in _OF_FORMATS:
+            return _OF_FORMATS[form]
         return _OF_TYPES.get(kind, "string")
 
 

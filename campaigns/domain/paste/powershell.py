@@ -21,7 +21,7 @@ _NEW = re.compile(r"\$(\w+)\s*=\s*New-Object\s+[\"']?System\.Collections", re.I)
 _ADDED = re.compile(r"\$(\w+)\.Add\(\s*(?=[\"'])", re.I)
 _HERE = re.compile(r"@([\"'])\n(.*?)\n\1@", re.S)
 _TO_JSON = re.compile(r"\s*\|\s*ConvertTo-Json\b[^)\n;|]*", re.I)
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?")
 _VERSIONS = {"1.0": "1.0", "2": "2", "2.0": "2"}
 _BLANK = re.compile(r"(?:\s|`\r?\n)+")
 _PARAMETER = re.compile(r"-([A-Za-z]\w*)(?::\$(true|false)|:)?", re.I)

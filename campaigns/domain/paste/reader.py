@@ -12,6 +12,7 @@ from campaigns.domain.paste.curl import read_curl
 from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions
 from campaigns.domain.paste.openapi import read_openapi
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address, shortened
+from campaigns.domain.typed_text import whole
 from campaigns.domain.yaml_text import InvalidYaml, read_yaml
 
 MAX_COMMAND, MAX_DOCUMENT = 1_000_000, 4_000_000  # characters
@@ -42,7 +43,7 @@ class Paste:
 def read_paste(text: str) -> Paste:
     """Raises NotUnderstood with what to change."""
     # Forms end a line with two signs.
-    text = text.replace("\r\n", "\n").lstrip("\ufeff").strip()
+    text = whole(text).replace("\r\n", "\n").lstrip("\ufeff").strip()
     omissions = Omissions()
     read = _reader(text)
     if text.startswith("{") or (read is None and _YAML.search(text)):

@@ -576,6 +576,36 @@ def test_hostile_text_is_refused_soon():
             read_paste(text)
 
 
+def test_what_no_step_can_have_is_a_file_or_refused():
+    """As recorded bodies of any bytes may have it."""
+    for text, step in [
+        ("a\0b\ud83d", {"body": "", "body_file": "YQBi77+9"}),
+        ("half \ud83d", {"body": "half \ufffd"}),
+    ]:
+        posted = {"mimeType": "application/x-protobuf", "text": text}
+        request = {"method": "POST", "url": "http://a/", "postData": posted}
+        har = {"log": {"entries": [{"request": request}]}}
+        (read,) = read_paste(json.dumps(har)).requests
+        assert step.items() <= read.step.items()
+    for text in ["curl http://a/ -d '\0'", "fetch('https://a/\\0')", "http a/ x=\0"]:
+        with pytest.raises(NotUnderstood, match="NUL"):
+            read_paste(text)
+
+
+ODD = [
+    {"paths": {"/": {"get": {"parameters": 5}}}},
+    {"paths": {"/": {"get": {"parameters": [{"name": {}, "in": "query", "required": True}]}}}},
+    {"paths": {"/": {"get": {"security": 5}}}, "schemes": 5, "consumes": True},
+    {"paths": {"/": {"put": {"requestBody": {"content": {"text/x": {"schema": {"type": {}}}}}}}}},
+]
+
+
+def test_a_document_that_is_not_what_it_says_is_read_as_far_as_it_is():
+    for odd in ODD:
+        (request,) = read_paste(json.dumps({**OPENAPI, **odd})).requests
+        assert request.host == "eu.shop.example"
+
+
 def test_the_addresses_that_curl_makes_of_one_are_requests():
     for text, paths in [
         ("curl 'http://a/{x,y}[9-11:2]'", ["/x9", "/x11", "/y9", "/y11"]),
