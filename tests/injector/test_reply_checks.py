@@ -266,6 +266,18 @@ def test_a_body_in_another_charset_is_searched_as_text():
     assert paths(server) == {"/a": 2, "/item/5": 2}
 
 
+def test_json_that_is_not_utf_8_fails_its_check_and_says_so():
+    for headers in [(), ("Content-Type: application/json; charset=unicode_escape",)]:
+        script = always(reply(b'{"n":"\xfc\\ud83d"}', *headers))
+        result, _ = against(script, steps=[step(check="json: $.n = x")], load=closed(1))
+        assert result.total.errors == {"check_failed": 1}
+    taking = step(extract=[parse_extract("id = json: $.id")])
+    script = always(reply(b'{"id":"\xfc"}'))
+    result, _ = against(script, steps=[taking, step("/${id}")], load=closed(1))
+    assert result.total.errors == {"value_missing": 1}
+    assert "the body is no JSON" in examples(result)[0]["detail"]
+
+
 def test_a_charset_that_is_none_is_read_as_utf_8():
     for charset in ["base64", "rot13", "idna", "punycode", "undefined", "klingon"]:
         page = reply("Größe".encode(), f"Content-Type: text/html; charset={charset}")

@@ -52,7 +52,7 @@ class Reply:
             if head.coding:
                 body = decoded(body, head.coding, BODY_BYTES, is_whole=self.is_whole)
             if head.charset:
-                body = bytes(body).decode(head.charset, "replace").encode()
+                body = bytes(body).decode(head.charset, "replace").encode("utf-8", "replace")
             self._body = body
         return self._body
 
@@ -254,7 +254,7 @@ def _quick_reader(keys: tuple[str | int, ...], values_in: ValuesIn) -> ValuesIn:
     def quick_values_in(reply: Reply) -> list[Any]:
         try:
             value = decode(reply.body())
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return values_in(reply)
         for key in keys:
             if isinstance(key, int):
