@@ -502,6 +502,12 @@ CRITERIA: dict[str, Criterion] = {
         unit="cookies",
         meaning="cookies whose name and value have over 4,096 bytes, as sessions leave out",
     ),
+    "uncompressed": _note(
+        0,
+        "{value} {were} not compressed: the server did not take permessage-deflate.",
+        unit="connections",
+        meaning="WebSockets of a plan with compression whose server did not take it",
+    ),
     "streams_limit": _note(
         0,
         "The server allows {value} at a time on a connection (SETTINGS_MAX_CONCURRENT_STREAMS). "
