@@ -86,6 +86,7 @@ urlpatterns = [
     page("runs/<int:run>/machine-seconds.csv", runs.run_machine_seconds_csv),
     page("runs/<int:run>/requests.csv", runs.run_requests_csv),
     page("runs/<int:run>/report.txt", runs.run_report_text),
+    page("examples/<int:example>/", runs.example_reply),
     page("runs/<int:run>/outputs/", runs.output_new),
     page("outputs/<int:output>/", runs.output_text),
     page("outputs/<int:output>/delete/", runs.output_delete),

@@ -165,7 +165,7 @@ _SHOWN_PAGES = (
     *("history", "history-csv", "history-test", "history-test-csv", "triage-list"),
     *("triage-csv", "run-stream", "run-csv", "run-points", "run-seconds-csv"),
     *("run-machine-seconds-csv", "run-report-text", "output-text", "comparison"),
-    *("run-requests-csv",),
+    *("run-requests-csv", "example-reply"),
     *("comparison-csv", "share-list"),
 )
 # What everybody with an account changes of it.

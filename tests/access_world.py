@@ -28,6 +28,7 @@ from campaigns.models import (
     Baseline,
     Campaign,
     Exporter,
+    FailureExample,
     Firing,
     HostClaim,
     HostPermit,
@@ -262,6 +263,7 @@ def _measured(project: Project, rows: Rows, open_word: str, secret: str) -> Rows
         _watch_machine(run, secret)
     owner = project.memberships.get(role=Role.OWNER).user
     found["output"] = _kept_output(found["run"], secret)
+    found["example"] = _failed_example(found["run"], secret)
     found["baseline"] = Baseline.objects.create(
         project=project,
         name=f"{open_word} 1.4",
@@ -336,6 +338,15 @@ def _kept_output(run, secret: str) -> ToolOutput:
     """What perf stat printed; a share link shows it only where it shows machines."""
     text = f" Performance counter stats for '{secret}-server':\n\n   1,204  page-faults\n"
     return ToolOutput.objects.create(run=run, tool="perf stat", text=text)
+
+
+def _failed_example(run, secret: str) -> FailureExample:
+    """No share link shows it."""
+    place = {"shard": 0, "second": 0, "step": 0, "at_us": 1}
+    texts = {"request": "GET /", "reply": f"404 Not Found\n\n{secret}", "detail": ""}
+    return FailureExample.objects.create(
+        run=run, kind="status_unexpected", status=404, **place, **texts
+    )
 
 
 def _changed(project: Project, rows: Rows, secret: str) -> Rows:

@@ -24,6 +24,7 @@ from campaigns.domain.presentation.history_words import (
     standing_of,
     why_not_counted,
 )
+from campaigns.domain.presentation.metrics import ALSO_CALLED
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.exports.tables import text_file
@@ -109,10 +110,6 @@ class MarkViewSet(VisibleViewSet):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
-# Names that rules and pages have for a metric.
-_ALSO = {"average": "mean", "median": "typical"}
-
-
 class TestHistoryQuery(fields.QuerySerializer):
     tag = serializers.CharField(required=False, help_text="Campaigns with this tag.")
     since = serializers.CharField(
@@ -122,7 +119,9 @@ class TestHistoryQuery(fields.QuerySerializer):
         required=False, help_text="A day, which is included, or a mark, before which it ends."
     )
     metric = serializers.ChoiceField(
-        required=False, choices=[*METRICS.items(), *_ALSO.items()], help_text="average is mean."
+        required=False,
+        choices=[*METRICS.items(), *ALSO_CALLED.items()],
+        help_text="average is mean.",
     )
 
     @classmethod
@@ -130,8 +129,8 @@ class TestHistoryQuery(fields.QuerySerializer):
         query = cls(data=request.query_params.dict())
         query.is_valid(raise_exception=True)
         values = dict(query.validated_data)
-        if (metric := values.get("metric")) in _ALSO:
-            values["metric"] = _ALSO[metric]
+        if (metric := values.get("metric")) in ALSO_CALLED:
+            values["metric"] = ALSO_CALLED[metric]
         for name, read in (("since", begin_of), ("until", end_of)):
             if name in values:
                 try:

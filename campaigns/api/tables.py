@@ -14,7 +14,8 @@ from campaigns.api.access import answers
 from campaigns.api.parsers import CSV
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.ladder import LADDER_METRICS, MEAN, METRICS_IN_TURNS
+from campaigns.domain.presentation.ladder import LADDER_METRICS, METRICS_IN_TURNS
+from campaigns.domain.presentation.metrics import ALSO_CALLED
 from campaigns.domain.presentation.results import Answer, Remedy, Sentence, ShownAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
@@ -31,6 +32,7 @@ from campaigns.live.waiting import without_connection
 from campaigns.models import Campaign, Run
 from campaigns.queries.arm_pairs import chosen_tests
 from campaigns.queries.baselines import campaign_against
+from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.machine_runs import machine_tables, target_side
 from campaigns.queries.references import reference_sentence
 from campaigns.queries.target_matrix import relative_column
@@ -312,7 +314,7 @@ _CHOICE = [
     OpenApiParameter(
         "metric",
         str,
-        enum=_METRICS,
+        enum=[*_METRICS, *ALSO_CALLED],
         description="What the rungs of a ladder are compared by. Default: mean; typical, the "
         "median without the injector's part, where they took turns.",
     ),
@@ -387,7 +389,7 @@ def _answer(request, campaign: Campaign) -> Answer:
     chosen = chosen_tests(campaign, request.query_params)
     asked = request.query_params
     _check_words(asked)
-    answer = answer_of(campaign, chosen, relative_column(asked), asked.get("metric", ""))
+    answer = answer_of(campaign, chosen, relative_column(asked), ladder_metric(asked))
     n_columns = _n_columns(answer)
     if 1 < n_columns < relative_column(asked):
         raise InvalidFields({"relative": f"Write the number of a column, from 1 to {n_columns}."})
@@ -398,7 +400,7 @@ def _check_words(asked: Mapping[str, str]) -> None:
     """Unlike a page, which may come from an old link, a program is told what it misspelt."""
     known = ", ".join(_KNOWN)
     faults = {name: f"Unknown parameter. Known: {known}." for name in asked if name not in _KNOWN}
-    if asked.get("metric", MEAN) not in _METRICS:
+    if "metric" in asked and not ladder_metric(asked):
         faults["metric"] = f"Choose one of: {', '.join(_METRICS)}."
     if asked.get("relative", "1") != str(relative_column(asked)):
         faults["relative"] = "Write the number of a column, from 1."

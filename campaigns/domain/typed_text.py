@@ -28,6 +28,12 @@ def storable(text: str) -> str:
     return text.replace("\0", "").strip()
 
 
+def whole(text: str) -> str:
+    """Without halves of characters, which JSON may have and nothing can send or store."""
+    halves = text.encode("utf-16", "surrogatepass")
+    return text if text.isascii() else halves.decode("utf-16", "replace")
+
+
 def clean_name(text: str) -> str:
     """As a name is stored, so that no two look alike: pages show any space as one blank, and what
     is invisible not at all."""
@@ -105,9 +111,10 @@ def clean_tags(tags: Iterable[str]) -> list[str]:
     return clean
 
 
-SECONDS: Mapping[str, float] = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600}
-PER_SECOND: Mapping[str, float] = {"/s": 1, "/m": 1 / 60, "/min": 1 / 60, "/h": 1 / 3600}
-_AMOUNT = re.compile(r"(-?[0-9.]+(?:e[+-]?[0-9]+)?) ?(/?[a-z]*)", re.IGNORECASE)
+SECONDS: Mapping[str, float] = {"ms": 0.001, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
+PER_SECOND: Mapping[str, float] = {"/s": 1, "/sec": 1, "/m": 1 / 60, "/min": 1 / 60, "/h": 1 / 3600}
+# Pages write narrow spaces before units.
+_AMOUNT = re.compile(r"(-?[0-9.]+(?:e[+-]?[0-9]+)?)\s*(/?)\s*([a-z]*)", re.IGNORECASE)
 
 
 def has_unit(value: Any) -> bool:
@@ -128,7 +135,8 @@ def per_second_in(text: str) -> float:
 def _amount(text: str, units: Mapping[str, float], what: str) -> float:
     match = _AMOUNT.fullmatch(text.strip())
     try:
-        number, unit = match.groups()
+        number, slash, word = match.groups()
+        unit = slash + word
         # Divided where that is exact: 30/min are 0.5 a second.
         times = units[unit.lower()] if unit else 1
         return float(number) / round(1 / times) if times < 1 else float(number) * times

@@ -6,6 +6,7 @@ uploaded before are kept by name in a hidden field: as base64 if small, else by 
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, ClassVar
@@ -300,15 +301,35 @@ def _filled_lines(text: str) -> list[str]:
 
 def _pair(line: str) -> list[str]:
     name, _, value = line.partition("=")
-    return [name.strip(), value]
+    quoted = _quoted(value)
+    return [name.strip(), quoted[0] if quoted and not quoted[1] else value]
+
+
+def _quoted(text: str) -> tuple[str, str] | None:
+    """(value, type) of "a\\nb" or "a\\nb";type=text/plain, as JSON has it; None of others."""
+    with suppress(ValueError):
+        value, end = json.JSONDecoder().raw_decode(text) if text.startswith('"') else ("", 0)
+        mark, kind = text[end : end + 6], text[end + 6 :].strip()
+        return (value, kind) if end and mark in {"", ";type="} else None
+    return None
+
+
+def _written(value: str) -> str:
+    """A value as a line has it, in quotation marks where it would be read as something else."""
+    is_plain = not value.startswith(('"', "@")) and ";type=" not in value
+    return value if is_plain and value.splitlines() in ([], [value]) else json.dumps(value)
 
 
 def _part(line: str, files: Mapping[str, Blob], known: Mapping[str, Any]) -> dict[str, Any]:
-    """name=value, or as in curl's -F name=@file;type=image/png. An unknown file is None."""
-    name, value = _pair(line)
-    if not value.startswith("@"):
-        return {"name": name, "value": value}
-    filename, _, kind = value[1:].partition(";type=")
+    """name=value;type=text/plain, or as in curl's -F name=@file;type=image/png. An unknown file is
+    None."""
+    name, _, typed = line.partition("=")
+    name, (value, _, kind) = name.strip(), typed.partition(";type=")
+    if quoted := _quoted(typed):
+        value, kind = quoted
+    if not typed.startswith("@"):
+        return {"name": name, "value": value, **({"content_type": kind.strip()} if kind else {})}
+    filename = value[1:]
     file = _with_bytes(files.get(filename), known.get(filename))
     return {"name": name, "file": file, "filename": filename, "content_type": kind.strip()}
 
@@ -324,7 +345,7 @@ def _kept_files(text: str) -> dict[str, Any]:
 def initial_body(step: Mapping[str, Any]) -> dict[str, str]:
     """The fields' values for a stored step."""
     if form := step.get("form"):
-        lines = "\n".join(f"{name}={value}" for name, value in form)
+        lines = "\n".join(f"{name}={_written(value)}" for name, value in form)
         return {"body_kind": FORM, "body": lines, "kept": ""}
     if parts := step.get("multipart"):
         files = {part["filename"]: part["file"] for part in parts if "file" in part}
@@ -336,10 +357,9 @@ def initial_body(step: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _line(part: Mapping[str, Any]) -> str:
-    if "file" not in part:
-        return f"{part['name']}={part['value']}"
-    kind = f";type={part['content_type']}" if part["content_type"] else ""
-    return f"{part['name']}=@{part['filename']}{kind}"
+    kind = f";type={part['content_type']}" if part.get("content_type") else ""
+    value = f"@{part['filename']}" if "file" in part else _written(part["value"])
+    return f"{part['name']}={value}{kind}"
 
 
 def body_words(kind: str, n_text_bytes: int, kept: str) -> str:

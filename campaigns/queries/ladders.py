@@ -36,6 +36,7 @@ from campaigns.domain.presentation.ladder import (
 )
 from campaigns.domain.presentation.ladder_words import rung_title
 from campaigns.domain.presentation.latency_table import figures_by_key
+from campaigns.domain.presentation.metrics import ALSO_CALLED
 from campaigns.domain.presentation.report_tables import certificates_of
 from campaigns.domain.presentation.tables import Figure
 from campaigns.domain.units import counted
@@ -55,7 +56,7 @@ _Placed = tuple[Section, Spoken, MeasuredTest]
 
 def ladder_metric(asked: Mapping[str, str]) -> str:
     """That of ?metric=p95; "" for anything else, which is what a ladder is usually compared by."""
-    typed = asked.get("metric", "")
+    typed = ALSO_CALLED.get(asked.get("metric", ""), asked.get("metric", ""))
     return typed if typed in {*LADDER_METRICS, *METRICS_IN_TURNS} else ""
 
 

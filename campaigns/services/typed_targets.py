@@ -12,7 +12,13 @@ from django.utils import timezone
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.plan.questions import QUESTIONS, Question
 from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address, twin_of
+from campaigns.domain.plan.typed_request import (
+    NotUnderstood,
+    TypedRequest,
+    read_address,
+    shared_credentials,
+    twin_of,
+)
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
@@ -258,22 +264,24 @@ def plan_for(
 @transaction.atomic
 def plan_from_requests(
     *, by: Actor, project: Project, requests: Sequence[TypedRequest]
-) -> PlanVersion:
-    """A new plan whose steps are these requests, and a target for their origin if there is none
-    yet. Raises Refused where they have several origins or credentials, and InvalidPlan."""
+) -> tuple[PlanVersion, str]:
+    """(a new plan whose steps are these requests, what to say of its credentials), and a target for
+    their origin if there is none yet. Raises Refused where they have several origins or
+    credentials, and InvalidPlan."""
     require(by, Action.EDIT, project)
     if not requests:
         raise Refused("Choose at least one request.")
     if len(origins := {each.origin for each in requests}) > 1:
         raise Refused(f"A plan is for one origin. Leave the requests of {len(origins) - 1} out.")
-    signed = {(each.auth_kind, each.user, each.secret) for each in requests}
-    if len(signed) > 1:
-        raise Refused("A plan has one user or token. Choose requests with the same credentials.")
+    try:
+        signed, note = shared_credentials(requests)
+    except NotUnderstood as fault:
+        raise Refused(str(fault)) from None
     first = requests[0]
     spec = {
         "steps": [each.step for each in requests],
         "load": {"model": "closed", "connections": 1, "requests": 100},
-        "auth": first.auth,
+        "auth": signed.auth,
     }
     if any(each.http_version == "2" for each in requests):
         spec["http_version"] = "2"
@@ -281,8 +289,8 @@ def plan_from_requests(
         spec["redirects"] = "same_origin" if "same_origin" in followed else followed[0]
     name = f"{first.host[:60]}: {counted(len(requests), 'requests')}"
     name = free_name(name, project.plans.values_list("name", flat=True))
-    secret = first.secret if first.auth_kind != AuthKind.NONE else None
+    secret = signed.secret if signed.auth_kind != AuthKind.NONE else None
     version = create_plan(by=by, project=project, name=name, spec=spec, secret=secret)
     endpoint = _endpoint_of(project, first) or _new_endpoint(by, project, first, is_kept=True)
     keep_target(endpoint.target)
-    return version
+    return version, note

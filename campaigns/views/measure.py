@@ -269,11 +269,13 @@ def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     numbered = enumerate(paste.requests)
     requests = [each for number, each in numbered if number in chosen or len(paste.requests) == 1]
     try:
-        version = plan_from_requests(by=actor, project=project, requests=requests)
+        version, note = plan_from_requests(by=actor, project=project, requests=requests)
     except (InvalidFields, Refused) as fault:
         told = " ".join(dict.fromkeys(getattr(fault, "errors", {"": str(fault)}).values()))
         return choice_page(request, project, text, paste, fault=told, chosen=chosen, status=422)
-    messages.success(request, f"{version.plan.name} created. {paste.note}".strip())
+    messages.success(
+        request, " ".join(filter(None, (f"{version.plan.name} created.", paste.note, note)))
+    )
     return redirect("plan-edit", plan=version.plan_id)
 
 

@@ -158,6 +158,7 @@ class ErrorRow:
 class ShownExample:
     """`reply` is cut in its first line, which names the status, and the rest."""
 
+    pk: int
     when: str
     request_line: str
     request_headers: str
@@ -173,6 +174,7 @@ def _shown(example: FailureExample) -> ShownExample:
     whole = example.body_bytes or 0
     cut = f"Of {whole:,} bytes of the body the first are shown." if whole > shown + 200 else ""
     return ShownExample(
+        pk=example.pk,
         when=f"{example.at_us / 1e6:,.1f} s",
         request_line=request_line,
         request_headers=headers,

@@ -1,5 +1,5 @@
 """The list of runs, and one run: the same page while it is active and afterwards. What tools
-printed on the target's machine: add it to a run, download it, delete it."""
+printed on the target's machine: add it to a run, download it, delete it. A failure's reply."""
 
 import re
 from functools import partial
@@ -32,7 +32,7 @@ from campaigns.forms.filters import OutputForm
 from campaigns.live.feed import FEED
 from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.waiting import without_connection
-from campaigns.models import Project, Run, ToolOutput
+from campaigns.models import FailureExample, Project, Run, ToolOutput
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries.campaign_keys import rows_of_run
 from campaigns.queries.columns import LETTERS
@@ -252,6 +252,12 @@ def output_new(request: HttpRequest, actor: Actor, run: Run) -> HttpResponse:
             return redirect("run-detail", run=run.pk)
     # The run's page with what is wrong with an output that was to be added.
     return render(request, _TEMPLATE, _context(run, actor, form), status=422)
+
+
+@signed_in_get(FailureExample.objects.select_related("run"))
+def example_reply(request: HttpRequest, actor: Actor, example: FailureExample) -> HttpResponse:
+    """A failure's reply as it is kept: a file, which no browser runs, whatever it is."""
+    return text_file(f"run-{example.run.label}-reply-{example.pk}.txt", example.reply)
 
 
 @signed_in_get(ToolOutput.objects.select_related("run"))

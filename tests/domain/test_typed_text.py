@@ -87,12 +87,19 @@ def test_a_duration_may_have_a_unit():
         ("2h", 7200),
         ("7", 7),
         (" 1H ", 3600),
+        ("5\u202fsec", 5),
     ]:
         assert seconds_in(text) == seconds
 
 
 def test_a_rate_may_have_a_unit():
-    for text, rate in [("10/s", 10), ("1/min", 1 / 60), ("36 /h", 0.01), ("4", 4)]:
+    for text, rate in [
+        ("10/s", 10),
+        ("1/min", 1 / 60),
+        ("36 /h", 0.01),
+        ("30 / min", 0.5),
+        ("4", 4),
+    ]:
         assert per_second_in(text) == rate
 
 

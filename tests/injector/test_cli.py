@@ -258,13 +258,14 @@ def test_a_pasted_file_says_what_is_sent_and_what_is_left_out(tmp_path):
     with scripted(always(OK_REPLY)) as server:
         url, pin = f"http://shop.example:{server.port}", f"shop.example:{server.port}:127.0.0.1"
         usual = f"--resolve {pin} -u ann:s3"
-        text = f"curl '{url}/a' {usual} -H 'TE: x' --next '{url}/b' -X PURGE {usual} | jq"
+        text = f"curl '{url}/a' --resolve {pin} -H 'TE: x' --next '{url}/b' -X PURGE {usual} | jq"
         file = tmp_path / "request.txt"
         file.write_text(text)
         done = run(f"@{file}", "--requests", 2, "--header", "X-A: 1")
     assert done.returncode in {0, 3}, done.stderr
     assert "Left out: the header TE, what follows the pipe (| jq)." in done.stderr
     first, second = server.requests
+    assert "Its credentials go with every request." in done.stderr
     assert first.startswith(b"GET /a HTTP/1.1\r\nHost: shop.example:")
     assert second.startswith(b"PURGE /b HTTP/1.1\r\n")
     assert b"X-A: 1\r\n" in first

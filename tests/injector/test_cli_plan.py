@@ -230,6 +230,7 @@ def test_think_times_are_written_in_three_ways():
         ("0.5", {"kind": "constant", "mean_s": 0.5}),
         ("1-3", {"kind": "uniform", "min_s": 1.0, "max_s": 3.0}),
         ("~2", {"kind": "exponential", "mean_s": 2.0}),
+        ("500ms-2 s", {"kind": "uniform", "min_s": 0.5, "max_s": 2.0}),
     ]:
         assert order("--think-time", text)["plan"]["session"]["think_time"] == think
 

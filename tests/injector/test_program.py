@@ -15,7 +15,7 @@ import pytest
 
 from campaigns.domain.metrics.measurement import VITALS
 from campaigns.domain.metrics.snapshot import Second, total_of
-from tests.injector.forked import FORKED
+from tests.injector.forked import FORKED, Program, started
 from tests.injector.servers import OK_REPLY, always, make_order, probe_order, scripted
 from tests.waiting import eventually
 
@@ -211,3 +211,17 @@ def test_without_the_field_the_parent_may_be_silent():
     with scripted(always(OK_REPLY)) as server, parent_of(open_order(server), says_alive=False):
         time.sleep(1.5 * LIMIT_S)
         assert keeps_sending(server, 0.3)
+
+
+def test_an_error_that_nobody_handles_ends_the_process_instead_of_a_part_of_the_load():
+    broken = (
+        "import sys; from workers.injector.session import SessionWorker; sys.argv[1:] = [];"
+        "SessionWorker.attempt = lambda *_: 1 / 0; import workers.injector.__main__"
+    )
+    with scripted(always(OK_REPLY)) as server:
+        order = make_order(server.port, plan={"session": {"cookies": True}})
+        injector = Program(started((sys.executable, "-c", broken)), order)
+        injector.start()
+        messages, status = injector.rest()
+    assert (status, [each for each in messages if each["type"] == "end"]) == (1, [])
+    assert "ZeroDivisionError" in injector.process.stderr.read()

@@ -24,6 +24,7 @@ DOCUMENT = {
     "flag": True,
     "no": None,
     'a"b': 1,
+    "half": "\ud83d",
 }
 
 
@@ -119,9 +120,11 @@ def test_a_value_comes_from_the_body_a_json_path_a_header_or_a_cookie():
         ("x = header x-token: (\\d)", "0"),
         ("x = cookie sid", "s1=="),
         ("x = cookie sid: (..)", "s1"),
+        ("x = json: $.half", "%EF%BF%BD"),
         ("x = body: status. ?: .(o)", "o"),
     ]:
-        headers = ("Set-Cookie: a=1", "Set-Cookie: sid=s1==; Path=/", "X-Token: t0k")
+        cookies = ("Set-Cookie: sid=old; Max-Age=0", "Set-Cookie: sid=s1==; Path=/")
+        headers = ("Set-Cookie: a=1", *cookies, "X-Token: t0k")
         script = answering(a=reply(json.dumps(DOCUMENT).encode(), *headers), got=reply(b""))
         steps = [step(extract=[parse_extract(line)]), step("/got/${x}")]
         result, server = against(script, steps=steps, load=closed(2))
@@ -218,6 +221,8 @@ def test_an_encoded_body_is_decoded_for_checks_and_values():
             ("deflate", raw_deflate),
             ("br", brotli.compress),
             ("zstd", zstandard.compress),
+            ("zstd", lambda data: zstandard.compress(data[:9]) + zstandard.compress(data[9:])),
+            ("gzip", lambda data: gzip.compress(data) + bytes(7)),
             ("br, gzip", lambda data: gzip.compress(brotli.compress(data))),
         ]:
             body = pack(json.dumps(DOCUMENT).encode())
@@ -241,6 +246,7 @@ def test_a_body_that_cannot_be_decoded_fails_its_checks():
     for coding, body, came in [
         ("gzip", b"no gzip at all", "the body is no gzip"),
         ("gzip", gzip.compress(b"fine " * 9, mtime=0)[:-4], "the body's gzip ends in the middle"),
+        ("zstd", zstandard.compress(b"fine " * 99)[:-3], "the body's zstd ends in the middle"),
         ("sdch", b"fine", "nothing here decodes the body's coding sdch"),
     ]:
         script = always(reply(body, f"Content-Encoding: {coding}"))
@@ -258,6 +264,25 @@ def test_a_body_in_another_charset_is_searched_as_text():
     result, server = against(script, steps=[taking, step("/item/${n}")], load=closed(4))
     assert result.total.errors == {}
     assert paths(server) == {"/a": 2, "/item/5": 2}
+
+
+def test_json_that_is_not_utf_8_fails_its_check_and_says_so():
+    for headers in [(), ("Content-Type: application/json; charset=unicode_escape",)]:
+        script = always(reply(b'{"n":"\xfc\\ud83d"}', *headers))
+        result, _ = against(script, steps=[step(check="json: $.n = x")], load=closed(1))
+        assert result.total.errors == {"check_failed": 1}
+    taking = step(extract=[parse_extract("id = json: $.id")])
+    script = always(reply(b'{"id":"\xfc"}'))
+    result, _ = against(script, steps=[taking, step("/${id}")], load=closed(1))
+    assert result.total.errors == {"value_missing": 1}
+    assert "the body is no JSON" in examples(result)[0]["detail"]
+
+
+def test_a_charset_that_is_none_is_read_as_utf_8():
+    for charset in ["base64", "rot13", "idna", "punycode", "undefined", "klingon"]:
+        page = reply("Größe".encode(), f"Content-Type: text/html; charset={charset}")
+        result, _ = against(always(page), steps=[step(check="text: Größe")], load=closed(1))
+        assert result.total.errors == {}
 
 
 def test_nothing_is_said_of_the_part_of_a_body_that_is_not_read():

@@ -108,7 +108,7 @@ def test_fields_with_files_are_parts_that_their_boundary_divides():
         "path": "/",
         "headers": [["X-A", "1"]],
         "multipart": [
-            {"name": "user", "value": "${user}"},
+            {"name": "user", "value": "${user}", "content_type": "text/plain"},
             {
                 "name": "photo",
                 "file": base64.b64encode(photo).decode(),
@@ -123,7 +123,8 @@ def test_fields_with_files_are_parts_that_their_boundary_divides():
     boundary = kind.removeprefix("multipart/form-data; boundary=").encode()
     before, user, file, after = body.split(b"--" + boundary)
     assert (before, after) == (b"", b"--\r\n")
-    assert user == b'\r\nContent-Disposition: form-data; name="user"\r\n\r\nann\r\n'
+    kind = b"\r\nContent-Type: text/plain"
+    assert user == b'\r\nContent-Disposition: form-data; name="user"' + kind + b"\r\n\r\nann\r\n"
     head, _, content = file.partition(b"\r\n\r\n")
     assert b'filename="a%22b.png"\r\nContent-Type: image/png' in head
     assert content == photo + b"\r\n"

@@ -301,7 +301,7 @@ def test_slow_replies_are_waited_for_between_turns(short_trial):
 def test_the_command_line_says_which_is_slower_first():
     with scripted(after(0.002)) as one, scripted(after(0.03)) as other:
         urls = [f"http://127.0.0.1:{server.port}/" for server in (one, other)]
-        done = run(urls[0], "--against", urls[1], "--rate", 100, "--at-most", 10)
+        done = run(urls[0], "--against", urls[1], "--rate", 100, "--at-most", "10s")
         said = run(urls[0], "--against", urls[1], "--connections", 2, "--exactly", 4, "--json")
     assert done.returncode == 0
     first, *others = done.stdout.splitlines()

@@ -48,6 +48,13 @@ MADE = [
 ]
 
 
+def test_a_header_has_what_iso_8859_1_does_not_in_utf_8():
+    step = {"path": "/", "headers": [["X-Sum", "${sum}"]]}
+    sent = requests([step], closed(2), variables={"csv": "sum\n5 €\n5 £\n"})
+    values = [each.partition(b"X-Sum: ")[2].partition(b"\r\n")[0] for each in sent]
+    assert values == ["5 €".encode(), "5 £".encode("latin-1")]
+
+
 def made_by(shard, load, **plan):
     """(id, n, size, what, at) of each request of one shard."""
     step = {"path": "/${id}/${n}/${size}/${what}/${at}"}

@@ -82,6 +82,18 @@ def test_a_hostile_reply_is_text(viewer, project):
     assert "<script>alert(1)" not in page
 
 
+def test_a_reply_is_downloaded_as_a_file_that_no_browser_runs(viewer, project):
+    run = failing(project)
+    (address,) = re.findall(
+        r'href="(/examples/\d+/)">Download reply', html_of(viewer, "run-detail", run.pk)
+    )
+    answer = viewer.get(address)
+    assert answer.content.decode() == HOSTILE
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert answer["Content-Disposition"].startswith("attachment;")
+    assert answer["X-Content-Type-Options"] == "nosniff"
+
+
 @pytest.mark.parametrize("name", ["run-share", "campaign-share"])
 def test_a_share_has_the_words_and_the_row_but_no_example(as_editor, project, name):
     run = failing(project)

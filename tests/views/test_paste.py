@@ -35,7 +35,7 @@ def test_several_requests_are_chosen_from_and_third_parties_are_left_out(as_edit
     page = text_of(typed)
     assert 'https://ads.example <span class="note">another origin' in page
     assert "Left out: the header Connection" in page
-    assert typed.context["ticked"] == {0, 1}
+    assert typed.context["ticked"] == {0, 1, 2}
     assert not Probe.objects.exists()
     answer = paste(what=json.dumps(HAR), chosen=["0", "1"], choose="1")
     version = PlanVersion.objects.get()
@@ -47,10 +47,10 @@ def test_several_requests_are_chosen_from_and_third_parties_are_left_out(as_edit
 
 
 def test_requests_of_two_origins_are_no_plan_and_nothing_chosen_is_lost(paste):
-    answer = paste(what=json.dumps(HAR), chosen=["0", "2"], choose="1")
+    answer = paste(what=json.dumps(HAR), chosen=["0", "3"], choose="1")
     assert answer.status_code == 422
     assert "A plan is for one origin" in text_of(answer)
-    assert answer.context["ticked"] == {0, 2}
+    assert answer.context["ticked"] == {0, 3}
     assert not PlanVersion.objects.exists()
 
 
@@ -61,6 +61,20 @@ def test_one_request_is_a_plan_at_once_with_its_secret_apart(as_editor, paste):
     assert PlanSecret.objects.filter(plan=version.plan).exists()
     assert "s3cret" not in json.dumps(version.spec)
     assert "Left out: what follows the pipe (| jq)." in text_of(as_editor.get(answer.url))
+
+
+def test_what_some_requests_are_signed_with_goes_with_all(as_editor, paste):
+    signed = "curl -H 'Authorization: Bearer tok' http://shop.example/me"
+    login = "curl http://shop.example/login -d a=1"
+    answer = paste(what=f"{login}\n{signed}", chosen=["0", "1"], choose="1")
+    version = PlanVersion.objects.get()
+    assert version.spec["auth"]["kind"] == "bearer"
+    assert PlanSecret.objects.filter(plan=version.plan).exists()
+    assert "Its credentials go with every request." in text_of(as_editor.get(answer.url))
+    answer = paste(
+        what=f"{signed}\n{signed}".replace("tok", "two", 1), chosen=["0", "1"], choose="1"
+    )
+    assert "A plan has one user or token." in text_of(answer)
 
 
 def test_a_har_file_is_uploaded_and_an_openapi_document_may_be_yaml(paste):
@@ -74,7 +88,7 @@ def test_a_har_file_is_uploaded_and_an_openapi_document_may_be_yaml(paste):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("openapi: 3.0.3\nservers: []\n", "names no server"),
+        ("openapi: 3.0.3\nservers: []\npaths: {/: {get: {}}}\n", "names no server"),
         ("curl", "no address"),
     ],
 )

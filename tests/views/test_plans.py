@@ -230,12 +230,16 @@ def test_any_bytes_are_uploaded_stored_once_and_kept_by_errors_and_edits(as_edit
 
 
 def test_fields_with_files_are_typed_as_curl_has_them(as_editor, project):
-    lines = "title=a=b\nphoto=@p.png;type=image/png"
+    lines = "title=a=b\nphoto=@p.png;type=image/png\nm={};type=application/json\n"
+    lines += r'two="@a\nb;type=c"'
     upload = SimpleUploadedFile("p.png", b"\x89PNG")
     as_editor.post(new(project), form(body_kind="multipart", body=lines, files=upload))
     version = PlanVersion.objects.get()
     file = {"name": "photo", "file": "iVBORw==", "filename": "p.png", "content_type": "image/png"}
-    assert version.spec["steps"][0]["multipart"] == [{"name": "title", "value": "a=b"}, file]
+    own = {"name": "m", "value": "{}", "content_type": "application/json"}
+    lines = {"name": "two", "value": "@a\nb;type=c"}
+    parts = [{"name": "title", "value": "a=b"}, file, own, lines]
+    assert version.spec["steps"][0]["multipart"] == parts
     address = reverse("plan-edit", args=[version.plan_id])
     as_editor.post(address, sent(as_editor.get(address).context["form"]))
     assert PlanVersion.objects.get() == version

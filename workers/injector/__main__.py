@@ -3,8 +3,12 @@
 import signal
 import sys
 
+import gevent
+
 
 def main() -> int:
+    # An error that nobody handles ends the process, or a part of the load would be missing unsaid.
+    gevent.get_hub().SYSTEM_ERROR = Exception
     # A person who types no address needs the usage message, not a program waiting for an order.
     if len(sys.argv) == 1 and not sys.stdin.isatty():
         from workers.injector import program

@@ -6,6 +6,7 @@ from typing import Any
 
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, turns_limit_s, why_not_in_turns
+from workers.injector.cli_fields import read_amount
 from workers.injector.order import PROTOCOL_OF_ARMS
 
 _OF_AN_ARM = ("endpoint", "connection_mode", "plan", "secrets")
@@ -27,11 +28,11 @@ def add_against_options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--at-most",
-        type=float,
+        type=read_amount,
         metavar="S",
         help=f"seconds after which to stop, settled or not, all addresses together ({LIMIT_S:g} s)",
     )
-    add("--exactly", type=float, metavar="S", help="seconds to measure, settled or not (off)")
+    add("--exactly", type=read_amount, metavar="S", help="seconds to measure, settled or not (off)")
 
 
 def refuse_against_options(options: argparse.Namespace) -> None:

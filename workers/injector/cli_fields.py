@@ -8,7 +8,7 @@ from typing import Any
 
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.presentation.field_words import option_help
-from campaigns.domain.typed_text import AMOUNTS
+from campaigns.domain.typed_text import AMOUNTS, seconds_in
 
 
 def text_of(path: str) -> str:
@@ -68,11 +68,12 @@ def _how_to_read(field: PlanField) -> dict[str, Any]:
     if field.kind is None and field.from_text is None:
         return {"action": "append"}
     if field.kind in (int, float) and (read := AMOUNTS.get(field.unit)):
-        return {"type": partial(_amount, read=read, kind=field.kind)}
+        return {"type": partial(read_amount, read=read, kind=field.kind)}
     return {"type": field.from_text or field.kind}
 
 
-def _amount(text: str, read: Callable[[str], float], kind: type) -> float:
+def read_amount(text: str, read: Callable[[str], float] = seconds_in, kind: type = float) -> float:
+    """Seconds or a rate with its unit."""
     try:
         value = read(text)
     except ValueError as fault:

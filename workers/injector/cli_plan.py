@@ -18,6 +18,7 @@ from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.threshold import parse_rule
+from campaigns.domain.plan.typed_request import shared_credentials
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 from workers.injector.cli_session import session_of
 from workers.injector.cli_steps import headers_of, refuse_step_options, steps_of
@@ -182,9 +183,12 @@ def read_file(options: argparse.Namespace) -> PasteFile:
         tell(f"Left out: {n_others} requests to other origins than {first.scheme}://{first.host}.")
     if paste.note:
         tell(paste.note)
+    signed, note = shared_credentials(own)
+    if note:
+        tell(note)
     plan: dict[str, Any] = {"steps": [{**each.step, "extract": []} for each in own]}
-    if first.auth_kind != AuthKind.NONE:
-        plan["auth"] = first.auth
+    if signed.auth_kind != AuthKind.NONE:
+        plan["auth"] = signed.auth
     if first.http_version:
         plan["http_version"] = first.http_version
     if first.redirects:
@@ -192,7 +196,7 @@ def read_file(options: argparse.Namespace) -> PasteFile:
     return PasteFile(
         {"scheme": first.scheme, "host": first.host, "port": first.port},
         plan,
-        {"auth": first.secret} if first.secret else {},
+        {"auth": signed.secret} if signed.secret else {},
         first.pinned,
         first.is_insecure,
     )

@@ -6,6 +6,7 @@ from typing import Any
 from campaigns.domain.plan.generators import parse_lines
 from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.variables import Variables
+from campaigns.domain.typed_text import seconds_in
 from workers.injector.cli_fields import add_field_options, given_fields, refuse_given, text_of
 
 
@@ -82,10 +83,10 @@ def _read_think_time(text: str | None) -> dict[str, Any]:
         return {}
     try:
         if text.startswith("~"):
-            return {"kind": "exponential", "mean_s": float(text[1:])}
+            return {"kind": "exponential", "mean_s": seconds_in(text[1:])}
         low, dash, high = text.partition("-")
         if dash:
-            return {"kind": "uniform", "min_s": float(low), "max_s": float(high)}
-        return {"kind": "constant", "mean_s": float(text)}
+            return {"kind": "uniform", "min_s": seconds_in(low), "max_s": seconds_in(high)}
+        return {"kind": "constant", "mean_s": seconds_in(text)}
     except ValueError:
-        raise ValueError(f"--think-time {text!r}: write 0.5, 1-3 or ~2 (seconds).") from None
+        raise ValueError(f"--think-time {text!r}: write 0.5, 1-3, ~2 (seconds) or 500ms.") from None

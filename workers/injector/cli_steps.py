@@ -179,9 +179,10 @@ def _read_body(text: str) -> dict[str, Any]:
 
 
 def _part(name: str, value: str) -> dict[str, Any]:
+    value, _, kind = value.partition(";type=")
     if not value.startswith("@"):
-        return {"name": name, "value": value}
-    path, _, kind = value[1:].partition(";type=")
+        return {"name": name, "value": value, "content_type": kind}
+    path = value[1:]
     data = base64.b64encode(Path(path).read_bytes()).decode()
     return {"name": name, "file": data, "filename": Path(path).name, "content_type": kind}
 

@@ -47,7 +47,8 @@ class CookieJar:
         was set first is dropped. Returns how many were too large.
         """
         given = [value for name, value in headers if name.lower() == "set-cookie"]
-        fitting = [value for value in given if len(value) <= MAX_COOKIE_BYTES]
+        # Its attributes do not count, as in browsers.
+        fitting = [each for each in given if len(each.partition(";")[0]) <= MAX_COOKIE_BYTES]
         for value in fitting:
             self._set(value, request_path, host or self._own[0])
         return len(given) - len(fitting)

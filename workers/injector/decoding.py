@@ -4,6 +4,7 @@ import zlib
 
 # RFC 9659: no zstd window of the web is larger.
 _ZSTD_WINDOW_BYTES = 8 * 1024 * 1024
+_GZIP_MAGIC = b"\x1f\x8b"
 _GZIP, _ZLIB, _RAW = 16 + zlib.MAX_WBITS, zlib.MAX_WBITS, -zlib.MAX_WBITS
 
 
@@ -37,7 +38,8 @@ def _gzip(body: bytes, most_bytes: int) -> tuple[bytes, bool]:
         parts.append(decoder.decompress(body, left))
         left -= len(parts[-1])
         body = decoder.unused_data
-        if not (body and left > 0):
+        # What is no member is padding, which everybody leaves alone.
+        if not (body.startswith(_GZIP_MAGIC) and left > 0):
             return b"".join(parts), decoder.eof
 
 
@@ -64,7 +66,20 @@ def _zstd(body: bytes, most_bytes: int) -> tuple[bytes, bool]:
     decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
     with decoder.stream_reader(body, read_across_frames=True) as reader:
         data = reader.read(most_bytes)
-    return data, True
+    return data, len(data) == most_bytes or _ends_whole(body)
+
+
+def _ends_whole(body: bytes) -> bool:
+    """Whether zstd frames end where their bytes do; the reader takes half a frame for a whole."""
+    import zstandard
+
+    while body:
+        decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).decompressobj()
+        decoder.decompress(body)
+        if not decoder.eof:
+            return False
+        body = decoder.unused_data
+    return True
 
 
 def _identity(body: bytes, most_bytes: int) -> tuple[bytes, bool]:

@@ -173,9 +173,10 @@ def charset_of(headers: Iterable[tuple[str, str]]) -> str:
         return ""
     try:
         charset = codecs.lookup(named[1]).name
-    except LookupError:
+        b"a".decode(charset, "replace")
+    except (LookupError, ValueError):  # Python's names for what is no charset, too
         return ""
-    return "" if charset in {"utf-8", "ascii"} else charset
+    return "" if charset in {"utf-8", "ascii", "punycode"} else charset
 
 
 def _values(headers: Iterable[tuple[str, str]], wanted: str) -> list[str]:

@@ -14,6 +14,7 @@ from campaigns.domain.plan.patterns import bounded, json_path
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.reply_rules import CheckKind, Extract, ReplyCheck, Source
 from campaigns.domain.plan.step import Step
+from campaigns.domain.typed_text import whole
 from workers.injector.decoding import Undecodable, decoded
 from workers.injector.http1 import Head
 
@@ -51,7 +52,7 @@ class Reply:
             if head.coding:
                 body = decoded(body, head.coding, BODY_BYTES, is_whole=self.is_whole)
             if head.charset:
-                body = bytes(body).decode(head.charset, "replace").encode()
+                body = bytes(body).decode(head.charset, "replace").encode("utf-8", "replace")
             self._body = body
         return self._body
 
@@ -82,8 +83,9 @@ class Reply:
         return [value for name, value in self.head.headers if name.lower() == wanted]
 
     def cookies(self, name: str) -> list[str]:
+        """The last one first, as that is what stays."""
         pairs = (each.partition(";")[0].partition("=") for each in self.headers("set-cookie"))
-        return [value.strip() for given, _, value in pairs if given.strip() == name]
+        return [value.strip() for given, _, value in pairs if given.strip() == name][::-1]
 
     def beginning(self) -> str:
         """Of its body, for people."""
@@ -204,7 +206,7 @@ def _json_words(values: list[Any]) -> str:
 
 
 def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return whole(json.dumps(value, ensure_ascii=False))
 
 
 # --- JSON ----------------------------------------------------------------------------------------
@@ -252,7 +254,7 @@ def _quick_reader(keys: tuple[str | int, ...], values_in: ValuesIn) -> ValuesIn:
     def quick_values_in(reply: Reply) -> list[Any]:
         try:
             value = decode(reply.body())
-        except (msgspec.MsgspecError, RecursionError):
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return values_in(reply)
         for key in keys:
             if isinstance(key, int):
@@ -285,7 +287,9 @@ def _taker(extract: Extract) -> Callable[[Reply], str | None]:
 
 def _value_text(value: Any) -> str | None:
     """As it is written into a request; null is no value."""
-    return value if isinstance(value, str) or value is None else _json_text(value)
+    if isinstance(value, str):
+        return whole(value)
+    return None if value is None else _json_text(value)
 
 
 def _first(pattern: Any, texts: list[str]) -> str | None:

@@ -500,7 +500,13 @@ CRITERIA: dict[str, Criterion] = {
         0,
         "{value} over 4,096 bytes {were} not sent back.",
         unit="cookies",
-        meaning="Set-Cookie headers over 4,096 bytes with their attributes, as sessions leave out",
+        meaning="cookies whose name and value have over 4,096 bytes, as sessions leave out",
+    ),
+    "uncompressed": _note(
+        0,
+        "{value} {were} not compressed: the server did not take permessage-deflate.",
+        unit="connections",
+        meaning="WebSockets of a plan with compression whose server did not take it",
     ),
     "streams_limit": _note(
         0,

@@ -80,6 +80,7 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         ),
         "body_changed": _body_changed(seen.series),
         "cookies_too_large": Observed(total.count("cookies_too_large")),
+        "uncompressed": Observed(total.count("uncompressed")),
         "streams_limit": _streams_limit(seen),
         **_addresses_apart(seen),
         **_tail(seen),

@@ -48,6 +48,7 @@ def is_tail(n_left: int, n_all: int) -> bool:
 # other counts as well. `carried` ended after the warm-up but began in it: in no other count than
 # `started`, in no timing.
 # `messages_other` were received, and are no replies.
+# `uncompressed` WebSockets were to be compressed, but their server did not take it.
 # `unsent` are failed attempts whose request was not written whole. `failed_…` are sizes, like those
 # of ok replies, of whole replies that were not expected.
 # `in_doubt` were counted as ok before the connection brought more replies than it was asked for.
@@ -71,7 +72,7 @@ COUNTERS = (
     "messages_received", "window_throttled", "extract_missed", "window_resumed", "in_doubt",
     "cookies_too_large", "calls_skipped", "calls_retried", "sessions_started", "sessions_ok",
     "sessions_failed", "sessions_dropped", "sessions_carried", "unsent", "failed_head_received",
-    "failed_body_received", "failed_framing_received", "messages_other",
+    "failed_body_received", "failed_framing_received", "messages_other", "uncompressed",
     "redirects", *map(late, LATE), "late_us",
 )  # fmt: skip
 # Of every ok attempt. A part that did not happen (connect on a kept connection) is absent, not 0.

@@ -5,25 +5,26 @@ would measure something else than what was typed.
 """
 
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from urllib.parse import quote_plus
 
-from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions, RequestDraft
 from campaigns.domain.paste.shells import read_command
 from campaigns.domain.plan.addresses import is_address
+from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
 _SHORT = {
     "X": "request", "H": "header", "d": "data", "u": "user", "A": "user-agent", "e": "referer",
     "b": "cookie", "k": "insecure", "G": "get", "I": "head", "o": "output", "w": "write-out",
     "s": "silent", "S": "show-error", "v": "verbose", "i": "include", "f": "fail", "g": "globoff",
-    "N": "no-buffer", "#": "progress-bar", "L": "location", "F": "form", "T": "upload-file",
+    "N": "buffer", "#": "progress-bar", "L": "location", "F": "form", "T": "upload-file",
     "x": "proxy", "K": "config", "m": "max-time", "E": "cert", "0": "http1.0", "O": "remote-name",
     "J": "remote-header-name", "D": "dump-header", "c": "cookie-jar", "4": "ipv4", "6": "ipv6",
     "j": "junk-session-cookies", "R": "remote-time", "Z": "parallel", "U": "proxy-user",
     "C": "continue-at", "z": "time-cond", "r": "range", "Y": "speed-limit", "y": "speed-time",
-    "V": "version", "q": "disable", ":": "next",
+    "V": "version", "q": "disable", ":": "next", "n": "netrc", "1": "tlsv1",
 }  # fmt: skip
 # They change what is sent.
 _WITH_VALUE = {
@@ -31,14 +32,16 @@ _WITH_VALUE = {
     "user", "user-agent", "referer", "cookie", "url", "oauth2-bearer", "form", "form-string",
     "resolve", "range", "url-query",
 }  # fmt: skip
-_SWITCHES = {"insecure", "get", "head"}
+_SWITCHES = {"insecure", "get", "head", "globoff"}
 _VERSIONS = {
     "http1.0": "1.0", "http1.1": "1.1", "http2": "2", "http2-prior-knowledge": "2",
 }  # fmt: skip
 # They change what curl prints or when it gives up: left out without a word,
 _SILENT = {
-    "silent", "show-error", "verbose", "include", "fail", "fail-with-body", "globoff", "no-buffer",
-    "progress-bar", "no-progress-meter", "path-as-is", "basic", "no-keepalive", "disable",
+    "silent", "show-error", "verbose", "include", "fail", "fail-with-body", "fail-early",
+    "progress-bar", "progress-meter", "path-as-is", "basic", "keepalive", "disable", "buffer",
+    "suppress-connect-headers", "parallel-immediate", "disallow-username-in-url", "clobber",
+    "remove-on-error", "skip-existing", "xattr", "form-escape",
 }  # fmt: skip
 # or with one, as people may wait for what they do.
 _TOLD = {
@@ -47,7 +50,9 @@ _TOLD = {
     "tcp-nodelay", "http3", "post301", "post302", "post303", "ssl-no-revoke", "ssl-reqd", "tlsv1",
     "tlsv1.0", "tlsv1.1", "tlsv1.2", "tlsv1.3", "digest", "ntlm", "negotiate", "anyauth",
     "retry-connrefused", "retry-all-errors", "tr-encoding", "raw", "compressed-ssh", "http3-only",
-    "no-alpn", "no-sessionid", "cert-status", "version", "proxy-insecure", "trace-time",
+    "alpn", "npn", "sessionid", "cert-status", "version", "proxy-insecure", "trace-time", "ssl",
+    "ssl-allow-beast", "ssl-auto-client-cert", "ssl-revoke-best-effort", "false-start", "http0.9",
+    "tcp-fastopen", "ignore-content-length", "use-ascii",
 }  # fmt: skip
 _TOLD_WITH_VALUE = {
     "output", "write-out", "max-time", "connect-timeout", "retry", "retry-delay", "retry-max-time",
@@ -55,14 +60,18 @@ _TOLD_WITH_VALUE = {
     "trace-ascii", "stderr", "output-dir", "keepalive-time", "max-filesize", "parallel-max",
     "noproxy", "ciphers", "tls13-ciphers", "curves", "tls-max", "proto", "proto-default",
     "expect100-timeout", "happy-eyeballs-timeout-ms", "dns-servers", "rate", "continue-at",
-    "hsts", "alt-svc", "netrc-file", "time-cond", "etag-save", "etag-compare",
+    "hsts", "alt-svc", "netrc-file", "time-cond", "etag-save", "etag-compare", "create-file-mode",
+    "libcurl", "local-port", "proto-redir", "crlfile", "delegation", "engine", "ech",
+    "dns-interface", "dns-ipv4-addr", "dns-ipv6-addr", "service-name", "cert-type", "key-type",
 }  # fmt: skip
+_FOLLOWED = {"compressed", "location"}
 _INSTEAD = {
     "upload-file": "Files on your machine cannot be read. Put the file into the plan's body.",
     "cert": "Add the client certificate to the target's endpoint.",
     "key": "Add the client certificate's key to the target's endpoint.",
     "cacert": "Add the authorities to the target's endpoint.",
     "capath": "Add the authorities to the target's endpoint.",
+    "netrc": "Files on your machine cannot be read. Write -u user:password.",
     "pinnedpubkey": "Accept the certificate by its fingerprint on the target's endpoint.",
 }
 _ELSEWHERE = {"proxy", "connect-to", "unix-socket", "interface", "preproxy", "socks5", "socks4"}
@@ -70,11 +79,15 @@ _ELSEWHERE |= {"socks5-hostname", "socks4a", "abstract-unix-socket", "proxy-user
 _BEGINS = re.compile(r"curl(?:\.exe)?\s")
 _BEGINS_LINE = re.compile(r"^[ \t]*curl(?:\.exe)?\s", re.M)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-_FORM = ("Content-Type", "application/x-www-form-urlencoded")
+_LONGEST_GLOBBED = 2000
+_GLOB = re.compile(
+    r"\{([^{}]+,[^{}]*)\}|\[(\d{1,9})-(\d{1,9})(?::(\d{1,9}))?\]|\[([a-z])-([a-z])\]", re.I
+)
 
 
 class _Options:
-    """Those of one request, as they are draft; data and headers in their order."""
+    """Those of one request; data and headers in their order. `unset`: headers that are not to be
+    sent, in small letters."""
 
     def __init__(self) -> None:
         self.draft = RequestDraft()
@@ -82,6 +95,7 @@ class _Options:
         self.data: list[str] = []
         self.query: list[str] = []
         self.switches: set[str] = set()
+        self.unset: set[str] = set()
         self.pins: list[tuple[str, str, str]] = []
 
 
@@ -94,8 +108,10 @@ def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
         if not words or words[0] not in {"curl", "curl.exe"}:
             break
         requests += _requests_of(words[1:], omissions)
+        for each in command.expanded:
+            omissions.other(f"the value of {shortened(each)}")
         text = command.rest.lstrip(";&\r\n \t")
-        if command.rest and not _BEGINS.match(text):
+        if text and not _BEGINS.match(text):
             # On a line of its own the next command of curl is one more request.
             later = _BEGINS_LINE.search(text)
             dropped = text[: later.start()] if later else command.rest
@@ -115,9 +131,29 @@ def _requests_of(words: list[str], omissions: Omissions) -> Iterator[TypedReques
             raise NotUnderstood(
                 "The curl command has no address. Add it, as in curl https://shop/."
             )
-        for url in options.urls:
+        urls = options.urls
+        if "globoff" not in options.switches:
+            urls = islice(chain.from_iterable(map(_globbed, urls)), MAX_REQUESTS + 1)
+        for url in urls:
             yield _request(options, url, omissions)
         options = _Options()
+
+
+def _globbed(url: str) -> Iterator[str]:
+    """The addresses that curl makes of {a,b}, [1-9:2] and [a-c]."""
+    glob = _GLOB.search(url)
+    if glob is None or len(url) > _LONGEST_GLOBBED:
+        yield url
+        return
+    words, low, high, step, first, last = glob.groups()
+    values: Iterable[str] = words.split(",") if words else ()
+    if low:
+        # 01 to 10 keep their width.
+        values = (f"{n:0{len(low)}}" for n in range(int(low), int(high) + 1, int(step or 1) or 1))
+    elif first:
+        values = map(chr, range(ord(first), ord(last) + 1))
+    for value in values:
+        yield from _globbed(f"{url[: glob.start()]}{value}{url[glob.end() :]}")
 
 
 def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
@@ -127,15 +163,15 @@ def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
     for each in query:
         url = url.partition("#")[0]
         url = f"{url}{'&' if '?' in url else '?'}{each}"
-    body = "" if "get" in options.switches else data
-    if body and not draft.value_of("content-type"):
-        headers.append(_FORM)
+    is_posted = bool(options.data) and "get" not in options.switches
+    if is_posted and not draft.value_of("content-type") and "content-type" not in options.unset:
+        headers.append(("Content-Type", FORM_TYPE))
     usual = "HEAD" if "head" in options.switches else "POST" if options.data else ""
     made = RequestDraft(
         url=url,
         method=draft.method or ("GET" if "get" in options.switches else usual),
         headers=headers,
-        body=body,
+        body=data if is_posted else "",
         multipart=draft.multipart,
         user=draft.user,
         bearer=draft.bearer,
@@ -154,8 +190,15 @@ def _options(words: list[str], omissions: Omissions) -> Iterator[tuple[str, str]
     """(long name, value or "") of each option that counts; an address is the option url."""
     rest = iter(words)
     for word in rest:
+        if word[:1] in {"\N{EN DASH}", "\N{EM DASH}"}:  # an editor's idea of an option
+            name = word.lstrip("\N{EN DASH}\N{EM DASH}-")
+            word = ("--" if len(name) > 1 else "-") + name
         if word.startswith("--") and len(word) > 2:
             name, equals, given = word[2:].partition("=")
+            if name.startswith("no-") and name[3:] in _SILENT | _TOLD | _SWITCHES | _FOLLOWED:
+                if name[3:] in _TOLD:
+                    omissions.option(f"--{name}")
+                continue
             if name in _TOLD_WITH_VALUE:
                 omissions.option(f"--{name}")
                 if not equals:
@@ -196,11 +239,13 @@ def _take(options: _Options, name: str, value: str, omissions: Omissions) -> Non
         case "request":
             draft.method = value
         case "header":
-            draft.headers += _header(value)
-        case "user-agent":
-            draft.headers.append(("User-Agent", value))
-        case "referer":
-            draft.headers.append(("Referer", value.removesuffix(";auto")))
+            headers = _header(value)
+            draft.headers += headers
+            if not headers:
+                options.unset.add(value.partition(":")[0].strip().lower())
+        case "user-agent" | "referer":
+            if value := value.removesuffix(";auto"):
+                draft.headers.append((name.title(), value))
         case "range":
             draft.headers.append(("Range", f"bytes={value}"))
         case "cookie":
@@ -214,7 +259,8 @@ def _take(options: _Options, name: str, value: str, omissions: Omissions) -> Non
         case "oauth2-bearer":
             draft.bearer = value
         case "json":
-            options.data.append(_inline(value))
+            # Several are one document, without a sign between them.
+            options.data[-1:] = ["".join([*options.data[-1:], _inline(value)])]
             for each, kind in (
                 ("Content-Type", "application/json"),
                 ("Accept", "application/json"),
@@ -230,7 +276,7 @@ def _take(options: _Options, name: str, value: str, omissions: Omissions) -> Non
         case "url-query":
             options.query.append(value[1:] if value.startswith("+") else _encoded(value))
         case "form" | "form-string":
-            draft.multipart.append(_field(value, is_text=name == "form-string"))
+            _add_field(draft, value, omissions, is_text=name == "form-string")
         case "resolve":
             options.pins.append(_pin(value))
         case "location" | "location-trusted":
@@ -290,16 +336,18 @@ def _encoded(value: str) -> str:
     return f"{name}={quote_plus(content)}" if name else quote_plus(content)
 
 
-def _field(text: str, *, is_text: bool) -> dict[str, str]:
+def _add_field(draft: RequestDraft, text: str, omissions: Omissions, *, is_text: bool) -> None:
     name, equals, value = text.partition("=")
+    kind = ""
     if not equals:
         raise NotUnderstood(f"{shortened(text)} is not a field; write it as in -F name=value.")
     if not is_text:
         if value.startswith(("@", "<")):
             _inline(f"@{value[1:]}")
         quoted = _QUOTED.match(value)
-        value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else value.partition(";type=")[0]
-    return {"name": name, "value": value}
+        plain, _, kind = (value[quoted.end() :] if quoted else value).partition(";type=")
+        value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else plain
+    draft.add_part(name, value, "", kind, omissions)
 
 
 def _pin(text: str) -> tuple[str, str, str]:

@@ -1,10 +1,11 @@
 """What the readers of all dialects collect of a request, and how it becomes one that is sent."""
 
 import base64
-import binascii
 from dataclasses import dataclass, field, replace
+from email import message_from_string
 from typing import Any
 
+from campaigns.domain.plan.reply_rules import TOKEN
 from campaigns.domain.plan.step import RESERVED_HEADERS, read_method
 from campaigns.domain.plan.typed_request import (
     NotUnderstood,
@@ -14,7 +15,9 @@ from campaigns.domain.plan.typed_request import (
     with_basic,
     with_bearer,
 )
+from campaigns.domain.typed_text import whole
 
+MAX_REQUESTS = 2000
 # Of a connection, not of a request; what the injector writes anew goes without a word.
 _HOP_BY_HOP = (RESERVED_HEADERS - {"content-length"}) | {
     *("keep-alive", "proxy-connection", "http2-settings", "proxy-authorization"),
@@ -85,7 +88,11 @@ class RequestDraft:
 
     def request(self, omissions: Omissions) -> TypedRequest:
         """Raises NotUnderstood."""
-        request = read_address(self.url)
+        self._make_storable()
+        request = read_address(self.url.strip().replace(" ", "%20"))
+        kind = self.value_of("content-type")
+        if self.body and kind.lower().startswith("multipart/form-data"):
+            self._read_parts(kind, omissions)
         try:
             method = read_method(self.method or ("POST" if self.has_body else "GET"))
         except ValueError as fault:
@@ -105,12 +112,54 @@ class RequestDraft:
         )
         return self._signed(request)
 
+    def _make_storable(self) -> None:
+        """Without halves of characters; a body with NUL, as recorded ones may be, is a file."""
+        self.url, self.body = whole(self.url), whole(self.body)
+        self.headers = [(name, whole(value)) for name, value in self.headers]
+        self.form = [[whole(name), whole(value)] for name, value in self.form]
+        self.multipart = [
+            {key: whole(text) for key, text in part.items()} for part in self.multipart
+        ]
+        texts = [self.url, *(text for pair in self.form for text in pair)]
+        texts += [text for part in self.multipart for text in part.values()]
+        if any("\0" in text for text in texts):
+            raise NotUnderstood("The request contains a character that cannot be sent (NUL).")
+        if "\0" in self.body:
+            self.body_file = base64.b64encode(self.body.encode()).decode()
+            self.body = ""
+
+    def _read_parts(self, kind: str, omissions: Omissions) -> None:
+        """The fields of a multipart body, whose line ends few pastes keep as they were sent."""
+        parts = message_from_string(f"Content-Type: {kind}\n\n{self.body}").get_payload()
+        for part in parts if isinstance(parts, list) else ():
+            name = str(part.get_param("name", "", header="content-disposition"))
+            value, filename = str(part.get_payload()), part.get_filename("")
+            self.add_part(name, value, filename, part.get("content-type", ""), omissions)
+        if self.multipart:
+            self.body = ""
+
+    def add_part(
+        self, name: str, value: str, filename: str, content_type: str, omissions: Omissions
+    ) -> None:
+        """A field of multipart/form-data; a file without its content is left out."""
+        part: dict[str, Any] = {"name": name, "value": value}
+        if filename and not value:
+            omissions.other(f"the file {shortened(filename)}, whose content is not there")
+            return
+        if filename:
+            file = base64.b64encode(value.encode()).decode()
+            part = {"name": name, "file": file, "filename": filename}
+        self.multipart.append({**part, **({"content_type": content_type} if content_type else {})})
+
     def _kept_headers(self, request: TypedRequest, omissions: Omissions) -> list[tuple[str, str]]:
         kept: list[tuple[str, str]] = []
         own = {request.host, f"{request.host}:{request.port}"}
         for name, value in self.headers:
             lower = name.lower()
-            if lower in _HOP_BY_HOP or lower.startswith("sec-websocket-"):
+            if any(ch > "\xff" for ch in value):  # as terminals and browsers' consoles send it
+                value = value.encode().decode("latin-1")
+            is_sendable = name.startswith(":") or TOKEN.fullmatch(name)
+            if lower in _HOP_BY_HOP or lower.startswith("sec-websocket-") or not is_sendable:
                 omissions.header(name)
             elif lower == "accept-encoding":
                 # One alone is sent: the last, as with curl.
@@ -153,5 +202,5 @@ class RequestDraft:
 def _basic(credentials: str) -> str:
     try:
         return base64.b64decode(credentials, validate=True).decode()
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         raise NotUnderstood("The Basic credentials are not base64. Use -u user:password.") from None

@@ -10,7 +10,7 @@ from campaigns.domain.paste.shells import read_command
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
 BEGINS = re.compile(r"https?\s+(?!$)")
-_ITEM = re.compile(r"((?:[^\\:=@]|\\.)*?)(:=@|:=|==|=@|=|@|:)(.*)", re.S)
+_ITEM = re.compile(r"((?:[^\\:=@;]|\\.)*?)(:=@|:=|==|=@|=|@|:|;$)(.*)", re.S)
 _METHOD = re.compile(r"[A-Za-z]+")
 _PRINTED = re.compile(r"-[vhbqdSIm]+")
 _WITH_VALUE = {
@@ -20,6 +20,15 @@ _WITH_VALUE = {
     "--format-options", "--response-charset", "--response-mime", "--max-headers",
 }  # fmt: skip
 _FOLLOWED = {"--auth", "-a", "--auth-type", "-A", "--raw", "--verify", "--default-scheme"}
+_SWITCHES = {
+    "--check-status", "--stream", "-S", "--offline", "--all", "--compress", "-x",
+    "--chunked", "--ignore-netrc", "--path-as-is",
+}  # fmt: skip
+# What it prints.
+_SILENT = {
+    "--verbose", "--headers", "--body", "--meta", "--quiet", "--download", "--continue", "--debug",
+    "--traceback", "--ignore-stdin", "--sorted", "--unsorted", "-c",
+}  # fmt: skip
 _REFUSED = {"--proxy", "--cert", "--cert-key", "--session", "--session-read-only"}
 _KINDS = {
     "--json": "json",
@@ -33,6 +42,8 @@ _KINDS = {
 def read_httpie(text: str, omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
     command = read_command(text)
+    for each in command.expanded:
+        omissions.other(f"the value of {shortened(each)}")
     if command.rest:
         omissions.other(f"what follows the command ({shortened(command.rest)})")
     words, options, kind = [], {"scheme": command.words[0]}, "json"
@@ -51,10 +62,12 @@ def read_httpie(text: str, omissions: Omissions) -> list[TypedRequest]:
                 omissions.option(name)
         elif word in {"--follow", "-F"}:
             options["redirects"] = "all"
-        elif word in {"--check-status", "--stream", "-S", "--offline", "--all"}:
+        elif word in _SWITCHES:
             omissions.option(word)
-        elif word.startswith("--") or _PRINTED.fullmatch(word):
-            continue  # what it prints
+        elif word in _SILENT or _PRINTED.fullmatch(word):
+            continue
+        elif word.startswith("-"):
+            raise NotUnderstood(f"The option {word} is not understood. Leave it out.")
         else:
             words.append(word)
     return [_request(words, options, kind, omissions)]
@@ -108,8 +121,8 @@ def _take(draft: RequestDraft, item: str, data: dict[str, Any]) -> str:
     name, sign, value = re.sub(r"\\(.)", r"\1", match[1]), match[2], match[3]
     if sign in {"@", "=@", ":=@"}:
         raise NotUnderstood(f"{shortened(item)}: files on your machine cannot be read.")
-    if sign == ":":
-        if value:
+    if sign in ":;":
+        if value or sign == ";":
             draft.headers.append((name, value))
         return ""
     if sign == "==":

@@ -1,28 +1,39 @@
 """fetch(…) as a browser's console has it: "Copy as fetch", also for Node.js."""
 
 import json
+import math
 import re
+from contextlib import suppress
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode, urljoin
 
 from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
-BEGINS = re.compile(r"(?:(?:const|let|var)\s+[\w$]+\s*=\s*)?(?:await\s+)?(?:window\.)?fetch\s*\(")
+BEGINS = re.compile(
+    r"(?:/\*.*?\*/\s*|//[^\n]*\n\s*)*"
+    r"(?:(?:const|let|var)\s+[\w$]+\s*=\s*|return\s+|await\s+|\()*"
+    r"(?:(?:window|globalThis|self)\.)?fetch\s*\(",
+    re.S,
+)
 _BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)+", re.S)
 _STRING = re.compile(
     r"'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\$]|\\.|\$(?!\{))*)`", re.S
 )
 _NAME = re.compile(r"[A-Za-z_$][\w$.]*")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _ESCAPE = re.compile(r"\\(u\{[0-9A-Fa-f]+\}|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)", re.S)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
-_WORDS = {"true": True, "false": False, "null": None, "undefined": None}
+_UNDEFINED = object()
+_WORDS = {"true": True, "false": False, "null": None, "undefined": _UNDEFINED}
+_CALLS = {"JSON.stringify", "URLSearchParams", "Headers", "URL", "String", "encodeURIComponent"}
+_FIRST_WITH_EXPONENT = 1e21
 _MOST_DEEP = 50
 # They say how a browser would behave, not what it sends.
 _OF_BROWSER = {
     "mode", "credentials", "cache", "redirect", "referrerPolicy", "integrity", "keepalive",
-    "signal", "priority", "window",
+    "signal", "priority", "window", "duplex",
 }  # fmt: skip
 
 
@@ -62,12 +73,19 @@ def _draft(url: str, options: dict[str, Any]) -> RequestDraft:
     referrer, body = options.get("referrer"), options.get("body")
     if referrer and referrer != "about:client" and not draft.value_of("referer"):
         draft.headers.append(("Referer", str(referrer)))
+    kind = "text/plain"
+    if isinstance(body, _Fields):
+        kind, body = FORM_TYPE, str(body)
     if body is not None and not isinstance(body, str):
         raise NotUnderstood("The body of fetch is no text. Write it as a text or JSON.stringify.")
     draft.body = body or ""
-    if draft.body and not draft.value_of("content-type"):
-        draft.headers.append(("Content-Type", "text/plain;charset=UTF-8"))
+    if body is not None and not draft.value_of("content-type"):
+        draft.headers.append(("Content-Type", f"{kind};charset=UTF-8"))
     return draft
+
+
+class _Fields(str):
+    """URLSearchParams, whose type goes with them as a body."""
 
 
 class _LiteralReader:
@@ -105,6 +123,8 @@ class _LiteralReader:
         if self._deep > _MOST_DEEP:
             raise self.fault()
         value = self._value()
+        if self.takes(".toString()"):
+            value = str(value)
         while self.takes("+"):
             value = f"{value}{self._value()}"
         self._deep -= 1
@@ -118,7 +138,11 @@ class _LiteralReader:
         if (match := self._match(_STRING)) is not None:
             return _unescaped(next(each for each in match.groups() if each is not None))
         if match := self._match(_NUMBER):
-            return json.loads(match[0])
+            number = json.loads(match[0])
+            if math.isinf(number):
+                return None  # as JSON.stringify writes it
+            is_whole = abs(number) < _FIRST_WITH_EXPONENT and number == int(number)
+            return int(number) if is_whole else number
         if (match := self._match(_NAME)) is None:
             raise self.fault()
         name = match[0]
@@ -126,7 +150,7 @@ class _LiteralReader:
             return self._value()
         if name in _WORDS:
             return _WORDS[name]
-        if name in {"JSON.stringify", "URLSearchParams", "Headers", "URL", "String"}:
+        if name in _CALLS:
             return self._call(name)
         self.at -= len(name)
         raise self.fault()
@@ -137,9 +161,24 @@ class _LiteralReader:
         values = self._listed(")")
         value = values[0] if values else None
         if name == "JSON.stringify":
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            indent = values[2] if len(values) > 2 else None
+            signs = (",", ": ") if indent else (",", ":")
+            return json.dumps(
+                value,
+                ensure_ascii=False,
+                indent=indent,
+                separators=signs,
+                default=lambda _: None,  # of undefined in a list
+            )
         if name == "URLSearchParams":
-            return value if isinstance(value, str) else urlencode(value or {})
+            return _Fields(value if isinstance(value, str) else _query(value))
+        if name == "String":
+            return str(value)
+        if name == "encodeURIComponent":
+            return quote(str(value), safe="!'()*")
+        if name == "URL" and len(values) > 1:
+            with suppress(ValueError):
+                return urljoin(str(values[1]), str(value))
         return value
 
     def _listed(self, end: str) -> list[Any]:
@@ -161,10 +200,20 @@ class _LiteralReader:
                 raise self.fault()
             if not self.takes(":"):
                 raise self.fault()
-            values[name] = self.value()
+            value = self.value()
+            if value is not _UNDEFINED:  # as JSON.stringify
+                values[name] = value
             if not self.takes(",") and not self.is_at("}"):
                 raise self.fault()
         return values
+
+
+def _query(value: Any) -> str:
+    pairs = value.items() if isinstance(value, dict) else value or ()
+    try:
+        return urlencode([(name, each) for name, each in pairs])
+    except (TypeError, ValueError):
+        raise NotUnderstood("Write URLSearchParams as names with values.") from None
 
 
 def _unescaped(text: str) -> str:

@@ -1,16 +1,21 @@
 """An OpenAPI document (3.x, or Swagger 2.0): a request for each operation, with values made up of
 its examples, defaults and types."""
 
+import base64
 import json
+import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
 
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "query")
 _MOST_DEEP = 8
+_MOST_VALUES = 2000  # of a request; schemas may refer to each other without end
 _OF_FORMATS = {
     "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
     "date": "2026-01-31",
@@ -18,36 +23,40 @@ _OF_FORMATS = {
     "email": "ann@shop.example",
     "uri": "https://shop.example/",
 }
+_MULTIPART = "multipart/form-data"
+_FILE = "".join(["benchsite", "\n"])  # the content of a file; its identity says that it is one
 _OF_TYPES = {"integer": 1, "number": 1, "boolean": True, "string": "string", "null": None}
 
 
 def read_openapi(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
-    base = _base_url(document)
-    paths = document.get("paths")
     requests = [
-        _draft(document, base, path, method, operation).request(omissions)
-        for path, method, operation in _operations(paths if isinstance(paths, dict) else {})
+        _draft(document, path, method, operation, omissions).request(omissions)
+        for path, method, operation in _operations(document)
     ]
     if not requests:
         raise NotUnderstood("This OpenAPI document has no operations.")
     return requests
 
 
-def _operations(paths: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, item in paths.items():
-        if not isinstance(item, dict):
-            continue
+def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """An operation has the parameters and servers of its path, where it has no own ones."""
+    paths = document.get("paths")
+    for path, item in paths.items() if isinstance(paths, dict) else ():
+        item = _resolved(document, item)
         for method in _METHODS:
             operation = item.get(method)
-            if isinstance(operation, dict):
-                shared = item.get("parameters") or []
-                own = operation.get("parameters") or []
-                yield str(path), method, {**operation, "parameters": [*shared, *own]}
+            if not isinstance(operation, dict):
+                continue
+            given = [*_list(item.get("parameters")), *_list(operation.get("parameters"))]
+            rows = (_resolved(document, each) for each in given)
+            parameters = {(str(row.get("name")), str(row.get("in"))): row for row in rows}
+            servers = operation.get("servers") or item.get("servers") or document.get("servers")
+            shared = {"parameters": list(parameters.values()), "servers": servers}
+            yield str(path), method, {**operation, **shared}
 
 
-def _base_url(document: dict[str, Any]) -> str:
-    servers = document.get("servers")
+def _base_url(document: dict[str, Any], servers: Any) -> str:
     if isinstance(servers, list) and servers and isinstance(servers[0], dict):
         url = str(servers[0].get("url", ""))
         variables = servers[0].get("variables")
@@ -57,7 +66,7 @@ def _base_url(document: dict[str, Any]) -> str:
         if url.startswith(("http://", "https://")):
             return url.rstrip("/")
     if host := document.get("host"):  # of Swagger 2.0
-        scheme = ([*(document.get("schemes") or ()), "https"])[0]
+        scheme = [*_list(document.get("schemes")), "https"][0]
         return f"{scheme}://{host}{str(document.get('basePath') or '').rstrip('/')}"
     raise NotUnderstood(
         "This OpenAPI document names no server. Add one, as in servers: [{url: https://shop.example}]."
@@ -65,46 +74,110 @@ def _base_url(document: dict[str, Any]) -> str:
 
 
 def _draft(
-    document: Mapping[str, Any], base: str, path: str, method: str, operation: dict[str, Any]
+    document: dict[str, Any],
+    path: str,
+    method: str,
+    operation: dict[str, Any],
+    omissions: Omissions,
 ) -> RequestDraft:
-    draft, query, form = RequestDraft(method=method.upper()), [], []
-    for given in operation["parameters"]:
-        parameter = _resolved(document, given)
+    base = _base_url(document, operation["servers"])
+    draft, query, cookies = RequestDraft(method=method.upper()), [], []
+    samples, posted = _Samples(document), {}
+    for parameter in operation["parameters"]:
         name, place = str(parameter.get("name", "")), parameter.get("in")
-        is_needed = bool(parameter.get("required"))
+        if place != "path" and place != "body" and not parameter.get("required"):
+            continue
+        value = samples.value(parameter)
         if place == "path":
-            path = path.replace(f"{{{name}}}", quote(_text(_sample(document, parameter)), safe=""))
-        elif place == "query" and is_needed:
-            query.append((name, _text(_sample(document, parameter))))
-        elif place == "header" and is_needed:
-            draft.headers.append((name, _text(_sample(document, parameter))))
-        elif place == "formData" and is_needed:
-            form.append([name, _text(_sample(document, parameter))])
+            path = path.replace(f"{{{name}}}", quote(_text(_joined(value)), safe=","))
+        elif place == "query":
+            query += _query_pairs(name, value, parameter)
+        elif place == "header":
+            draft.headers.append((name, _text(_joined(value))))
+        elif place == "cookie":
+            cookies.append(f"{name}={_text(_joined(value))}")
+        elif place == "formData":
+            posted[name] = _FILE if parameter.get("type") == "file" else value
         elif place == "body":
-            _write_json(draft, _sample(document, parameter.get("schema") or {}))
-    draft.form = form
-    draft.url = base + path + (f"?{urlencode(query)}" if query else "")
-    _write_body(document, draft, _resolved(document, operation.get("requestBody") or {}))
+            _write_json(draft, samples.value(parameter.get("schema") or {}))
+    if cookies:
+        draft.headers.append(("Cookie", "; ".join(cookies)))
+    # What nobody describes is sent, too.
+    draft.url = base + re.sub(r"\{[^{}/]*\}", "1", path) + (f"?{urlencode(query)}" if query else "")
+    if posted:
+        consumes = _list(operation.get("consumes") or document.get("consumes"))
+        is_multipart = _MULTIPART in consumes or _FILE in posted.values()
+        _write_fields(draft, posted, omissions, is_multipart=is_multipart)
+    _write_body(samples, draft, _resolved(document, operation.get("requestBody") or {}), omissions)
+    schemes = _list(operation.get("security", document.get("security")))
+    if schemes and isinstance(schemes[0], dict) and schemes[0]:
+        omissions.other(f"credentials ({', '.join(map(str, schemes[0]))})")
     return draft
 
 
-def _write_body(document: Mapping[str, Any], draft: RequestDraft, body: dict[str, Any]) -> None:
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _query_pairs(name: str, value: Any, parameter: dict[str, Any]) -> list[tuple[str, str]]:
+    """As its style says; by default a list comes once for each value."""
+    style = str(parameter.get("style", "form"))
+    # Swagger 2.0 joins lists where nothing else is said.
+    is_listed = "schema" in parameter or "content" in parameter or "example" in parameter
+    is_apart = parameter.get("explode", is_listed and style in {"form", "deepObject"})
+    if parameter.get("collectionFormat") == "multi":
+        is_apart = True
+    if isinstance(value, dict) and style == "deepObject":
+        return [(f"{name}[{key}]", _text(each)) for key, each in value.items()]
+    if isinstance(value, dict) and is_apart and "content" not in parameter:
+        return [(key, _text(each)) for key, each in value.items()]
+    if isinstance(value, list) and is_apart:
+        return [(name, _text(each)) for each in value]
+    return [(name, _text(_joined(value)))]
+
+
+def _joined(value: Any) -> Any:
+    """A list outside a body has commas between its values."""
+    return ",".join(map(_text, value)) if isinstance(value, list) else value
+
+
+def _write_body(
+    samples: "_Samples", draft: RequestDraft, body: dict[str, Any], omissions: Omissions
+) -> None:
     content = body.get("content")
     if not isinstance(content, dict) or not content:
         return
     kinds = sorted(content, key=lambda each: "json" not in each)
     kind, media = kinds[0], content[kinds[0]]
-    sample = _sample(document, media if isinstance(media, dict) else {})
+    sample = samples.value(media if isinstance(media, dict) else {})
     if "json" in kind:
         _write_json(draft, sample, kind)
-    elif kind == "application/x-www-form-urlencoded" and isinstance(sample, dict):
-        draft.form = [[name, _text(value)] for name, value in sample.items()]
-    elif kind == "multipart/form-data" and isinstance(sample, dict):
-        pairs = sample.items()
-        draft.multipart = [{"name": name, "value": _text(value)} for name, value in pairs]
-    else:
-        draft.body = _text(sample)
+    elif kind in {FORM_TYPE, _MULTIPART} and isinstance(sample, dict):
+        _write_fields(draft, sample, omissions, is_multipart=kind == _MULTIPART)
+    elif isinstance(sample, str):
+        draft.body = "" if sample is _FILE else sample
         draft.headers.append(("Content-Type", kind))
+    else:
+        omissions.other(f"a body of {kind}")
+    if sample is _FILE:
+        draft.body_file = base64.b64encode(_FILE.encode()).decode()
+
+
+def _write_fields(
+    draft: RequestDraft, fields: dict[str, Any], omissions: Omissions, *, is_multipart: bool
+) -> None:
+    pairs = [
+        (name, each)
+        for name, value in fields.items()
+        for each in (value if isinstance(value, list) else [value])
+    ]
+    if not is_multipart:
+        draft.form = [[name, _text(value)] for name, value in pairs]
+        return
+    for name, value in pairs:
+        filename = f"{name}.bin" if value is _FILE else ""
+        kind = "application/json" if isinstance(value, dict) else ""
+        draft.add_part(name, _text(value), filename, kind, omissions)
 
 
 def _write_json(draft: RequestDraft, sample: Any, kind: str = "application/json") -> None:
@@ -129,53 +202,74 @@ def _resolved(document: Mapping[str, Any], value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _sample(document: Mapping[str, Any], given: Any, deep: int = 0) -> Any:
-    """A value as a schema, a parameter or a media type describes it."""
-    schema = _resolved(document, given)
-    if "example" in schema:
-        return schema["example"]
-    examples = schema.get("examples")
-    if isinstance(examples, dict) and examples:
-        return _resolved(document, next(iter(examples.values()))).get("value", "")
-    if isinstance(examples, list) and examples:
-        return examples[0]
-    for name in ("default", "const"):
-        if name in schema:
-            return schema[name]
-    if isinstance(schema.get("enum"), list) and schema["enum"]:
-        return schema["enum"][0]
-    if deep > _MOST_DEEP:
-        return None
-    if "schema" in schema:
-        return _sample(document, schema["schema"], deep)
-    if isinstance(schema.get("allOf"), list):
-        parts = [_sample(document, each, deep + 1) for each in schema["allOf"]]
-        return {
-            name: value for part in parts if isinstance(part, dict) for name, value in part.items()
-        }
-    for name in ("oneOf", "anyOf"):
-        if isinstance(schema.get(name), list) and schema[name]:
-            return _sample(document, schema[name][0], deep + 1)
-    return _sample_by_type(document, schema, deep)
+@dataclass
+class _Samples:
+    """Values of one request, made up for the schemas of its document."""
+
+    document: Mapping[str, Any]
+    left: int = _MOST_VALUES
+
+    def value(self, given: Any, deep: int = 0) -> Any:
+        """As a schema, a parameter or a media type describes it."""
+        self.left -= 1
+        schema = _resolved(self.document, given)
+        if "example" in schema:
+            return schema["example"]
+        examples = schema.get("examples")
+        if isinstance(examples, dict) and examples:
+            return _resolved(self.document, next(iter(examples.values()))).get("value", "")
+        if isinstance(examples, list) and examples:
+            return examples[0]
+        for name in ("default", "const"):
+            if name in schema:
+                return schema[name]
+        if isinstance(schema.get("enum"), list) and schema["enum"]:
+            return schema["enum"][0]
+        if self.left < 0:
+            return None
+        if "schema" in schema:
+            return self.value(schema["schema"], deep)
+        if isinstance(content := schema.get("content"), dict) and content:
+            return _text(self.value(next(iter(content.values())), deep + 1))
+        if deep <= _MOST_DEEP and isinstance(schema.get("allOf"), list):
+            parts = [self.value(each, deep + 1) for each in [*schema["allOf"], _own(schema)]]
+            return {
+                name: value
+                for part in parts
+                if isinstance(part, dict)
+                for name, value in part.items()
+            } or next(iter(parts), None)
+        for name in ("oneOf", "anyOf"):
+            if deep <= _MOST_DEEP and isinstance(schema.get(name), list) and schema[name]:
+                return self.value(schema[name][0], deep + 1)
+        return self._value_of_type(schema, deep)
+
+    def _value_of_type(self, schema: dict[str, Any], deep: int) -> Any:
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            kind = next((each for each in kind if each != "null"), "null")
+        kind, form = str(kind), str(schema.get("format"))
+        properties = schema.get("properties")
+        if deep > _MOST_DEEP and (properties or kind in {"object", "array"}):
+            return [] if kind == "array" else {}
+        if kind == "object" or isinstance(properties, dict):
+            # Of what is optional too, for an API often needs more than it says.
+            return {
+                name: self.value(each, deep + 1)
+                for name, each in (properties if isinstance(properties, dict) else {}).items()
+                if self.left >= 0 and not _resolved(self.document, each).get("readOnly")
+            }
+        if kind == "array":
+            return [self.value(schema.get("items") or {}, deep + 1)]
+        if kind in {"integer", "number"} and isinstance(schema.get("minimum"), int | float):
+            return schema["minimum"]
+        if kind == "string" and (form == "binary" or "contentEncoding" in schema):
+            return _FILE
+        if kind == "string" and form in _OF_FORMATS:
+            return _OF_FORMATS[form]
+        return _OF_TYPES.get(kind, "string")
 
 
-def _sample_by_type(document: Mapping[str, Any], schema: dict[str, Any], deep: int) -> Any:
-    kind = schema.get("type")
-    kind = (
-        next((each for each in kind if each != "null"), "null") if isinstance(kind, list) else kind
-    )
-    properties = schema.get("properties")
-    if kind == "object" or isinstance(properties, dict):
-        # Of what is optional too, for an API often needs more than it says.
-        return {
-            name: _sample(document, each, deep + 1)
-            for name, each in (properties if isinstance(properties, dict) else {}).items()
-            if not _resolved(document, each).get("readOnly")
-        }
-    if kind == "array":
-        return [_sample(document, schema.get("items") or {}, deep + 1)]
-    if kind in {"integer", "number"} and isinstance(schema.get("minimum"), int | float):
-        return schema["minimum"]
-    if kind == "string" and schema.get("format") in _OF_FORMATS:
-        return _OF_FORMATS[schema["format"]]
-    return _OF_TYPES.get(kind, "string")
+def _own(schema: dict[str, Any]) -> dict[str, Any]:
+    """The properties beside an allOf."""
+    return {"properties": schema["properties"]} if "properties" in schema else {"type": "null"}

@@ -9,17 +9,19 @@ from typing import Any
 
 from campaigns.domain.paste import httpie, javascript, powershell, recorded
 from campaigns.domain.paste.curl import read_curl
-from campaigns.domain.paste.draft import Omissions
+from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions
 from campaigns.domain.paste.openapi import read_openapi
-from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address
+from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address, shortened
+from campaigns.domain.typed_text import whole
 from campaigns.domain.yaml_text import InvalidYaml, read_yaml
 
 MAX_COMMAND, MAX_DOCUMENT = 1_000_000, 4_000_000  # characters
 _MOST_YAML = 1_000_000  # which takes longer to read than JSON
-MAX_REQUESTS = 2000
-_PROMPT = re.compile(r"(?:[$%#>]|PS [^>\n]*>|[A-Z]:\\[^>\n]*>)\s+")
-_YAML = re.compile(r"(?:---\s*\n|#[^\n]*\n|\s*\n)*(?:openapi|swagger)\s*:", re.I)
+_PROMPT_END = re.compile(r"[$%#>][ \t]*")
+_LONGEST_PROMPT = 200
+_YAML = re.compile(r"^['\"]?(?:openapi|swagger)['\"]?\s*:", re.I | re.M)
 _CURL = re.compile(r"curl(?:\.exe)?(?=\s|$)")
+_LATER_CURL = re.compile(r"(?<=[\s>;&])curl(?:\.exe)?(?=\s)")
 Reader = Callable[[str, Omissions], list[TypedRequest]]
 _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
     (powershell.BEGINS, powershell.read_powershell),
@@ -40,20 +42,37 @@ class Paste:
 
 def read_paste(text: str) -> Paste:
     """Raises NotUnderstood with what to change."""
-    text = text.lstrip("\ufeff").strip()
-    if prompt := _PROMPT.match(text):
-        text = text[prompt.end() :]
+    # Forms end a line with two signs.
+    text = whole(text).replace("\r\n", "\n").lstrip("\ufeff").strip()
     omissions = Omissions()
-    if text.startswith("{") or _YAML.match(text):
+    read = _reader(text)
+    if text.startswith("{") or (read is None and _YAML.search(text)):
         requests = _read_document(_parsed(text), omissions)
     else:
-        read = next((read for begins, read in _READERS if begins.match(text)), None)
+        if read is None:
+            text = _without_beginning(text, omissions)
+            read = _reader(text)
         if read is not None and len(text) > MAX_COMMAND:
             raise _too_long(text, MAX_COMMAND)
         requests = read(text, omissions) if read else [read_address(text)]
     if len(requests) > MAX_REQUESTS:
         raise NotUnderstood(f"This has {len(requests):,} requests; at most {MAX_REQUESTS:,}.")
     return Paste(tuple(requests), omissions.note)
+
+
+def _reader(text: str) -> Reader | None:
+    return next((read for begins, read in _READERS if begins.match(text)), None)
+
+
+def _without_beginning(text: str, omissions: Omissions) -> str:
+    """Without a prompt, and without what is before a command of curl, such as comments."""
+    for prompt in _PROMPT_END.finditer(text.partition("\n")[0][:_LONGEST_PROMPT]):
+        if _reader(rest := text[prompt.end() :]):
+            return rest
+    if later := _LATER_CURL.search(text):
+        omissions.other(f"what is before the command ({shortened(text[: later.start()].strip())})")
+        return text[later.start() :]
+    return text
 
 
 def _parsed(text: str) -> dict[str, Any]:

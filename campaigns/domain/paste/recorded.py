@@ -8,39 +8,47 @@ from typing import Any
 from campaigns.domain.paste.draft import Omissions, RequestDraft
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
-BEGINS = re.compile(r"[A-Za-z!#$%&'*+.^_`|~0-9-]{1,40} (\S+) HTTP/(\d(?:\.\d)?)[ \t]*(?:\r?\n|\Z)")
+# Without its version, as in files of editors, the target alone shows what it is.
+BEGINS = re.compile(
+    r"([A-Za-z!#$%&'*+.^_`|~0-9-]{1,40}) (?:(\S+) HTTP/(\d(?:\.\d)?)|((?:/|https?://)\S*))"
+    r"[ \t]*(?:\n|\Z)"
+)
 _RAW_VERSIONS = {"1.0": "1.0", "2": "2", "2.0": "2"}
+_HTTP_3 = "HTTP/3 (sent as HTTP/1.1)"
 _HAR_VERSIONS = {"http/2": "2", "http/2.0": "2", "h2": "2", "http/1.0": "1.0"}
 
 
 def read_raw(text: str, omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
-    head, _, body = text.replace("\r\n", "\n").partition("\n\n")
+    head, _, body = text.partition("\n\n")
     line, *lines = head.splitlines()
-    method, target, version = line.split()
-    draft = RequestDraft(
-        method=method, http_version=_RAW_VERSIONS.get(version.removeprefix("HTTP/"), "")
-    )
+    method, *versioned, alone = BEGINS.match(line).groups()
+    target, version = versioned if alone is None else (alone, "")
+    draft = RequestDraft(method=method, http_version=_RAW_VERSIONS.get(version, ""))
+    if version == "3":
+        omissions.other(_HTTP_3)
     for each in lines:
         name, colon, value = each.partition(":")
         if not colon or not name.strip():
             raise NotUnderstood(f"{shortened(each)} is not a header; write it as in Name: value.")
         draft.headers.append((name.strip(), value.strip()))
+    if "chunked" in draft.value_of("transfer-encoding").lower():
+        raise NotUnderstood("Paste the body whole, without Transfer-Encoding and its chunks.")
     draft.body = body if method != "GET" or body.strip() else ""
     if body.endswith("\n") and draft.value_of("content-length"):
         draft.body = body[:-1]  # an editor's last line end
-    draft.url = target if "://" in target else _url(draft, target)
+    draft.url = target if "://" in target else _url(draft, target, version)
     return [draft.request(omissions)]
 
 
-def _url(draft: RequestDraft, target: str) -> str:
+def _url(draft: RequestDraft, target: str, version: str) -> str:
     host = draft.value_of("host")
     if not host:
         raise NotUnderstood("The request names no host. Add a line such as Host: shop.example.")
     draft.headers = [pair for pair in draft.headers if pair[0].lower() != "host"]
-    # What came from a browser says by which scheme; HTTP/2 is seldom without TLS.
+    # What came from a browser says by which scheme; HTTP/2 and 3 are seldom without TLS.
     origins = draft.value_of("origin"), draft.value_of("referer")
-    is_https = draft.http_version == "2" or any(
+    is_https = version[:1] in {"2", "3"} or any(
         each.lower().startswith(f"https://{host.lower()}") for each in origins
     )
     scheme = "https" if is_https or host.endswith((":443", ":8443")) else "http"
@@ -57,31 +65,36 @@ def read_har(data: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
         request = entry.get("request") if isinstance(entry, dict) else None
         if not isinstance(request, dict):
             raise NotUnderstood("This HAR file has an entry without a request.")
-        if not str(request.get("url", "")).startswith(("http://", "https://")):
+        url, method = str(request.get("url", "")), str(request.get("method", ""))
+        if not url.startswith(("http://", "https://")) or method == "CONNECT":
             n_others += 1  # data:, blob:, ws:, chrome-extension:
             continue
-        requests.append(_draft(request).request(omissions))
+        requests.append(_draft(request, omissions).request(omissions))
     if n_others:
-        omissions.other(f"{n_others} entries that are not of http or https")
+        entries = "1 entry" if n_others == 1 else f"{n_others} entries"
+        omissions.other(f"{entries} of other protocols than http and https")
     if not requests:
         raise NotUnderstood("This HAR file has no request of http or https.")
     return requests
 
 
-def _draft(request: dict[str, Any]) -> RequestDraft:
+def _draft(request: dict[str, Any], omissions: Omissions) -> RequestDraft:
+    version = str(request.get("httpVersion", "")).lower()
+    if version.startswith(("h3", "http/3")):
+        omissions.other(_HTTP_3)
     draft = RequestDraft(
         str(request["url"]),
         method=str(request.get("method") or "GET"),
         headers=_pairs(request.get("headers")),
-        http_version=_HAR_VERSIONS.get(str(request.get("httpVersion", "")).lower(), ""),
+        http_version=_HAR_VERSIONS.get(version, ""),
     )
     posted = request.get("postData")
     if isinstance(posted, dict):
-        _write_body(draft, posted)
+        _write_body(draft, posted, omissions)
     return draft
 
 
-def _write_body(draft: RequestDraft, posted: dict[str, Any]) -> None:
+def _write_body(draft: RequestDraft, posted: dict[str, Any], omissions: Omissions) -> None:
     kind, text, params = str(posted.get("mimeType", "")), posted.get("text"), posted.get("params")
     if kind and not draft.value_of("content-type"):
         draft.headers.append(("Content-Type", kind))
@@ -90,7 +103,9 @@ def _write_body(draft: RequestDraft, posted: dict[str, Any]) -> None:
     elif isinstance(text, str) and text:
         draft.body = text
     elif params and kind.startswith("multipart/form-data"):
-        draft.multipart = [{"name": name, "value": value} for name, value in _pairs(params)]
+        for row in filter(lambda each: isinstance(each, dict), params):
+            words = (str(row.get(key) or "") for key in ("name", "value", "fileName"))
+            draft.add_part(*words, str(row.get("contentType") or ""), omissions)
     elif params:
         draft.form = [[name, value] for name, value in _pairs(params)]
 

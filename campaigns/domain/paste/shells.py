@@ -16,11 +16,17 @@ _ESCAPES = {
     "v": "\v",
     "e": "\x1b",
 }
+# Bytes above 127 are often a character together.
+_BYTES = re.compile(r"(?:\\x[89A-Fa-f][0-9A-Fa-f]|\\[23][0-7]{2})+")
 _ANSI = re.compile(r"\\(u[0-9A-Fa-f]{1,4}|U[0-9A-Fa-f]{1,8}|x[0-9A-Fa-f]{1,2}|[0-7]{1,3}|.)", re.S)
 # What PowerShell makes of a backtick and a letter.
 _BACKTICKS = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "b": "\b", "a": "\a", "f": "\f"}
 _LOOKS_LIKE_CMD = re.compile(r'\^["&|<>^\r\n%{}\\]')
 _LINE_END = re.compile(r"\r?\n")
+_JOINED = re.compile(r"[ \t]*\r?\n")
+_CURLY = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
+# What a shell would put a value in place of.
+_EXPANDED = re.compile(r"(?<!\\)(?:\$(?:[A-Za-z_]\w*|\{[^}]*\}|\([^)]*\))|`[^`]*`)")
 _NEXT_OPTION = re.compile(r"\s*-")
 _BLANKS = re.compile(r"[^\S\r\n]+")
 _PLAIN = re.compile(r"[^\s\\'\"$|;&<>#`^]+")
@@ -32,19 +38,23 @@ _BACKSLASHES = re.compile(r"\\+")
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """`rest`: what comes after its end, with the operator in front, such as "| jq ."."""
+    """`rest`: what comes after its end, with the operator in front, such as "| jq .". `expanded`:
+    what the shell would replace in its words, such as $TOKEN."""
 
     words: list[str]
     rest: str = ""
+    expanded: tuple[str, ...] = ()
 
 
 def read_command(text: str) -> ShellCommand:
     """The first command of a text, in the dialect that it looks like. Raises NotUnderstood."""
     if "\x00" in text:
         raise NotUnderstood("The command contains a character that cannot be sent (NUL).")
+    if "'" not in text and '"' not in text:
+        text = text.translate(_CURLY)  # an editor's
     if _LOOKS_LIKE_CMD.search(text):
         return _split_cmd(text)
-    if re.search(r"`\r?\n", text):
+    if re.search(r"`\r?\n", text) or (text.startswith("curl.exe") and "'" in text):
         return _split_powershell(text)
     if "'" not in text and re.search(r'[^\s=]""|""[^\s]', text):
         return ShellCommand(split_windows(_LINE_END.sub(" ", text)))
@@ -54,6 +64,7 @@ def read_command(text: str) -> ShellCommand:
 class _Words:
     def __init__(self) -> None:
         self.words: list[str] = []
+        self.expanded: list[str] = []
         self._word: list[str] | None = None
 
     @property
@@ -79,7 +90,7 @@ class _Words:
 
     def command(self, rest: str = "") -> ShellCommand:
         self.end_word()
-        return ShellCommand(self.words, rest.strip())
+        return ShellCommand(self.words, rest.strip(), tuple(self.expanded))
 
 
 def _split_bash(text: str) -> ShellCommand:
@@ -91,7 +102,7 @@ def _split_bash(text: str) -> ShellCommand:
             words.add(plain[0])
             at = plain.end()
         elif ch == "\\":
-            joined = _LINE_END.match(text, at + 1)
+            joined = _JOINED.match(text, at + 1)
             if after and not joined:
                 words.add(after)
             at = joined.end() if joined else at + 2
@@ -103,10 +114,11 @@ def _split_bash(text: str) -> ShellCommand:
             at = end + 1
         elif ch == "$" and after == "'":
             match = _match(_TO_ANSI_END, text, at + 2)
-            words.add(_ANSI.sub(_unescaped, match[1]))
+            words.add(_ANSI.sub(_unescaped, _BYTES.sub(_decoded, match[1])))
             at = match.end()
         elif ch == '"':
             match = _match(_TO_DOUBLE_END, text, at + 1)
+            words.expanded += _EXPANDED.findall(match[1])
             words.add(re.sub(r'\\(["\\$`]|\r?\n)', _kept_sign, match[1]))
             at = match.end()
         elif ch in "\r\n" and words.words and not _NEXT_OPTION.match(text, at):
@@ -118,6 +130,10 @@ def _split_bash(text: str) -> ShellCommand:
             return words.command(text[at:])
         elif ch == "#" and words.is_between:
             at = text.find("\n", at) if "\n" in text[at:] else size
+        elif expanded := _EXPANDED.match(text, at):
+            words.expanded.append(expanded[0])
+            words.add(expanded[0])
+            at = expanded.end()
         else:
             words.add(ch)
             at += 1
@@ -136,6 +152,16 @@ def _match(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
     if match is None:
         raise NotUnderstood(_NOT_CLOSED)
     return match
+
+
+def _decoded(match: re.Match[str]) -> str:
+    data = bytes(
+        int(each[1:], 16) if each[0] == "x" else int(each, 8) for each in match[0].split("\\")[1:]
+    )
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
 
 
 def _unescaped(match: re.Match[str]) -> str:
@@ -222,7 +248,7 @@ def _split_powershell(text: str) -> ShellCommand:
             at = joined.end()
         elif ch in "'\"":
             quoted, at = powershell_string(text, at)
-            words.add(quoted)
+            words.add(quoted.replace('\\"', '"'))  # as the program reads it
         elif ch in "|;" or (ch == "\n" and words.words):
             return words.command(text[at:])
         elif ch.isspace():
@@ -255,3 +281,8 @@ def powershell_string(text: str, at: int) -> tuple[str, int]:
             out.append(ch)
             at += 1
     raise NotUnderstood(_NOT_CLOSED)
+
+
+def unticked(text: str) -> str:
+    """Without PowerShell's backticks."""
+    return re.sub(r"`(.)", lambda match: _BACKTICKS.get(match[1], match[1]), text, flags=re.S)

@@ -57,7 +57,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class FormField:
-    """A field of multipart/form-data: a value, or a file with its name and type."""
+    """A field of multipart/form-data: a value, or a file with its name; and its type, if any."""
 
     name: str
     value: str = ""
@@ -67,7 +67,8 @@ class FormField:
 
     def to_json(self) -> dict[str, Any]:
         if self.file is None:
-            return {"name": self.name, "value": self.value}
+            kind = {"content_type": self.content_type} if self.content_type else {}
+            return {"name": self.name, "value": self.value, **kind}
         return {
             "name": self.name,
             "file": self.file.to_json(),
@@ -80,7 +81,8 @@ class FormField:
         name = self.name.translate(_QUOTED)
         disposition = f'Content-Disposition: form-data; name="{name}"'
         if self.file is None:
-            return disposition
+            kind = f"\r\nContent-Type: {self.content_type}" if self.content_type else ""
+            return f"{disposition}{kind}"
         filename = self.filename.translate(_QUOTED)
         kind = self.content_type or "application/octet-stream"
         return f'{disposition}; filename="{filename}"\r\nContent-Type: {kind}'

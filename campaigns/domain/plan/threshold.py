@@ -53,6 +53,7 @@ _RULE = re.compile(
 _LONGEST_RULE = 200
 _OF, _STEP = re.compile(r"\s+of\s+"), re.compile(r"step\s+(\d{1,3})")
 _SPELLINGS = {"µs": "us", "μs": "us", "requests/s": "/s", "req/s": "/s"}
+_ALSO = {"average": "mean", "median": "p50"}
 # Units that are read but not stored: (the stored one, how many of it).
 _OTHER_UNITS = {
     **{name: ("s", SECONDS[name]) for name in ("m", "min", "h")},
@@ -147,6 +148,7 @@ def parse_rule(text: str) -> dict[str, Any]:
         raise ValueError(f"{text.strip()[:100]!r} is not a rule; write one such as {EXAMPLES}.")
     metric, parts, sign, limit, unit = match.groups()
     metric = metric.replace(" ", "_")
+    metric = _ALSO.get(metric, metric)
     unit = _SPELLINGS.get(unit, unit)
     if units_of(metric):
         needed = ">" if metric in RATES else "<"

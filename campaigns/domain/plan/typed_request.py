@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from urllib.parse import quote, unquote
@@ -95,8 +95,14 @@ class TypedRequest:
             words += ["--data-raw", self.body]
         for name, value in self.form:
             words += ["--data-urlencode", f"{name}={value}"]
-        for field_ in self.multipart:
-            words += ["--form-string", f"{field_['name']}={field_.get('value', '')}"]
+        for each in self.multipart:
+            value, kind = each.get("value", ""), each.get("content_type")
+            quoted = value.replace("\\", "\\\\").replace('"', '\\"')
+            words += (
+                ["-F", f'{each["name"]}="{quoted}";type={kind}']
+                if kind
+                else ["--form-string", f"{each['name']}={value}"]
+            )
         if self.http_version and self.http_version != "1.1":
             words.append(f"--http{self.http_version}")
         if self.redirects:
@@ -143,6 +149,18 @@ class TypedRequest:
             multipart=tuple(step.get("multipart", ())),
             body_file=step.get("body_file", ""),
         )
+
+
+def shared_credentials(requests: Sequence[TypedRequest]) -> tuple[TypedRequest, str]:
+    """(the request whose credentials a plan of all has, what to say of it, "" if all have them).
+    Raises NotUnderstood where there are two."""
+    signed = [each for each in requests if each.auth_kind != AuthKind.NONE]
+    if len({(each.auth_kind, each.user, each.secret) for each in signed}) > 1:
+        raise NotUnderstood(
+            "A plan has one user or token. Choose requests with the same credentials."
+        )
+    is_mixed = 0 < len(signed) < len(requests)
+    return (signed or requests)[0], "Its credentials go with every request." if is_mixed else ""
 
 
 def twin_of(scheme: str, port: int) -> tuple[str, int] | None:

@@ -34,7 +34,7 @@ MAX_ROWS = 10_000
 MAX_COLUMNS = 50
 _USE = re.compile(r"\$\{([^${}]{0,100})\}")
 _PATH_SAFE = "/?&=%:@!$'()*+,;~-._"
-_NOT_FOR_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|[^\x00-\xff]")
+_NOT_FOR_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class RowOrder(StrEnum):
@@ -113,21 +113,24 @@ def filled_in(step: Step, values: Mapping[str, str]) -> Step:
     """The step with its values; values not yet known are empty.
 
     Values are written so that they stay what they are: percent-encoded in a path where they must
-    be, without line ends in a header, as they are in a body.
+    be, without line ends in a header and there in UTF-8 where ISO 8859-1 does not do, as they are
+    in a body.
     """
     return replace(
         step,
         path=_filled(step.path, values, lambda text: quote(text, safe=_PATH_SAFE)),
-        headers=tuple(
-            (name, _filled(value, values, lambda text: _NOT_FOR_HEADERS.sub("", text)))
-            for name, value in step.headers
-        ),
+        headers=tuple((name, _filled(value, values, _for_header)) for name, value in step.headers),
         body=filled_text(step.body, values),
         form=tuple((name, filled_text(value, values)) for name, value in step.form),
         multipart=tuple(
             replace(part, value=filled_text(part.value, values)) for part in step.multipart
         ),
     )
+
+
+def _for_header(text: str) -> str:
+    text = _NOT_FOR_HEADERS.sub("", text)
+    return text.encode().decode("latin-1") if any(ch > "\xff" for ch in text) else text
 
 
 def filled_text(text: str, values: Mapping[str, str]) -> str:

@@ -280,3 +280,5 @@ WHERE = {
     "p50": "at the median",
     "typical": "at the median without the injector's part",
 }
+# What pages call some of those by which programs ask for an answer.
+ALSO_CALLED = {"average": "mean", "median": "typical"}

@@ -12,15 +12,17 @@ from campaigns.domain.metrics.kept_requests import (
     KeptRequests,
 )
 from campaigns.domain.metrics.snapshot import Timing
-from campaigns.domain.percentiles import P95
+from campaigns.domain.percentiles import P50, P95
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.tables import Figure, Row, Table, column_cells, text_cell
 from campaigns.domain.units import counted, decimals_for_parts, duration, figure, in_ms
 
 _NO_PART = "It did not have this part."
-# An outlier took longer than the next round time above this many times the p95.
+# An outlier took longer than the next round time above this many times the p95; of few requests,
+# where it may be the p95 itself, the p50, and long enough for people to notice.
 _FAR = 10
+_FEW, _NOTICED_US = 100, 100_000
 _ROUND_STEPS = (1, 2, 5)
 _MOST_NAMED = 3
 _MOST_LINES = 3
@@ -59,12 +61,13 @@ def slowest_table(kept: KeptRequests, plan: Plan) -> Table:
 
 def outlier_words(kept: KeptRequests, response: Timing, plan: Plan) -> str:
     """Which few took far longer than the others; "" where none did, or where these are many."""
-    p95_us = response.percentile_us(P95)
-    if not p95_us:
+    are_few = response.n < _FEW
+    typical_us = response.percentile_us(P50 if are_few else P95)
+    if not typical_us:
         return ""
-    limit_us = _round_above(_FAR * p95_us)
+    limit_us = _round_above(max(_FAR * typical_us, _NOTICED_US if are_few else 0))
     slow = [row for row in kept.slowest() if row.response_us > limit_us]
-    if not 0 < len(slow) < N_SLOWEST:
+    if not 0 < len(slow) < (min(N_SLOWEST, response.n / 4) if are_few else N_SLOWEST):
         return ""
     named = [_words(row, plan, kept) for row in slow[:_MOST_NAMED]]
     if n_more := len(slow) - len(named):

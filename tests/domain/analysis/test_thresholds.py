@@ -33,6 +33,8 @@ def test_a_rule_is_read_as_people_write_it():
         ("p95<300ms", "p95 < 300 ms"),
         (" p99 < 1.5 s ", "p99 < 1.5 s"),
         ("mean<20", "mean < 20 ms"),
+        ("average < 20ms", "mean < 20 ms"),
+        ("median<1s", "p50 < 1 s"),
         ("max < 900 µs", "max < 900 us"),
         ("errors<1%", "errors < 1 %"),
         ("errors<5", "errors < 5"),

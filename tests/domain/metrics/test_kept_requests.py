@@ -90,6 +90,16 @@ def test_the_few_that_took_far_longer_are_named():
     )
 
 
+def test_the_one_of_eight_that_took_far_longer_is_named():
+    times_us = [20_000] * 7 + [2_000_000]
+    kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(times_us, 1)))
+    named = "1 request took longer than 500 ms: no. 8, step 5, at 12.3 s."
+    assert outlier_words(kept, Timing.of(times_us), PLAN) == named
+    brief = [200] * 7 + [20_000]  # nobody notices
+    kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(brief, 1)))
+    assert outlier_words(kept, Timing.of(brief), PLAN) == ""
+
+
 def test_no_request_is_named_where_none_or_where_many_are_slow():
     for slow in [[40_000] * 10, [1_000_000] * 10]:
         kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(slow, 1)))

@@ -49,6 +49,16 @@ POWERSHELL_UTF8 = (
     'Invoke-WebRequest -UseBasicParsing -Uri "https://shop.example/" `\n-Method POST `\n'
     '-Body ([System.Text.Encoding]::UTF8.GetBytes("caf$([char]233)"))'
 )
+POWERSHELL_POSTMAN = """$headers = New-Object "System.Collections.Generic.Dictionary[[String]]"
+$headers.Add("X-Key", "k")
+$headers.Add("Content-Type", "application/json")
+
+$body = @"
+{`"price`": 7}
+"@
+
+$response = Invoke-RestMethod 'https://a/items' -Method 'POST' -Headers $headers -Body $body
+$response | ConvertTo-Json"""
 FIREFOX_BASH = (
     "curl 'https://shop.example/' --compressed -H 'User-Agent: Mozilla/5.0 (X11; Linux x86_64; "
     "rv:133.0) Gecko/20100101 Firefox/133.0' -H 'Accept-Encoding: gzip, deflate, br, zstd' "
@@ -120,6 +130,14 @@ FETCH_BY_HAND = """const answer = await fetch(`https://shop.example/api`, {
   headers: new Headers({'Content-Type': 'application/json'}),
   body: JSON.stringify({id: 7, tags: ['a', "b"], deep: {is: true, no: null}}),
 }).then((reply) => reply.json());"""
+_PARTS = (
+    r"----X\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n"
+    r"----X\r\nContent-Disposition: form-data; name=\"m\"\r\n"
+    r"Content-Type: application/json\r\n\r\n{}\r\n----X\r\n"
+    r"Content-Disposition: form-data; name=\"f\"; filename=\"x.png\"\r\n\r\n\r\n----X--\r\n"
+)
+MULTIPART_COPY = f"""fetch("https://a/", {{"method": "POST",
+  "headers": {{"content-type": "multipart/form-data; boundary=--X"}}, "body": "{_PARTS}"}})"""
 RAW = (
     "POST /cart?id=7 HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n"
     "Content-Length: 5\r\nConnection: keep-alive\r\nAccept-Encoding: gzip\r\n\r\nhello"
@@ -184,7 +202,30 @@ ROWS = [
     ("$ curl \\\n  http://a/ # mine\n  -X DELETE", "DELETE http://a/", [], "", ""),
     ("curl -d $'a\\x41\\101\\n' http://a/", "POST http://a/", [FORM_TYPE], "aAA\n", ""),
     ('curl -d "a\\"b\\$c" http://a/', "POST http://a/", [FORM_TYPE], 'a"b$c', ""),
+    ("curl --json '{\"a\":1}' --json '[2]' http://a/", "POST http://a/",
+     [JSON_TYPE, "Accept: application/json"], '{"a":1}[2]', ""),
+    ("curl -H 'Content-Type:' -A '' -e ';auto' -d a http://a/", "POST http://a/", [], "a", ""),
+    ("curl -d '' http://a/", "POST http://a/", [FORM_TYPE], "", ""),
+    ("curl -d $'\\xc3\\xa9\\351' http://a/", "POST http://a/", [FORM_TYPE], "Ã©é", ""),
+    ("curl -d $'\\303\\251' http://a/", "POST http://a/", [FORM_TYPE], "é", ""),
+    ("curl -F 'm={};type=application/json' -F 'n=\"a;type=b\"' http://a/", "POST http://a/", [],
+     [{"name": "m", "value": "{}", "content_type": "application/json"},
+      {"name": "n", "value": "a;type=b"}], ""),
+    ("curl -H 'X: 5 \u20ac' 'http://a/b c'", "GET http://a/b%20c", ["X: 5 \xe2\x82\xac"], "", ""),
+    ("curl \u2013X PUT \u201chttp://a/\u201d \u2013\u2013data x", "PUT http://a/", [FORM_TYPE], "x",
+     ""),
+    ("curl http://a/ \\  \n  -X PUT;", "PUT http://a/", [], "", ""),
+    ("curl --no-location --fail-early --xattr --libcurl x.c http://a/", "GET http://a/", [], "",
+     "Left out: the option --libcurl."),
+    ('TOKEN=x\ncurl -H "X: $TOKEN \\$5" http://a/`id`', "GET http://a/`id`", ["X: $TOKEN $5"], "",
+     "Left out: what is before the command (TOKEN=x), the value of $TOKEN, the value of `id`."),
+    ("# the list\ncurl http://a/", "GET http://a/", [], "",
+     "Left out: what is before the command (# the list)."),
+    ("ann@host:~$ curl http://a/", "GET http://a/", [], "", ""),
     # curl, as cmd and PowerShell have it
+    ("C:\\Users\\ann>curl http://a/", "GET http://a/", [], "", ""),
+    ("PS C:\\> curl.exe -d '{\\\"a\\\":1}' http://a/", "POST http://a/", [FORM_TYPE], '{"a":1}',
+     ""),
     (CHROME_CMD, "POST https://shop.example/api/cart?x=1&y=2",
      [GZIP, "accept: */*", 'sec-ch-ua: "Chromium";v="130"', FORM_TYPE], '{"name":"50% off"}', ""),
     (CHROME_CMD_LINES, "POST https://shop.example/", [FORM_TYPE], "a=1\nb=2", ""),
@@ -205,7 +246,13 @@ ROWS = [
       "accept: */*", "accept-encoding: gzip, deflate, br, zstd",
       'sec-ch-ua: "Chromium";v="130"', JSON_TYPE],
      '{"name":"a\nb"}', ""),
-    (POWERSHELL_UTF8, "POST https://shop.example/", [], "café", ""),
+    (POWERSHELL_UTF8, "POST https://shop.example/", [FORM_TYPE], "café", ""),
+    (POWERSHELL_POSTMAN, "POST https://a/items", ["X-Key: k", JSON_TYPE],
+     '{"price": 7}', "Left out: what follows the command ($response | ConvertTo-Json)."),
+    ("irm http://a/ -Method Post -Body (@{a=1; b='x'} | ConvertTo-Json) -ContentType text/x",
+     "POST http://a/", ["Content-Type: text/x"], '{"a": 1, "b": "x"}', ""),
+    ("iwr http://a/ -Verbose -OutFile x.txt", "GET http://a/", [], "",
+     "Left out: the options -Verbose and -OutFile."),
     ("irm http://a/x -Method Delete -TimeoutSec 5 | ConvertTo-Json", "DELETE http://a/x", [], "",
      "Left out: the option -TimeoutSec, what follows the command (| ConvertTo-Json)."),
     ("Invoke-RestMethod -Uri http://a/ -Method Post -Body @{a='1'; b='c d'}", "POST http://a/",
@@ -241,7 +288,24 @@ ROWS = [
      [GZIP, FORM_TYPE], '{"a":1}', ""),
     ("fetch('/x'.length ? 'https://a/' : '')", None, None, None, "cannot be read at"),
     ("fetch('https://a/', {method: 'POST', body: new URLSearchParams({a: 'b c'})})",
-     "POST https://a/", ["Content-Type: text/plain;charset=UTF-8"], "a=b+c", ""),
+     "POST https://a/", [f"{FORM_TYPE};charset=UTF-8"], "a=b+c", ""),
+    ("fetch('https://a/?q=' + encodeURIComponent('a b'), {method: 'POST', "
+     "body: new URLSearchParams([['a', '1'], ['a', '2']])})",
+     "POST https://a/?q=a%20b", [f"{FORM_TYPE};charset=UTF-8"], "a=1&a=2", ""),
+    ("fetch('https://a/', {method: 'POST', body: new URLSearchParams({a: 1}).toString()})",
+     "POST https://a/", ["Content-Type: text/plain;charset=UTF-8"], "a=1", ""),
+    ("globalThis.fetch('https://a/', {method: 'PUT', body: JSON.stringify("
+     "{a: undefined, b: -3e2, c: [undefined, 1e999]}, null, 2), headers: {'Content-Type': 'x'}})",
+     "PUT https://a/", ["Content-Type: x"],
+     '{\n  "b": -300,\n  "c": [\n    null,\n    null\n  ]\n}', ""),
+    ("/* c */ fetch('https://a/', {method: 'POST', body: String(5)}) ", "POST https://a/",
+     ["Content-Type: text/plain;charset=UTF-8"], "5", ""),
+    ("return await (await fetch('https://a/')).json()", "GET https://a/", [], "",
+     "Left out: what follows the call ().json())."),
+    (MULTIPART_COPY, "POST https://a/", [], [
+        {"name": "a", "value": "1"},
+        {"name": "m", "value": "{}", "content_type": "application/json"},
+     ], "Left out: the file x.png, whose content is not there."),
     # on the wire
     (RAW, "POST http://shop.example/cart?id=7",
      ["Content-Type: text/plain", "Accept-Encoding: gzip"], "hello",
@@ -252,6 +316,12 @@ ROWS = [
     ("GET http://shop.example:81/a HTTP/1.0\n\n", "GET http://shop.example:81/a", [], "", ""),
     ("PROPFIND /dav/ HTTP/1.1\nHost: shop.example:8443\nDepth: 1\n\n<propfind/>\n",
      "PROPFIND https://shop.example:8443/dav/", ["Depth: 1"], "<propfind/>", ""),
+    ("POST http://shop.example/x\nContent-Type: text/plain\n\nhi", "POST http://shop.example/x",
+     ["Content-Type: text/plain"], "hi", ""),
+    ("GET /x HTTP/3\nhost: shop.example\n", "GET https://shop.example/x", [], "",
+     "Left out: HTTP/3 (sent as HTTP/1.1)."),
+    ("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n1\na\n0\n\n", None, None, None,
+     "without Transfer-Encoding"),
     # what cannot be followed
     ("GET / HTTP/1.1\nAccept: */*\n\n", None, None, None, "names no host"),
     ("curl -T photo.png http://a/", None, None, None, "Files on your machine"),
@@ -261,7 +331,7 @@ ROWS = [
     ("Invoke-WebRequest -Uri http://a/ -InFile x", None, None, None, "cannot be followed"),
     ("{\"a\": 1}", None, None, None, "neither a HAR file nor an OpenAPI document"),
     ("{nonsense", None, None, None, "JSON cannot be read"),
-    ("openapi: 3.1.0", None, None, None, "names no server"),
+    ("openapi: 3.1.0", None, None, None, "no operations"),
     ("openapi: 3.0.3\nc: *a\n", None, None, None, "line 2: .a names nothing above it"),
     ("openapi: 3.0.3\n  x: [", None, None, None, "YAML cannot be read"),
 ]  # fmt: skip
@@ -272,7 +342,7 @@ def test_it_is_sent_as_it_was_copied_and_the_note_says_what_is_not():
         if line is None:
             with pytest.raises(NotUnderstood, match=note):
                 read_paste(text)
-            return
+            continue
         paste = read_paste(text)
         (request,) = paste.requests
         assert f"{request.method} {request.address}" == line
@@ -336,6 +406,18 @@ HAR = {
                     },
                 }
             },
+            {"request": {"method": "CONNECT", "url": "https://shop.example/", "headers": []}},
+            {
+                "request": {
+                    "method": "POST",
+                    "url": "https://shop.example/up load",
+                    "httpVersion": "h3",
+                    "postData": {
+                        "mimeType": "multipart/form-data; boundary=X",
+                        "params": [{"name": "f", "fileName": "f.txt", "value": "hi"}],
+                    },
+                }
+            },
             {"request": {"method": "GET", "url": "https://ads.example/x", "headers": []}},
         ]
     }
@@ -344,12 +426,17 @@ HAR = {
 
 def test_the_entries_of_a_har_file_are_requests():
     paste = read_paste(json.dumps(HAR))
-    first, login, ads = paste.requests
+    first, login, upload, ads = paste.requests
+    assert upload.path == "/up%20load"
+    assert upload.multipart == ({"name": "f", "file": "aGk=", "filename": "f.txt"},)
     assert first.headers == (("accept", "text/html"), ("accept-encoding", "gzip, br"))
     assert first.http_version == "2"
     assert (login.method, login.form) == ("POST", (("user", "ann"),))
     assert ads.host == "ads.example"
-    note = "Left out: the header Connection, 1 entries that are not of http or https."
+    note = (
+        "Left out: the header Connection, HTTP/3 (sent as HTTP/1.1), "
+        "2 entries of other protocols than http and https."
+    )
     assert paste.note == note
 
 
@@ -406,6 +493,54 @@ def test_the_operations_of_an_openapi_document_are_requests_with_examples():
     assert item["parent"]["name"] == "pen"
 
 
+def put_of(kind, name):
+    return {
+        "requestBody": {"content": {kind: {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
+    }
+
+
+def test_parameters_and_bodies_are_sent_in_their_style():
+    listed = {"type": "array", "items": {"type": "integer"}}
+    rows = [
+        ("ids", "query", listed, {}), ("few", "query", listed, {"explode": False}),
+        ("by", "query", {"properties": {"a": {"const": 1}}}, {"style": "deepObject"}),
+        ("sid", "cookie", {"type": "string"}, {}), ("X-Few", "header", listed, {}),
+    ]  # fmt: skip
+    parameters = [
+        {"name": name, "in": place, "schema": schema, "required": True, **more}
+        for name, place, schema, more in rows
+    ]
+    form = {"properties": {"f": {"type": "string", "format": "binary"}, "n": {"const": 1}}}
+    document = {
+        **OPENAPI,
+        "security": [{"key": []}],
+        "paths": {
+            "/a b/{what}": {
+                "parameters": [{"name": "ids", "in": "query", "required": True, "example": 9}],
+                "get": {"parameters": parameters, "servers": [{"url": "http://b.example"}]},
+            },
+            "/up": {"$ref": "#/components/up"},
+        },
+        "components": {"schemas": {"Up": form}, "up": {"put": put_of("multipart/form-data", "Up")}},
+    }
+    paste = read_paste(json.dumps(document))
+    get, put = paste.requests
+    assert get.address == "http://b.example/a%20b/1?ids=1&few=1&by%5Ba%5D=1"
+    assert get.headers == (("X-Few", "1"), ("Cookie", "sid=string"))
+    assert [set(part) for part in put.multipart] == [
+        {"name", "file", "filename"},
+        {"name", "value"},
+    ]
+    assert paste.note == "Left out: credentials (key)."
+
+
+def test_a_yaml_document_may_begin_with_anything():
+    text = (
+        "# ours\n---\ninfo: {}\nopenapi: 3.0.3\nservers: [{url: http://a}]\npaths: {/x: {get: {}}}"
+    )
+    assert [each.address for each in read_paste(text).requests] == ["http://a/x"]
+
+
 def test_a_swagger_document_names_its_host_in_its_own_way():
     document = {
         "swagger": "2.0",
@@ -428,9 +563,56 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
 
 
 def test_hostile_text_is_refused_soon():
-    for text in ["curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000]:
+    deep = {"properties": {f"p{n}": {"$ref": "#/components/schemas/Deep"} for n in range(30)}}
+    document = {**OPENAPI, "paths": {"/": {"put": put_of("application/json", "Deep")}}}
+    document["components"] = {"schemas": {"Deep": deep}}
+    assert len(read_paste(json.dumps(document)).requests[0].body) < 100_000
+    assert len(read_paste("curl 'http://a/[1-9][1-9][1-9]'").requests) == 729
+    for text in [
+        "curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000, "$ " * 200_000,
+        "curl http://a/[1-999999999]", "curl http://a/" + "{a,b}" * 300,
+    ]:  # fmt: skip
         with pytest.raises(NotUnderstood):
             read_paste(text)
+
+
+def test_what_no_step_can_have_is_a_file_or_refused():
+    """As recorded bodies of any bytes may have it."""
+    for text, step in [
+        ("a\0b\ud83d", {"body": "", "body_file": "YQBi77+9"}),
+        ("half \ud83d", {"body": "half \ufffd"}),
+    ]:
+        posted = {"mimeType": "application/x-protobuf", "text": text}
+        request = {"method": "POST", "url": "http://a/", "postData": posted}
+        har = {"log": {"entries": [{"request": request}]}}
+        (read,) = read_paste(json.dumps(har)).requests
+        assert step.items() <= read.step.items()
+    for text in ["curl http://a/ -d '\0'", "fetch('https://a/\\0')", "http a/ x=\0"]:
+        with pytest.raises(NotUnderstood, match="NUL"):
+            read_paste(text)
+
+
+ODD = [
+    {"paths": {"/": {"get": {"parameters": 5}}}},
+    {"paths": {"/": {"get": {"parameters": [{"name": {}, "in": "query", "required": True}]}}}},
+    {"paths": {"/": {"get": {"security": 5}}}, "schemes": 5, "consumes": True},
+    {"paths": {"/": {"put": {"requestBody": {"content": {"text/x": {"schema": {"type": {}}}}}}}}},
+]
+
+
+def test_a_document_that_is_not_what_it_says_is_read_as_far_as_it_is():
+    for odd in ODD:
+        (request,) = read_paste(json.dumps({**OPENAPI, **odd})).requests
+        assert request.host == "eu.shop.example"
+
+
+def test_the_addresses_that_curl_makes_of_one_are_requests():
+    for text, paths in [
+        ("curl 'http://a/{x,y}[9-11:2]'", ["/x9", "/x11", "/y9", "/y11"]),
+        ("curl 'http://a/[a-b][01-02]'", ["/a01", "/a02", "/b01", "/b02"]),
+        ("curl -g 'http://a/{x,y}?b[0]=1'", ["/{x,y}?b[0]=1"]),
+    ]:
+        assert [each.path for each in read_paste(text).requests] == paths
 
 
 def test_a_pipe_ends_its_own_line_only():

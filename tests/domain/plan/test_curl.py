@@ -77,7 +77,7 @@ def test_a_curl_command_is_read():
         ("curl -XPUT http://a/ -d x", "PUT", "form", "x"),
         ("curl -I http://a/", "HEAD", (), ""),
         ("curl http://a/ -d a=1 --data b=2", "POST", "form", "a=1&b=2"),
-        ("curl http://a/ -d ''", "POST", (), ""),
+        ("curl http://a/ -d ''", "POST", "form", ""),
         ("curl http://a/ --data-raw '@me'", "POST", "form", "@me"),
         (
             "curl http://a/ --data-binary '<a/>' -H 'Content-Type: text/xml'",

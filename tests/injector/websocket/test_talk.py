@@ -151,6 +151,7 @@ def test_messages_are_compressed_as_was_agreed():
             assert (total.errors, total.count("ok"), total.count("messages_received")) == ({}, 1, 5)
             assert total.count("bytes_received") < 5 * 3000 / 4
             assert total.count("bytes_sent") < 5 * 3000 / 4
+            assert total.count("uncompressed") == 0
 
 
 def test_a_server_without_compression_gets_messages_as_they_are():
@@ -158,3 +159,4 @@ def test_a_server_without_compression_gets_messages_as_they_are():
     total, _ = measured(echo(), closed(2), exchange)
     assert (total.errors, total.count("ok")) == ({}, 2)
     assert total.count("bytes_sent") > 4 * 3000
+    assert total.count("uncompressed") == 2

@@ -18,6 +18,7 @@ from workers.injector.http1 import authority
 from workers.injector.order import Order
 from workers.injector.users import Rows
 from workers.injector.websocket import frames
+from workers.injector.websocket.deflate import OFFERS
 from workers.injector.websocket.frames import KEY_BYTES, MaskingKeys, masked_copies
 from workers.injector.websocket.recorder import ExchangeRecorder
 from workers.injector.websocket.talk import Matcher, Values, maker_of, scenario_of
@@ -85,6 +86,7 @@ class ExchangeContext:
         self.failures = recorder.failures
         self.events = recorder.events
         self.upgrade = upgrade
+        self.offers_deflate = self.exchange.deflate in OFFERS
         self.check = UpgradeCheck(self.exchange.subprotocols, self.exchange.deflate)
         self.handshakes = Stock(self._make_handshakes)
         self._keys = MaskingKeys()

@@ -17,6 +17,8 @@ ABNORMAL = 1006
 MESSAGES_SENT, MESSAGES_RECEIVED = "messages_sent", "messages_received"
 # Of those received: no replies.
 MESSAGES_OTHER = "messages_other"
+# Of the connections opened: compression was offered, and the server did not take it.
+UNCOMPRESSED = "uncompressed"
 
 
 class ExchangeRecorder(StepRecorder):
@@ -25,6 +27,7 @@ class ExchangeRecorder(StepRecorder):
     def __init__(self, *, is_scheduled: bool):
         super().__init__(0, 0, is_scheduled)
         self.events |= {MESSAGES_SENT: [], MESSAGES_RECEIVED: [], MESSAGES_OTHER: []}
+        self.events[UNCOMPRESSED] = []
         # How long after the end conversations that it cuts off may take to close.
         self.grace_ns = 0
         self._round_trips: list[int] = []

@@ -15,7 +15,7 @@ from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.conversation import Conversation, HeldSocket, await_end
 from workers.injector.websocket.exchange_context import ExchangeContext
-from workers.injector.websocket.recorder import ABNORMAL
+from workers.injector.websocket.recorder import ABNORMAL, UNCOMPRESSED
 from workers.injector.websocket.upgrade import UpgradeRejected
 
 _PAUSE_S = 0.01
@@ -76,6 +76,8 @@ class WebSocketWorker(Worker):
         """The same for a connection that the server has just opened; `early`: what came then."""
         context, opened = self.request, now()
         self.is_open = True
+        if context.offers_deflate and channel.agreed is None:
+            context.events[UNCOMPRESSED].append(opened)
         if self.note_opened is not None:
             self.note_opened(self)
         if early or context.talks or self.held_socket is not None:
