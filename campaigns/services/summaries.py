@@ -78,7 +78,7 @@ def keep_figures(tests: Iterable[int]) -> None:
 
 _WRITTEN = (
     *("n", "errors", "trust", "target_state", "facts"),
-    *("mean_us", "typical_us", "p50_us", "p95_us", "p99_us"),
+    *("mean_us", "typical_us", "p50_us", "p95_us", "p99_us", "ends_us"),
 )
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.units import (
     DASH,
+    TO,
     are_apart,
     column_decimals,
     decimals_beside,
@@ -129,7 +130,6 @@ class Table:
 # Why a cell is empty, where several tables say so.
 NO_RUN = "No usable runs yet."
 NO_INTERVAL = "An interval needs two usable repeats."
-TO = " to "
 BOTH_ENDS = (
     "Of two ends the lower is without the injector's part, in the quieter half of the seconds; "
     "the upper is as measured."
