@@ -217,7 +217,7 @@ def _outlook(history: TestHistory) -> Sentence:
     if history.is_outlier:
         return [
             (" The newest campaign is an outlier", True),
-            (f": {newest}, expected {span}. Two more campaigns decide.", False),
+            (f": {newest}, expected {span}. Three in a row make a new level.", False),
         ]
     if not _reads_inside(expected, history.newest.value_us):
         off = "outside the expected range"

@@ -1,6 +1,7 @@
 """The changes of a history, on the golden series and on simulated ones of 2 % of noise."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -124,6 +125,12 @@ def test_the_expected_range_of_an_unsteady_level_ends_above_0():
     assert (expected.n, expected.is_outlier) == (5, False)
     assert 0 < expected.low < 40
     assert expected.high > 180
+
+
+def test_what_may_begin_a_new_level_does_not_say_what_to_expect():
+    first, second = (course_of([*TEN, *more]).expected for more in ([130], [130, 131]))
+    assert first.is_outlier
+    assert second == replace(first, is_outlier=True)
 
 
 def test_the_newest_value_is_held_against_its_own_level_only():
