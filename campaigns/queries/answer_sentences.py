@@ -72,7 +72,9 @@ def grounds_of(
         return [NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR]
     if not pooled and not any(each.has_word for each in overheads):
         return []
-    grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
+    # Of a single arm the sentence itself counts the errors.
+    grounds = _errors_ground(arms, runs) if overheads or len(arms) > 1 else []
+    grounds += _compared_grounds(campaign, overheads) if overheads else []
     grounds += _holm_ground(overheads)
     grounds += _limits(overheads, is_crowded=lacked_cpu(runs))
     return grounds + _left_out_ground(runs) + _notes(runs, disturbing=False)
@@ -110,20 +112,16 @@ def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:
     return _notes(runs, disturbing=True)
 
 
-def _compared_grounds(
-    campaign: Campaign,
-    arms: Sequence[MeasuredTest],
-    overheads: Sequence[Overhead],
-    pooled: Sequence[Figures],
-    runs: Sequence[MeasuredRun],
-) -> list[str]:
-    """Without a comparison the sentence itself counts the errors."""
+def _errors_ground(arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun]) -> list[str]:
     figures = [each.figures for arm in arms for each in arm.comparable]
     errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     failed = errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
+    return [failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []
+
+
+def _compared_grounds(campaign: Campaign, overheads: Sequence[Overhead]) -> list[str]:
     return [
-        *([failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []),
         _interval_ground(overheads[0]),
         f"differences below {typed_percent(campaign.practical_threshold)} are ignored",
         _metric_ground(overheads),

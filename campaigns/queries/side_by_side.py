@@ -15,6 +15,7 @@ from campaigns.domain.analysis.side_by_side import (
     ArmComparison,
     compare,
     quieter_rounds,
+    typical_ratio,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, as_interval
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
@@ -73,13 +74,20 @@ def _median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
 
 
 def medians_us(campaign: Campaign) -> dict[int, float]:
-    """By test, of arms that took turns; of the last pass with any."""
-    return {
-        run.test_id: median_us
-        for each in passes_of(campaign)
-        for arm, run in enumerate(each.runs)
-        if (median_us := _median_us(each.rounds, arm)) is not None
-    }
+    """By test, of arms that took turns; of the last pass with any. That of an arm which is compared
+    is its reference's, times the ratio of both: one follows from the other."""
+    if "medians_us" not in vars(campaign):
+        found: dict[int, float] = {}
+        for each in passes_of(campaign):
+            tests = [run.test_id for run in each.runs]
+            medians = {n: us for n in range(len(tests)) if (us := _median_us(each.rounds, n))}
+            for arm, reference in each.runs[0].frozen.turns.compared(len(tests)):
+                ratio = typical_ratio(each.rounds, arm, reference)
+                if ratio and reference in medians:
+                    medians[arm] = medians[reference] * ratio
+            found |= {tests[arm]: us for arm, us in medians.items()}
+        vars(campaign)["medians_us"] = found
+    return vars(campaign)["medians_us"]
 
 
 def _medians(values: Sequence[float]) -> list[float]:
@@ -205,7 +213,8 @@ class TurnsComparison:
         """The row that the verdict is on."""
         if self.found.p50 is None:
             return OverheadRow(TYPICAL, None, None, why=self.verdict.text)
-        values = [_median_us(self.rounds, arm) for arm in (self.found.reference, self.found.arm)]
+        before = _median_us(self.rounds, self.found.reference)
+        values = before, before * self.found.p50.value
         return OverheadRow(TYPICAL, *values, as_interval(self.found.p50, *values, CONFIDENCE))
 
     def with_intervals(self, rows: Sequence[OverheadRow]) -> list[OverheadRow]:

@@ -163,7 +163,7 @@ def _drawn(
     by_number = {test.pk: test for test in tests}
     return {
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
-        "repeat_table": repeat_table(answer, asked),
+        "repeat_table": None if campaign.repeats < 2 else repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "sweeps": [
             sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}

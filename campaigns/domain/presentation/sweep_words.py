@@ -11,7 +11,7 @@ from campaigns.domain.plan.sweep import DIVIDED, at_point, point_phrase
 from campaigns.domain.presentation.results import Sentence, SweepAnswer, trimmed
 from campaigns.domain.presentation.sentences import gap_words
 from campaigns.domain.presentation.sweep_table import PLATEAU, SweepPoint, end_of_growth
-from campaigns.domain.presentation.target_matrix import MatrixRow, TargetMatrix
+from campaigns.domain.presentation.target_matrix import MatrixRow, Neighbours, TargetMatrix
 from campaigns.domain.units import and_joined, counted, number, rate
 
 _MOST = 4  # arms in the sentence; the tables below have all
@@ -127,7 +127,7 @@ def matrix_sentence(matrix: TargetMatrix) -> Sentence:
     for order, found in orders.items():
         is_all = 2 < len(found) == len(rows) == len(times)
         at = f"all {len(rows)} plans" if is_all else and_joined(list(found))
-        ahead = [each for row in found.values() for each in row.order if not each.why]
+        ahead = [each for row in found.values() for each in _steps(row)]
         gap = gap_words([each.row for each in ahead], or_more=any(each.or_more for each in ahead))
         said += [(order, True), (f" at {at}{gap}. ", False)]
     if unclear:
@@ -142,9 +142,19 @@ def matrix_sentence(matrix: TargetMatrix) -> Sentence:
     return trimmed(said)
 
 
+def _has_many(row: MatrixRow) -> bool:
+    return len(row.order) >= _MOST
+
+
+def _steps(row: MatrixRow) -> list[Neighbours]:
+    """The differences that its order tells."""
+    steps = [each for each in row.order if not each.why]
+    return steps[:1] if _has_many(row) else steps
+
+
 def _order(row: MatrixRow) -> str:
-    """nginx is faster than apache; nginx is the fastest, then apache and caddy. "" where nobody is
-    clearly ahead."""
+    """nginx is faster than apache; nginx is the fastest, then apache and caddy; of many only who is
+    the fastest. "" where nobody is clearly ahead."""
     groups = [[row.order[0].faster]]
     for each in row.order:
         if not each.why:
@@ -156,4 +166,8 @@ def _order(row: MatrixRow) -> str:
     are = "is" if len(groups[0]) == 1 else "are"
     if len(row.order) == 1:
         return f"{first} is faster than {others[0]}"
+    if _has_many(row):
+        ahead = groups[0]
+        first = f"{ahead[0]} and {len(ahead) - 1} more" if len(ahead) > 2 else first
+        return f"{first} {are} the fastest of {len(row.order) + 1}"
     return f"{first} {are} the fastest, {', '.join(f'then {each}' for each in others)}"

@@ -4,6 +4,7 @@ Times are means over runs, with their 95 % interval between runs. A target is th
 where it is faster than the second. The row of all plans has geometric means, and no best.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -90,6 +91,7 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
     )
 
 
+_LISTED = 4  # targets with what each has
 _FEW = 2  # plans whose difference is written out, and values that a line lists
 
 
@@ -133,8 +135,14 @@ def _line(name: str, found: Sequence[tuple[RowLikeness, Likeness]]) -> LikeLine:
 
 
 def _difference(row: RowLikeness, found: Likeness) -> str:
-    """L2: apache 8,600 B, nginx 9,014 B"""
-    pairs = zip(row.names, found.values, strict=True)
+    """L2: apache 8,600 B, nginx 9,014 B; of many targets the few that differ from most."""
+    pairs = list(zip(row.names, found.values, strict=True))
+    usual, n_usual = Counter(found.values).most_common(1)[0]
+    if len(pairs) > _LISTED and n_usual > len(pairs) / 2:
+        others = [(name, value) for name, value in pairs if value != usual]
+        more = len(others) - _FEW
+        pairs = [(f"{n_usual} have", usual), *others[:_FEW]]
+        pairs += [("and", f"{more} more differ")] if more > 0 else []
     return f"{row.plan}: {', '.join(f'{name} {value}' for name, value in pairs)}"
 
 

@@ -157,6 +157,10 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
             [[replace(NGINX, row=replace(NGINX.row, interval=None))]],
             "nginx is faster than apache at L1.",
         ),
+        (
+            [[NGINX, *[THIRD] * 4]],
+            "nginx is the fastest of 6 at L1, by 0.40 to 0.50 ms.",
+        ),
         ([[]], ""),
     ]:
         rows = tuple(MatrixRow(f"L{n}", (), tuple(order)) for n, order in enumerate(orders, 1))
