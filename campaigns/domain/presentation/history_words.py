@@ -27,7 +27,6 @@ from campaigns.domain.units import (
     percent,
     rounded,
     second_text,
-    with_unit,
 )
 
 # The first is of medians without the injector's part, which a busy machine hardly moves.
@@ -99,7 +98,7 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
         why = f": {why_not_counted(newest)}."
         return [("The newest campaign does not count", True), (why, False)]
     name = METRICS[metric]
-    value = f"{name} {with_unit(newest_ms(history, metric), 'ms')}"
+    value = f"{name} {newest_ms(history, metric)}{THIN}ms"
     if history.n_counted < MIN_CAMPAIGNS:
         n = history.n_counted
         have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
@@ -107,7 +106,7 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
         return [(value, True), (f" in the newest campaign. {few}", False)]
     expected = history.course.expected
     level = f": {name} {ms(expected.level)}" if expected else f"; {value} in the newest"
-    return [*_level(history, level), *_outlook(history)]
+    return [*_level(history, level), *_outlook(history, f"{newest_ms(history, metric)}{THIN}ms")]
 
 
 def newest_ms(history: TestHistory, metric: str) -> str:
@@ -208,12 +207,11 @@ def evidence(change: Change) -> str:
     return "p < 0.0001" if change.p_value < 1e-4 else f"p = {figure(change.p_value, 2)}"
 
 
-def _outlook(history: TestHistory) -> Sentence:
+def _outlook(history: TestHistory, newest: str) -> Sentence:
     expected = history.course.expected
     if expected is None:
         return []
     span = f"{expected_words(expected)}{THIN}ms"
-    newest = ms(history.newest.value_us)
     if history.is_outlier:
         return [
             (" The newest campaign is an outlier", True),
