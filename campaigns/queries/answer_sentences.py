@@ -7,6 +7,7 @@ from campaigns.domain.analysis.comparison import Reason, holm
 from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
@@ -30,7 +31,6 @@ from campaigns.domain.presentation.report_words import (
 )
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
-from campaigns.domain.presentation.side_by_side_words import HIDDEN_PART
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
 from campaigns.domain.units import (
@@ -88,7 +88,7 @@ def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
     said += [(words, each.pair.title) for each in overheads for words in _flow_words(each)]
     titles: dict[str, list[str]] = {}
     for limit, title in said:
-        if not (is_crowded and limit == HIDDEN_PART):
+        if not (is_crowded and limit == say("hidden_part")):
             titles.setdefault(limit, []).append(title)
     return [
         f"{of[0]}: {limit[:1].lower()}{limit[1:]}" if len(of) == 1 < len(overheads) else limit

@@ -7,6 +7,7 @@ from statistics import median
 
 from campaigns.domain.analysis.arm_figures import ArmSeconds
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
@@ -34,7 +35,6 @@ TYPICAL = "typical"
 _US = 1e6
 
 
-_FEW_REQUESTS = "The flow has too few requests for an interval."
 _STRETCHES = 5  # of a pass, which stand for repeats where a campaign has too few
 _ROUNDS_OF_A_STRETCH = 3
 
@@ -200,7 +200,7 @@ class TurnsComparison:
             reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
             return ComparisonVerdict(None, reason, why_no_word(found, self._names))
         if not self.has_word:
-            text = f"An answer takes {LOOKS[0]} rounds. This campaign has {found.n_rounds}."
+            text = say("no_rounds", needed=LOOKS[0], n=found.n_rounds)
             return ComparisonVerdict(None, Reason.NO_ROUNDS, text)
         if found.behind:
             return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
@@ -240,7 +240,7 @@ class TurnsComparison:
             for metric, rank in ((TYPICAL, "p50"), ("p95", "p95")):
                 if all(each[rank] for each in bounds):
                     low_us = [each[rank][0] for each in bounds]
-                    row = OverheadRow(metric, *low_us, why=_FEW_REQUESTS)
+                    row = OverheadRow(metric, *low_us, why=say("few_of_flow"))
                     row = _with_ratio(row, of_flow.ratio(rank, 1))
                     yield row.of_flow(name, self.found.threshold)
 
