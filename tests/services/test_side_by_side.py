@@ -190,6 +190,27 @@ def test_the_answer_is_there_while_they_take_turns(sending, times_us, words):
     assert said(campaign).replace("\u202f", " ").startswith(f"So far {words} (")
 
 
+def test_servers_are_compared_while_they_take_turns_and_have_a_matrix_at_the_end(project, sending):
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    servers = (make_endpoint(make_target(project, name)) for name in ("apache", "nginx"))
+    cells = [CampaignCell(plan, each, "new") for each in servers]
+    campaign, lease = sending(40, (1300, 1000), cells=cells)
+    answer = campaign_answer(campaign)
+    assert answer.matrix is None
+    assert "nginx" in said(campaign)
+    assert "faster" in said(campaign)
+    (overhead,) = answer.overheads
+    assert overhead.narrowing
+    end(campaign, lease)
+    answer = campaign_answer(Campaign.objects.get(pk=campaign.pk))
+    assert not answer.overheads
+    apache, nginx = answer.matrix.rows[0].cells
+    # One follows from the other and the difference beside them.
+    ratio = nginx.against.interval.ratio
+    assert nginx.mean.mean == pytest.approx(apache.mean.mean * ratio)
+    assert nginx.against.candidate_us == pytest.approx(nginx.mean.mean)
+
+
 def test_before_there_are_enough_rounds_no_word_is_said(sending):
     campaign, lease = sending(6, (1000, 4000))
     assert said(campaign) == "The arms take turns. The first answer comes after 16 rounds."
