@@ -72,8 +72,8 @@ def grounds_of(
         return [NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR]
     if not pooled and not any(each.has_word for each in overheads):
         return []
-    # Of a single arm the sentence itself counts the errors.
-    grounds = _errors_ground(arms, runs) if overheads or len(arms) > 1 else []
+    # Of a single arm with figures the sentence itself counts the errors.
+    grounds = _errors_ground(arms, runs) if overheads or len(pooled) > 1 else []
     grounds += _compared_grounds(campaign, overheads) if overheads else []
     grounds += _holm_ground(overheads)
     grounds += _limits(overheads, is_crowded=lacked_cpu(runs))
@@ -204,8 +204,10 @@ def _notes(runs: Sequence[MeasuredRun], *, disturbing: bool) -> list[str]:
         if (note.code in OTHERS) == disturbing
         if not (disturbing and each.judged.is_in_doubt)
     ]
-    found = []
-    for code in dict.fromkeys(note.code for note in notes):
+    found, codes = [], dict.fromkeys(note.code for note in notes)
+    if CROWDED_BESIDE in codes:  # of a run that was not answered nobody knows where its target is
+        codes.pop(CROWDED, None)
+    for code in codes:
         alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)
         differ = len({each.text for each in alike}) > 1
         text = alike[-1].text

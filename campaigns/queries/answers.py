@@ -133,10 +133,7 @@ def _answer(
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
     among = [*arms, *references] if chosen else [] if shapes.rungs else arms
     pairs = pairs_of(among, chosen)
-    in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
-    # A matrix is of runs that have ended; until then its arms narrow like others.
-    matrix = shapes.matrix if is_final or not in_turns else None
-    if in_turns and not (matrix or shapes.sweeps):
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE and not (shapes.matrix or shapes.sweeps):
         pairs = pairs or pairs_in_turns(among)
     is_busy = any(pair.is_busy for pair in pairs)
     overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
@@ -161,7 +158,7 @@ def _answer(
         errors=failures.errors,
         exchanges=campaign_exchange_tables(_exchanged(arms)),
         sweeps=tuple(shapes.sweeps),
-        matrix=matrix,
+        matrix=shapes.matrix,
         ladder=shapes.ladder,
     )
     return _judged(answer, [*runs, *alone], failures, is_final=is_final)

@@ -17,6 +17,7 @@ from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.plan.presets import is_local
 from campaigns.domain.presentation.tables import NO_RUN
 from campaigns.domain.presentation.target_matrix import (
+    SAME,
     MatrixCell,
     MatrixRow,
     Neighbours,
@@ -86,7 +87,6 @@ def _difference(
 
 _NOT_ALL = "The mean over all pages needs usable runs of each."
 _FEW = f"Needs {MIN_REPEATS} reliable runs on two servers."
-_SAME = "There is no practical difference."
 
 _PLACES = (LOCAL, REMOTE, "")
 
@@ -178,7 +178,8 @@ def _row(
     ]
     names = {arm.test.pk: columns[key] for key, arm in found.items()}
     order = tuple(_order(campaign, list(found.values()), names))
-    return MatrixRow(plan, tuple(cells), order, order[0].why if order else _FEW, place)
+    without = next((cell.why for cell in cells if cell and cell.why), _FEW)
+    return MatrixRow(plan, tuple(cells), order, order[0].why if order else without, place)
 
 
 def _cell(
@@ -281,5 +282,5 @@ def _order(
             first, second, found = second, first, compared(second, first)
         said, row = found.verdict, found.judged
         row = row if said.has_size else replace(row, interval=None)
-        why = "" if said.word is Word.FASTER else said.text or _SAME
+        why = "" if said.word is Word.FASTER else said.text or SAME
         yield Neighbours(names[first.test.pk], names[second.test.pk], row, why, said.or_more)

@@ -398,10 +398,10 @@ class DrawnCell:
 
 
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
-    """{"axis", "is_long": a line for each target, the fastest first, not a column; "columns",
-    "n_cells": in a row, beside its plan; "reference": its name; "rows": [(row, [(column, cell)])],
-    "overall": the rows of all plans, "has_places": bool, "network": [(label, [texts])], "like":
-    [LikeLine], "n_unlike"}; a cell is None where a plan has no test of that target."""
+    """{"axis", "has_marks", "is_long": a line for each target, the fastest first, not a column;
+    "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows": [(row, [(column,
+    cell)])], "overall": the rows of all plans, "has_places": bool, "network": [(label, [texts])],
+    "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of that target."""
     if matrix is None:
         return None
     ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
@@ -418,6 +418,7 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
     is_long = len(columns) > _MOST_COLUMNS
     return {
         "axis": axis,
+        "has_marks": bool(ends),
         "is_long": is_long,
         "columns": columns,
         "n_cells": 2 * len(columns),

@@ -91,6 +91,7 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
     )
 
 
+SAME = "There is no practical difference."
 _LISTED = 4  # targets with what each has
 _FEW = 2  # plans whose difference is written out, and values that a line lists
 
