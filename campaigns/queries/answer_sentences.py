@@ -72,12 +72,18 @@ def grounds_of(
         return [NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR]
     if not pooled and not any(each.has_word for each in overheads):
         return []
+    has_pairs = not _fail_all(overheads)
     # Of a single arm with figures the sentence itself counts the errors.
-    grounds = _errors_ground(arms, runs) if overheads or len(pooled) > 1 else []
-    grounds += _compared_grounds(campaign, overheads) if overheads else []
+    grounds = _errors_ground(arms, runs) if has_pairs or len(pooled) > 1 else []
+    grounds += _compared_grounds(campaign, overheads) if has_pairs else []
     grounds += _holm_ground(overheads)
     grounds += _limits(overheads, is_crowded=lacked_cpu(runs))
     return grounds + _left_out_ground(runs) + _notes(runs, disturbing=False)
+
+
+def _fail_all(overheads: Sequence[Overhead]) -> bool:
+    """Whether none is left of which the times can be compared."""
+    return all(each.verdict.reason is Reason.ERRORS for each in overheads)
 
 
 def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
@@ -272,6 +278,8 @@ def figures_words(
             why = _why_none(ended)
             return [(f"No answer: no run has figures. {why}".strip(), False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
+        if is_in_turns and not (overheads or shapes.rungs):
+            return [("The arms take turns. The answer comes at the end.", False)]
         return [(_awaited(len(ended), runs, is_in_turns), False)]
     kept = kept_words(judged_rules(runs))
     return [
@@ -300,7 +308,7 @@ def _figures_sentence(
     runs: Sequence[MeasuredRun],
     is_final: bool,
 ) -> Sentence:
-    if not overheads:
+    if not overheads or (_fail_all(overheads) and any(arm.pooled[1] for arm in arms)):
         found = matrix_sentence(shapes.matrix) if shapes.matrix else sweep_sentence(shapes.sweeps)
         found = ladder_sentence(shapes.rungs) if shapes.rungs else found
         if found and not is_final and shapes.rungs and shapes.rungs.in_turns:

@@ -212,6 +212,16 @@ def test_servers_are_compared_while_they_take_turns_and_have_a_matrix_at_the_end
     assert nginx.against.candidate_us == pytest.approx(nginx.mean.mean)
 
 
+def test_of_many_servers_the_answer_comes_at_the_end(project, sending):
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    servers = [make_endpoint(make_target(project, f"web {n}")) for n in range(5)]
+    cells = [CampaignCell(plan, each, "new") for each in servers]
+    campaign, lease = sending(40, range(1000, 1500, 100), failed=[0] * 5, cells=cells)
+    assert said(campaign) == "The arms take turns. The answer comes at the end."
+    end(campaign, lease, range(1000, 1500, 100))
+    assert said(campaign).startswith("web 0 is the fastest of 5 at ")
+
+
 def test_of_two_servers_the_answer_is_how_they_compare(project, sending):
     plan = make_plan(project, spec=plan_spec(**RATE))
     servers = (make_endpoint(make_target(project, name)) for name in ("apache", "nginx"))
