@@ -73,10 +73,13 @@ class HostWatch:
         """CPU seconds of all that are no injectors, with those of what they started and has ended.
         Processes of one name count together."""
         family = list(self._family(now.parents))
-        ended_s: Counter[str] = Counter()  # before, by parent
+        ended_s: Counter[str] = Counter()  # before, by the ancestor that has it now
         for key in before.processes.keys() - now.processes.keys():
             process = before.processes[key]
-            ended_s[str(process.parent)] += process.cpu_s + process.children_s
+            heir = str(process.parent)
+            while heir not in now.parents and heir in before.parents:
+                heir = before.parents[heir]
+            ended_s[heir] += process.cpu_s + process.children_s
         used: Counter[str] = Counter()
         for (pid, started), process in now.processes.items():
             earlier = before.processes.get((pid, started))

@@ -18,6 +18,7 @@ from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.compared import ComparedCapacity
 from campaigns.domain.presentation.history_words import (
+    METRICS,
     change_words,
     direction_of,
     history_sentence,
@@ -33,7 +34,6 @@ from campaigns.permissions import Action, require
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.filters import IdFilter, InstantFilter, ListFilterSet
 from campaigns.queries.history import (
-    METRICS,
     HistoryFilter,
     HistorySeries,
     begin_of,
@@ -181,6 +181,10 @@ class AgainstSerializer(serializers.Serializer):
     high = serializers.FloatField(allow_null=True)
 
 
+def _end(path: str, text: str = "") -> serializers.FloatField:
+    return serializers.FloatField(source=f"ends_us.{path}", allow_null=True, help_text=text)
+
+
 class PointSerializer(serializers.Serializer):
     """One campaign: means over its runs that count, times in µs."""
 
@@ -192,9 +196,13 @@ class PointSerializer(serializers.Serializer):
     runs = serializers.IntegerField(source="k")
     value_us = serializers.FloatField(allow_null=True)
     interval_us = serializers.ListField(child=serializers.FloatField(), allow_null=True)
-    p50_us = serializers.FloatField(allow_null=True)
-    p95_us = serializers.FloatField(allow_null=True)
-    p99_us = serializers.FloatField(allow_null=True)
+    p50_us = _end("p50.high")
+    p95_us = _end("p95.high")
+    p99_us = _end("p99.high")
+    mean_low_us = _end("mean.low", "The lower end, without the injector's part.")
+    p50_low_us = _end("p50.low")
+    p95_low_us = _end("p95.low")
+    p99_low_us = _end("p99.low")
     requests = serializers.IntegerField(source="n")
     errors = serializers.IntegerField()
     measurement = serializers.CharField(source="trust", allow_blank=True)
@@ -294,7 +302,7 @@ def _in_short(named: HistorySeries, by: HistoryFilter) -> dict[str, Any]:
         "connection_mode": named.key.connection_mode,
         "injectors": named.key.injectors,
         "standing": standing_of(history),
-        "sentence": plain_text(history_sentence(history, METRICS[by.metric])),
+        "sentence": plain_text(history_sentence(history, by.metric)),
         "campaigns": history.n_counted,
         "newest": history.newest,
         "expected": history.course.expected,

@@ -11,6 +11,7 @@ from math import ceil, floor, isfinite, log10
 THIN = "\u202f"  # narrow no-break space, before a unit
 MINUS = "\u2212"
 DASH = "–"
+TO = " to "
 MAX_DECIMALS = 3  # a microsecond in milliseconds, the resolution of measurements
 _MOST_BESIDE = 6  # of a figure that hardly differs from its limit
 _APART = 1.05
@@ -180,6 +181,14 @@ _OF_CONNECTIONS = {
 def are_apart(low: float | None, high: float) -> bool:
     """Whether both ends of a figure are shown, and not the upper one alone."""
     return low is not None and high > _APART * low
+
+
+def ends_ms(low_us: float | None, high_us: float | None) -> str:
+    """Microseconds as milliseconds without the unit: 3.4, or 3.2 to 3.4 where they are apart."""
+    text = figure(in_ms(high_us))
+    if high_us is None or not are_apart(low_us, high_us):
+        return text
+    return f"{figure(low_us / 1000)}{TO}{text}"
 
 
 def said_of(nouns: str, text: str) -> str:

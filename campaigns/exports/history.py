@@ -21,7 +21,9 @@ from campaigns.queries.history import HistorySeries
 _AGAINST = ("baseline", "against_word", "against", "against_low", "against_high")
 _POINT = (
     *("campaign_id", "campaign", "test_id", "started_at", "plan_version", "runs", "value_us"),
-    *("low_us", "high_us", "p50_us", "p95_us", "p99_us", "requests", "errors", "measurement"),
+    *("low_us", "high_us", "p50_us", "p95_us", "p99_us"),
+    *("mean_low_us", "p50_low_us", "p95_low_us", "p99_low_us"),
+    *("requests", "errors", "measurement"),
     *(
         "target_state",
         "why_not_counted",
@@ -44,12 +46,12 @@ _TEST = (
 
 
 # Columns that a point has by the same name.
-_ALIKE = ("plan_version", "value_us", "p50_us", "p95_us", "p99_us", "errors", "target_state")
+_ALIKE = ("plan_version", "value_us", "errors", "target_state")
 
 
 def csv_of_history(named: HistorySeries) -> str:
     """A row for each campaign; one where a new level begins has the change's size and interval.
-    `marks`: those since the campaign before."""
+    `marks`: those since the campaign before. `…_low_us` are lower ends of what was measured."""
     course, marks = named.history.course, _marks(named)
     changes = {change.index: _change(named.history, change) for change in course.changes}
     rows = (
@@ -89,6 +91,8 @@ def _point(point: CampaignPoint) -> dict[str, Any]:
         "low_us": low,
         "high_us": high,
         **{name: getattr(point, name) for name in _ALIKE},
+        **{f"{name}_us": ends.high for name, ends in point.ends_us.items()},
+        **{f"{name}_low_us": ends.low for name, ends in point.ends_us.items()},
         "requests": point.n,
         "measurement": point.trust,
         "why_not_counted": why_not_counted(point),

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import TrialResult
+from campaigns.domain.metrics.figures import MEASURED
 from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES
 from campaigns.domain.metrics.machine_use import MachinePoint
 from campaigns.domain.metrics.series import Columns
@@ -204,7 +205,7 @@ class TrialRow:
     p95_us: float | None
     p99_us: float | None
     mean_low_us: Annotated[
-        float | None, "The lower end, without the injector's part; null if no rule is about it."
+        float | None, "The lower end, without the injector's part; null if too few tell it."
     ]
     p50_low_us: float | None
     p95_low_us: float | None
@@ -236,7 +237,6 @@ def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
 
 def _trial_row(made: MadeTrial, busy: Busy) -> TrialRow:
     run = made.run
-    lows = {each.metric: each.at_least_us for each in run.verdicts if each.is_of_all}
     return TrialRow(
         trial=run.repeat,
         search=made.search,
@@ -247,8 +247,8 @@ def _trial_row(made: MadeTrial, busy: Busy) -> TrialRow:
         ended_at=run.ended_at and run.ended_at.isoformat(),
         requests=run.n,
         errors=run.errors,
-        **{f"{each}_us": getattr(run, f"{each}_us") for each in _OF_TRIALS},
-        **{f"{each}_low_us": lows.get(each) for each in _OF_TRIALS},
+        **{f"{each}_us": getattr(run, f"{each}_us") for each in MEASURED},
+        **{f"{each}_low_us": run.lows_us.get(each) for each in MEASURED},
         weak=[f"{name(q)}_us" for q in (P50, P95, P99) if shown(run.n or 0, q) is Shown.WEAK],
         target_cpu=busy.target_cpu,
         injector_cpu=busy.injector_cpu,
@@ -256,7 +256,6 @@ def _trial_row(made: MadeTrial, busy: Busy) -> TrialRow:
     )
 
 
-_OF_TRIALS = ("mean", "p50", "p95", "p99")
 BySource = Mapping[str, Sequence[MachinePoint]]
 
 

@@ -11,11 +11,12 @@ from django.utils.html import format_html, format_html_join
 
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
+from campaigns.domain.presentation.history_words import METRICS
 from campaigns.domain.units import size
 from campaigns.forms.requests import CheckedForm
 from campaigns.models import Project, ToolOutput
 from campaigns.models.projects import Item
-from campaigns.queries.history import METRICS, HistoryFilter, begin_of, end_of, is_mark
+from campaigns.queries.history import HistoryFilter, begin_of, end_of, is_mark
 from campaigns.services.tool_outputs import MOST_BYTES
 
 PLAN_GONE = {"invalid_choice": "This plan is archived or edited. Choose another."}

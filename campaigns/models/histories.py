@@ -177,6 +177,8 @@ class TestFigures(models.Model):
     p50_us = _values()
     p95_us = _values()
     p99_us = _values()
+    # {"p95": (lower end, as measured)}: means over these runs, of a busy machine's where all are.
+    ends_us = models.JSONField(default=dict)
     facts = models.JSONField(default=dict)  # that may change from campaign to campaign, by name
     # When its campaign ended: the baseline then, and the verdict (domain.analysis.against.Against).
     baseline = models.ForeignKey(Baseline, models.SET_NULL, null=True, related_name="+")

@@ -85,6 +85,7 @@ class Run(models.Model):
     p50_us = models.FloatField(null=True, blank=True)
     p95_us = models.FloatField(null=True, blank=True)
     p99_us = models.FloatField(null=True, blank=True)
+    lows_us = models.JSONField(default=dict)  # {"p95": its lower end}, where enough tell it
     # domain.analysis.judgement.Judgement with its reasons; read `judged`.
     judgement = models.JSONField(null=True, blank=True)
     snapshot = models.JSONField()  # domain.plan.frozen_run.FrozenRun; read `frozen`, which is whole

@@ -7,6 +7,7 @@ from campaigns.domain.analysis.comparison import Reason, holm
 from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
@@ -30,7 +31,6 @@ from campaigns.domain.presentation.report_words import (
 )
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
-from campaigns.domain.presentation.side_by_side_words import HIDDEN_PART
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
 from campaigns.domain.units import (
@@ -72,10 +72,18 @@ def grounds_of(
         return [NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR]
     if not pooled and not any(each.has_word for each in overheads):
         return []
-    grounds = _compared_grounds(campaign, arms, overheads, pooled, runs) if overheads else []
+    has_pairs = not _fail_all(overheads)
+    # Of a single arm with figures the sentence itself counts the errors.
+    grounds = _errors_ground(arms, runs) if has_pairs or len(pooled) > 1 else []
+    grounds += _compared_grounds(campaign, overheads) if has_pairs else []
     grounds += _holm_ground(overheads)
     grounds += _limits(overheads, is_crowded=lacked_cpu(runs))
     return grounds + _left_out_ground(runs) + _notes(runs, disturbing=False)
+
+
+def _fail_all(overheads: Sequence[Overhead]) -> bool:
+    """Whether none is left of which the times can be compared."""
+    return all(each.verdict.reason is Reason.ERRORS for each in overheads)
 
 
 def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
@@ -86,7 +94,7 @@ def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
     said += [(words, each.pair.title) for each in overheads for words in _flow_words(each)]
     titles: dict[str, list[str]] = {}
     for limit, title in said:
-        if not (is_crowded and limit == HIDDEN_PART):
+        if not (is_crowded and limit == say("hidden_part")):
             titles.setdefault(limit, []).append(title)
     return [
         f"{of[0]}: {limit[:1].lower()}{limit[1:]}" if len(of) == 1 < len(overheads) else limit
@@ -110,20 +118,16 @@ def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:
     return _notes(runs, disturbing=True)
 
 
-def _compared_grounds(
-    campaign: Campaign,
-    arms: Sequence[MeasuredTest],
-    overheads: Sequence[Overhead],
-    pooled: Sequence[Figures],
-    runs: Sequence[MeasuredRun],
-) -> list[str]:
-    """Without a comparison the sentence itself counts the errors."""
+def _errors_ground(arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun]) -> list[str]:
     figures = [each.figures for arm in arms for each in arm.comparable]
     errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     failed = errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
+    return [failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []
+
+
+def _compared_grounds(campaign: Campaign, overheads: Sequence[Overhead]) -> list[str]:
     return [
-        *([failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []),
         _interval_ground(overheads[0]),
         f"differences below {typed_percent(campaign.practical_threshold)} are ignored",
         _metric_ground(overheads),
@@ -206,8 +210,10 @@ def _notes(runs: Sequence[MeasuredRun], *, disturbing: bool) -> list[str]:
         if (note.code in OTHERS) == disturbing
         if not (disturbing and each.judged.is_in_doubt)
     ]
-    found = []
-    for code in dict.fromkeys(note.code for note in notes):
+    found, codes = [], dict.fromkeys(note.code for note in notes)
+    if CROWDED_BESIDE in codes:  # of a run that was not answered nobody knows where its target is
+        codes.pop(CROWDED, None)
+    for code in codes:
         alike = sorted((each for each in notes if each.code == code), key=lambda each: each.value)
         differ = len({each.text for each in alike}) > 1
         text = alike[-1].text
@@ -272,6 +278,8 @@ def figures_words(
             why = _why_none(ended)
             return [(f"No answer: no run has figures. {why}".strip(), False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
+        if is_in_turns and not (overheads or shapes.rungs):
+            return [("The arms take turns. The answer comes at the end.", False)]
         return [(_awaited(len(ended), runs, is_in_turns), False)]
     kept = kept_words(judged_rules(runs))
     return [
@@ -300,7 +308,7 @@ def _figures_sentence(
     runs: Sequence[MeasuredRun],
     is_final: bool,
 ) -> Sentence:
-    if not overheads:
+    if not overheads or (_fail_all(overheads) and any(arm.pooled[1] for arm in arms)):
         found = matrix_sentence(shapes.matrix) if shapes.matrix else sweep_sentence(shapes.sweeps)
         found = ladder_sentence(shapes.rungs) if shapes.rungs else found
         if found and not is_final and shapes.rungs and shapes.rungs.in_turns:

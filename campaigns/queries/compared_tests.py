@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from campaigns.domain.analysis.comparison import Reason
 from campaigns.domain.analysis.likeness import partners
+from campaigns.domain.analysis.messages import MESSAGES, say
 from campaigns.domain.analysis.ratio import smallest_shown
 from campaigns.domain.presentation.compared import (
     ComparedCapacity,
@@ -46,15 +47,6 @@ from campaigns.queries.compared_searches import (
     searches_among,
 )
 from campaigns.queries.overheads import Overhead, compare
-
-# Reasons for which no word is given, with what to do about them.
-_NO_WORD = {
-    Reason.TOO_FEW_REPEATS: "Add blocks to the side that has fewer.",
-    Reason.NOT_LIKE_FOR_LIKE: "Measure both sides with the same settings.",
-    Reason.UNLIKE_LOAD: "Measure both sides under the same load.",
-    Reason.ERRORS: "Find out first why requests fail.",
-    Reason.ORDER_CONFOUNDED: "",
-}
 
 
 @dataclass(frozen=True)
@@ -224,7 +216,7 @@ def _why(pair: ComparedPair, overhead: Overhead) -> str:
     found = overhead.verdict
     if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
         return "A single run has no spread. Compare the tests of these runs."
-    do = _NO_WORD.get(found.reason, "")
+    do = MESSAGES[found.reason].remedy if found.reason else ""
     return f"{found.text} {do}".strip()
 
 
@@ -324,21 +316,12 @@ def _ends(values) -> list:
 
 def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapacity]) -> list[str]:
     if any(each.ratio for each in capacities):
-        return [
-            "Searches run one after the other. Whatever else changed in between is part of the "
-            "difference."
-        ]
+        return [say("searches_in_turn")]
     if not any(each.can_be_confirmed for each in tests):
         return []
     if not any(each.or_environment for each in tests):
-        return [
-            "The two sides did not run in turn. The reference speaks for the target, but only "
-            "Confirm compares like with like."
-        ]
-    return [
-        "The two sides did not run in turn. Whatever else changed in between is part of the "
-        "difference. Confirm runs both sides in turn, in one campaign."
-    ]
+        return [say("reference_speaks")]
+    return [f"{say('not_in_turn')} {MESSAGES['not_in_turn'].remedy}"]
 
 
 def _alone(

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 
 from campaigns.domain.analysis.changes import Change
-from campaigns.domain.analysis.histories import CampaignPoint, TestHistory, mean_of
+from campaigns.domain.analysis.histories import CampaignPoint, Ends, TestHistory
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_tag
 from campaigns.models import (
@@ -32,8 +32,6 @@ from campaigns.models import (
 from campaigns.permissions import Actor
 from campaigns.queries.pages import sorted_by
 
-# The first is of medians without the injector's part, which a busy machine hardly moves.
-METRICS = {"typical": "median", "p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
 RECENT_DAYS = 90
 MOST_CAMPAIGNS = 1000  # of one history; its dates lead to older ones
 
@@ -101,6 +99,7 @@ class HistorySeries:
     n_left_out: int = 0
     marks: Sequence[TimeMark] = ()
     reference: "HistorySeries | None" = None
+    metric: str = "typical"
 
     def beside(self, reference: "HistorySeries | None") -> "HistorySeries":
         """With the reference that was measured at the same time."""
@@ -135,7 +134,7 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
     key = key_of(test)
     rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
     newest, n_left_out = _newest(rows)
-    # With percentiles, facts, and what they are against their baseline.
+    # With both ends, facts, and what they are against their baseline.
     bare = _points(newest, by).get(key, [])
     more = _further([point.test for point in bare])
     points = [point._replace(**more[point.test]) for point in bare]
@@ -146,6 +145,7 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
         TestHistory(points),
         n_left_out,
         _marks(actor, test, points, by),
+        metric=by.metric,
     )
     return named.beside(_reference_of(actor, named, by))
 
@@ -234,7 +234,7 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[History
     endpoints = endpoints.select_related("target").in_bulk()
     found = {key: TestHistory(some[-MOST_CAMPAIGNS:]) for key, some in _points(rows, by).items()}
     every = [
-        HistorySeries(key, plans[key.plan], endpoints[key.endpoint], history)
+        HistorySeries(key, plans[key.plan], endpoints[key.endpoint], history, metric=by.metric)
         for key, history in zip(found, _explained(list(found.values())), strict=True)
     ]
     references = [named for named in every if named.is_of_reference]
@@ -351,9 +351,6 @@ def _points(
     return {HistoryKey(*key): points for key, points in found.items()}
 
 
-_PERCENTILES = ("p50_us", "p95_us", "p99_us")
-
-
 def _explained(histories: Sequence[TestHistory]) -> list[TestHistory]:
     """With whole points where a change may have its cause, and at the end."""
     return _with_whole(histories, list(map(_to_explain, histories)))
@@ -391,15 +388,15 @@ def _rows_with(
 def _further(tests: Sequence[int]) -> dict[int, dict[str, Any]]:
     """The fields of a `CampaignPoint` that only whole ones have, by test."""
     rows = TestFigures.objects.filter(among("pk", tests))
-    columns = ("pk", Cast("facts", TextField()), "against", *_PERCENTILES)
+    columns = ("pk", Cast("facts", TextField()), "against", "ends_us")
     read = cache(json.loads)  # most campaigns have the facts of the one before
     return {
         pk: {
             "facts": read(facts),
             "against": Against.from_json(against),
-            **dict(zip(_PERCENTILES, map(mean_of, values), strict=True)),
+            "ends_us": {name: Ends(*ends) for name, ends in ends_us.items()},
         }
-        for pk, facts, against, *values in rows.values_list(*columns)
+        for pk, facts, against, ends_us in rows.values_list(*columns)
     }
 
 

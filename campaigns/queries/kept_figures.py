@@ -4,6 +4,7 @@ decode no histogram; and where these come from where something else is asked for
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
@@ -12,7 +13,7 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from campaigns.domain.analysis import overhead
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust, best_trust
 from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_brief
-from campaigns.domain.metrics.figures import CURVE_PERCENTILES, SHOWN_PERCENTILES
+from campaigns.domain.metrics.figures import CURVE_PERCENTILES, MEASURED, SHOWN_PERCENTILES
 from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
 from campaigns.domain.metrics.injector_end import TlsHandshakes
 from campaigns.domain.metrics.quieter import QUIETER
@@ -39,6 +40,7 @@ class _RunRow(NamedTuple):
     p50_us: float | None
     p95_us: float | None
     p99_us: float | None
+    lows_us: Mapping[str, float]
 
     @property
     def is_counted(self) -> bool:
@@ -97,7 +99,21 @@ def _figures_columns(rows: Sequence[_RunRow]) -> dict[str, Any]:
             metric: [us for row in counted if (us := row.value_us(metric)) is not None]
             for metric in ("mean_us", "typical_us", "p50_us", "p95_us", "p99_us")
         },
+        "ends_us": _ends_us([row for row in counted if row.trust != Trust.BUSY] or counted),
     }
+
+
+def _ends_us(rows: Sequence[_RunRow]) -> dict[str, tuple[float | None, float]]:
+    """By metric the lower end, None where no run tells it, and as measured."""
+    found = {}
+    for metric in MEASURED:
+        told = [(row.lows_us, getattr(row, f"{metric}_us")) for row in rows]
+        highs = [(lows_us.get(metric), us) for lows_us, us in told if us is not None]
+        if highs:
+            lows = [us if low is None else low for low, us in highs]
+            has_low = any(low is not None for low, _ in highs)
+            found[metric] = (fmean(lows) if has_low else None, fmean(us for _, us in highs))
+    return found
 
 
 def _facts(runs: QuerySet[Run]) -> dict[int, dict[str, str]]:

@@ -8,6 +8,7 @@ from typing import Any
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, verdict
 from campaigns.domain.analysis.likeness import like_for_like
 from campaigns.domain.analysis.limit import blame
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import (
     OverheadRow,
     jumps_us,
@@ -153,7 +154,7 @@ def _of_stretches(found: ComparisonVerdict, judged: OverheadRow) -> ComparisonVe
     if not found.more:
         return found
     times = 1 + found.more / judged.interval.k
-    text = f"A pass {figure(times, 2)} times as long would settle it."
+    text = say("settle_longer", times=figure(times, 2))
     return replace(found, text=text, more=None)
 
 
@@ -186,8 +187,7 @@ def _in_turns(turns: TurnsComparison, blockers: Sequence[Blocker]) -> Overhead:
 
 
 def _unlike(names: Sequence[str]) -> Blocker:
-    text = f"The two are not set up alike. They differ in: {', '.join(names)}."
-    return Reason.NOT_LIKE_FOR_LIKE, text
+    return Reason.NOT_LIKE_FOR_LIKE, say("not_like_for_like", names=", ".join(names))
 
 
 def mean_against(campaign: Campaign, pair: ArmPair) -> OverheadRow:
@@ -248,19 +248,13 @@ def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
     found = []
     if _worst_share(pair) > MOST_FAILED:
         shares = " and ".join(percent(arm.error_share) for arm in pair)
-        found.append((Reason.ERRORS, f"Too many requests failed ({shares}) to compare times."))
+        found.append((Reason.ERRORS, say("errors", share=shares, where="")))
     if names := unlike_by_accident(pair, likeness):
         found.append(_unlike(names))
     if unlike_loads := _unlike_loads(pair):
         found.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(pair):
-        found.append(
-            (
-                Reason.ORDER_CONFOUNDED,
-                "All runs of one came before those of the other, so the difference includes "
-                "whatever changed in between. Repeat them in counterbalanced blocks.",
-            )
-        )
+        found.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
     return found
 
 

@@ -227,7 +227,9 @@ def shapes_of(
         for answer in _answers(campaign, family, relative, namer)
     ]
     # A sweep's tables and curves tell its targets apart at each value.
-    matrix = None if sweeps else target_matrix(campaign, arms, relative)
+    # Of arms in turns pairs tell more: two of them, and any while they narrow.
+    in_pairs = campaign.order == Campaign.Order.SIDE_BY_SIDE and (len(arms) == 2 or not is_final)
+    matrix = None if sweeps or in_pairs else target_matrix(campaign, arms, relative)
     rungs, climbed = ladder_of(campaign, arms, is_final=is_final)
     ladder = rungs
     if rungs and metric not in {"", rungs.metric}:

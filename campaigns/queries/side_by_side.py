@@ -7,6 +7,7 @@ from statistics import median
 
 from campaigns.domain.analysis.arm_figures import ArmSeconds
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import OverheadRow
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
@@ -15,6 +16,7 @@ from campaigns.domain.analysis.side_by_side import (
     ArmComparison,
     compare,
     quieter_rounds,
+    typical_ratio,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, as_interval
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
@@ -33,7 +35,6 @@ TYPICAL = "typical"
 _US = 1e6
 
 
-_FEW_REQUESTS = "The flow has too few requests for an interval."
 _STRETCHES = 5  # of a pass, which stand for repeats where a campaign has too few
 _ROUNDS_OF_A_STRETCH = 3
 
@@ -73,13 +74,20 @@ def _median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
 
 
 def medians_us(campaign: Campaign) -> dict[int, float]:
-    """By test, of arms that took turns; of the last pass with any."""
-    return {
-        run.test_id: median_us
-        for each in passes_of(campaign)
-        for arm, run in enumerate(each.runs)
-        if (median_us := _median_us(each.rounds, arm)) is not None
-    }
+    """By test, of arms that took turns; of the last pass with any. That of an arm which is compared
+    is its reference's, times the ratio of both: one follows from the other."""
+    if "medians_us" not in vars(campaign):
+        found: dict[int, float] = {}
+        for each in passes_of(campaign):
+            tests = [run.test_id for run in each.runs]
+            medians = {n: us for n in range(len(tests)) if (us := _median_us(each.rounds, n))}
+            for arm, reference in each.runs[0].frozen.turns.compared(len(tests)):
+                ratio = typical_ratio(each.rounds, arm, reference)
+                if ratio and reference in medians:
+                    medians[arm] = medians[reference] * ratio
+            found |= {tests[arm]: us for arm, us in medians.items()}
+        vars(campaign)["medians_us"] = found
+    return vars(campaign)["medians_us"]
 
 
 def _medians(values: Sequence[float]) -> list[float]:
@@ -192,7 +200,7 @@ class TurnsComparison:
             reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
             return ComparisonVerdict(None, reason, why_no_word(found, self._names))
         if not self.has_word:
-            text = f"An answer takes {LOOKS[0]} rounds. This campaign has {found.n_rounds}."
+            text = say("no_rounds", needed=LOOKS[0], n=found.n_rounds)
             return ComparisonVerdict(None, Reason.NO_ROUNDS, text)
         if found.behind:
             return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
@@ -205,7 +213,8 @@ class TurnsComparison:
         """The row that the verdict is on."""
         if self.found.p50 is None:
             return OverheadRow(TYPICAL, None, None, why=self.verdict.text)
-        values = [_median_us(self.rounds, arm) for arm in (self.found.reference, self.found.arm)]
+        before = _median_us(self.rounds, self.found.reference)
+        values = before, before * self.found.p50.value
         return OverheadRow(TYPICAL, *values, as_interval(self.found.p50, *values, CONFIDENCE))
 
     def with_intervals(self, rows: Sequence[OverheadRow]) -> list[OverheadRow]:
@@ -231,7 +240,7 @@ class TurnsComparison:
             for metric, rank in ((TYPICAL, "p50"), ("p95", "p95")):
                 if all(each[rank] for each in bounds):
                     low_us = [each[rank][0] for each in bounds]
-                    row = OverheadRow(metric, *low_us, why=_FEW_REQUESTS)
+                    row = OverheadRow(metric, *low_us, why=say("few_of_flow"))
                     row = _with_ratio(row, of_flow.ratio(rank, 1))
                     yield row.of_flow(name, self.found.threshold)
 

@@ -17,6 +17,7 @@ from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.plan.presets import is_local
 from campaigns.domain.presentation.tables import NO_RUN
 from campaigns.domain.presentation.target_matrix import (
+    SAME,
     MatrixCell,
     MatrixRow,
     Neighbours,
@@ -29,6 +30,7 @@ from campaigns.domain.units import counted
 from campaigns.models import Campaign
 from campaigns.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
 from campaigns.queries.overheads import Overhead, compare, mean_against
+from campaigns.queries.side_by_side import medians_us
 
 LOCAL, REMOTE = "local", "remote"
 
@@ -51,12 +53,12 @@ def _network_rows(
             )
 
 
-def means_us(arm: MeasuredTest) -> dict[int, float]:
+def means_us(campaign: Campaign, arm: MeasuredTest) -> dict[int, float]:
     """The mean of each run that counts, by its block; of arms that took turns the median without
     the injector's part, which is what their rounds compare."""
     if _took_turns(arm):
-        metric = typical_metric(each.figures for each in arm.comparable)
-        return {each.run.repeat: each.figures.time_us(metric) for each in arm.comparable}
+        median_us = medians_us(campaign).get(arm.test.pk)
+        return {} if median_us is None else {1: median_us}
     return {each.run.repeat: each.figures.mean_us for each in arm.counted}
 
 
@@ -75,7 +77,7 @@ def _difference(
     """Within blocks, because a block's runs met the same conditions; else without an interval."""
     if not all(arm and arm.counted and arm.is_sound for arm in (near, far)):
         return None
-    local, remote = means_us(near), means_us(far)
+    local, remote = means_us(campaign, near), means_us(campaign, far)
     both = [remote[block] - local[block] for block in local if block in remote]
     if both and campaign.order == Campaign.Order.BLOCKS:
         return mean_interval(both, is_signed=True)
@@ -85,7 +87,6 @@ def _difference(
 
 _NOT_ALL = "The mean over all pages needs usable runs of each."
 _FEW = f"Needs {MIN_REPEATS} reliable runs on two servers."
-_SAME = "There is no practical difference."
 
 _PLACES = (LOCAL, REMOTE, "")
 
@@ -177,13 +178,14 @@ def _row(
     ]
     names = {arm.test.pk: columns[key] for key, arm in found.items()}
     order = tuple(_order(campaign, list(found.values()), names))
-    return MatrixRow(plan, tuple(cells), order, order[0].why if order else _FEW, place)
+    without = next((cell.why for cell in cells if cell and cell.why), _FEW)
+    return MatrixRow(plan, tuple(cells), order, order[0].why if order else without, place)
 
 
 def _cell(
     campaign: Campaign, name: str, arm: MeasuredTest, baseline: MeasuredTest | None
 ) -> MatrixCell:
-    values = list(means_us(arm).values()) if arm.is_sound else []
+    values = list(means_us(campaign, arm).values()) if arm.is_sound else []
     if not values:
         why = next((each.why_unusable for each in arm.runs if each.why_unusable), NO_RUN)
         return MatrixCell(name, arm.test.pk, None, None, why=why)
@@ -226,13 +228,13 @@ def _overall(
 def _over_cells(
     campaign: Campaign, plans: list[_Arms], columns: dict[tuple, str], reference: tuple
 ) -> Iterator[MatrixCell]:
-    base = _sound_arms(plans, reference)
+    base = _sound_arms(campaign, plans, reference)
     for key, name in columns.items():
-        arms = _sound_arms(plans, key)
+        arms = _sound_arms(campaign, plans, key)
         if not arms:
             yield MatrixCell(name, None, None, None, why=_NOT_ALL)
             continue
-        mean_us = geometric_mean([fmean(means_us(arm).values()) for arm in arms])
+        mean_us = geometric_mean([fmean(means_us(campaign, arm).values()) for arm in arms])
         against = _over_plans(campaign, base, arms) if base and key != reference else None
         yield MatrixCell(name, None, MeanInterval(mean_us, 0, None, None, None), against)
 
@@ -240,14 +242,16 @@ def _over_cells(
 def _over_plans(
     campaign: Campaign, base: list[MeasuredTest], arms: list[MeasuredTest]
 ) -> OverheadRow:
-    plans = [(means_us(first), means_us(second)) for first, second in zip(base, arms, strict=True)]
+    pairs = zip(base, arms, strict=True)
+    plans = [(means_us(campaign, first), means_us(campaign, second)) for first, second in pairs]
     return ratio_over_plans(plans, in_blocks=campaign.order == Campaign.Order.BLOCKS)
 
 
-def _sound_arms(rows: list[_Arms], key: tuple) -> list[MeasuredTest]:
+def _sound_arms(campaign: Campaign, rows: list[_Arms], key: tuple) -> list[MeasuredTest]:
     """The column's test at each plan; [] unless all have usable runs."""
     arms = [found.get(key) for found in rows]
-    return arms if all(arm and arm.counted and arm.is_sound for arm in arms) else []
+    is_sound = all(arm and arm.counted and arm.is_sound and means_us(campaign, arm) for arm in arms)
+    return arms if is_sound else []
 
 
 def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
@@ -278,5 +282,5 @@ def _order(
             first, second, found = second, first, compared(second, first)
         said, row = found.verdict, found.judged
         row = row if said.has_size else replace(row, interval=None)
-        why = "" if said.word is Word.FASTER else said.text or _SAME
+        why = "" if said.word is Word.FASTER else said.text or SAME
         yield Neighbours(names[first.test.pk], names[second.test.pk], row, why, said.or_more)

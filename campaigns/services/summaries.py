@@ -78,7 +78,7 @@ def keep_figures(tests: Iterable[int]) -> None:
 
 _WRITTEN = (
     *("n", "errors", "trust", "target_state", "facts"),
-    *("mean_us", "typical_us", "p50_us", "p95_us", "p99_us"),
+    *("mean_us", "typical_us", "p50_us", "p95_us", "p99_us", "ends_us"),
 )
 
 
@@ -112,9 +112,10 @@ def summarise_run(run: Run) -> RunSummary:
         )
         summary.save()
     n_lost = run.shards.filter(state=ShardState.LOST).count()
-    observed = observe(measurement, is_co_located=is_co_located(run), n_lost=n_lost)
+    beside = {"is_co_located": is_co_located(run)}
+    observed = observe(measurement, n_lost=n_lost, **beside)
     machines = measured_machines(run, measurement.duration_s)
-    observed |= observed_machines(machines, measurement.figures.attempts)
+    observed |= observed_machines(machines, measurement.figures.attempts, **beside)
     response = measurement.total.timing("response")
     judged = judge(observed, response, LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS))
     if run.frozen.turns:

@@ -4,6 +4,7 @@ of several targets, on one axis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
@@ -366,6 +367,7 @@ def _against(compared: ComparedCost | None) -> dict[str, str]:
     return {**said, "change": change, "interval": f"{low} to {high}"}
 
 
+_MOST_COLUMNS = 4  # of a matrix
 _GAP = 22.0  # percent between two labels: a plot is as wide as a column
 
 
@@ -396,10 +398,10 @@ class DrawnCell:
 
 
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
-    """{"axis", "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows":
-    [(row, [(column, cell)])], "overall": the rows of all plans, "has_places": bool, "network":
-    [(label, [texts])], "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of
-    that target."""
+    """{"axis", "has_marks", "is_long": a line for each target, the fastest first, not a column;
+    "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows": [(row, [(column,
+    cell)])], "overall": the rows of all plans, "has_places": bool, "network": [(label, [texts])],
+    "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of that target."""
     if matrix is None:
         return None
     ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
@@ -409,18 +411,22 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         for n, name in enumerate(matrix.columns, 1)
     ]
     decimals = network_decimals(matrix.network)
+    rows = [
+        (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
+        for row in matrix.all_rows
+    ]
+    is_long = len(columns) > _MOST_COLUMNS
     return {
         "axis": axis,
+        "has_marks": bool(ends),
+        "is_long": is_long,
         "columns": columns,
         "n_cells": 2 * len(columns),
         "reference": matrix.columns[matrix.relative - 1],
         "in_turns": matrix.in_turns,
         "has_short": any(cell.is_short for cell in matrix.cells),
         "has_doubt": any(cell.doubt for cell in matrix.cells),
-        "rows": [
-            (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
-            for row in matrix.all_rows
-        ],
+        "rows": [(row, _fastest_first(row, pairs)) for row, pairs in rows] if is_long else rows,
         "overall": matrix.overall,
         "has_places": len({row.place for row in matrix.rows}) > 1,
         "network": [
@@ -430,6 +436,11 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         "like": matrix.like,
         "n_unlike": sum(not line.is_alike for line in matrix.like),
     }
+
+
+def _fastest_first(row: MatrixRow, pairs: list[tuple]) -> list[tuple]:
+    times = [cell.mean.mean if cell and cell.mean else inf for cell in row.cells]
+    return [pairs[n] for n in sorted(range(len(pairs)), key=times.__getitem__)]
 
 
 def _percent_tick(ratio: float) -> str:

@@ -163,7 +163,7 @@ def _drawn(
     by_number = {test.pk: test for test in tests}
     return {
         "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
-        "repeat_table": repeat_table(answer, asked),
+        "repeat_table": None if campaign.repeats < 2 else repeat_table(answer, asked),
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "sweeps": [
             sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
@@ -234,7 +234,7 @@ def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "bars": split_bars(overheads),
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
         "like": _like_rows(overheads),
-        "has_differences": any(each.like_for_like.get("different") for each in overheads),
+        "differences": _differences(overheads),
         **_next_step(campaign, answer),
     }
 
@@ -308,6 +308,13 @@ def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
     if len(kinds) > 1:
         return {"plain": "plain", "tls": "TLS"}
     return {"plain": "WS", "tls": "WSS"} if kinds.pop() else {"plain": "HTTP", "tls": "HTTPS"}
+
+
+def _differences(overheads: Sequence[OverheadAnswer]) -> list[tuple[OverheadAnswer, list]]:
+    """What differs between the arms of each, but for what their names say."""
+    found = [(each, each.like_for_like.get("different", [])) for each in overheads]
+    told = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in found]
+    return [(each, rows) for each, rows in told if rows]
 
 
 def _choice_of(answer: Answer) -> dict[str, Any] | None:

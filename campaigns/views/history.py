@@ -18,9 +18,10 @@ from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.presentation.capacity_words import bound_words, objective_words
 from campaigns.domain.presentation.compared import ComparedCapacity, capacity_words
-from campaigns.domain.presentation.history_words import history_sentence, overview_sentence
+from campaigns.domain.presentation.history_words import METRICS, history_sentence, overview_sentence
 from campaigns.domain.presentation.results import Sentence
-from campaigns.domain.units import DASH
+from campaigns.domain.presentation.tables import BOTH_ENDS
+from campaigns.domain.units import DASH, TO
 from campaigns.exports.history import csv_of_histories, csv_of_history
 from campaigns.exports.tables import text_file
 from campaigns.forms.filters import HistoryFilterForm, MarkForm, TestHistoryFilterForm
@@ -29,7 +30,6 @@ from campaigns.permissions import Action, Actor, require
 from campaigns.queries.baselines import baselines_of, newest_baseline, open_tests, quiet_changes
 from campaigns.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.queries.history import (
-    METRICS,
     HistoryFilter,
     HistorySeries,
     arms_of,
@@ -159,7 +159,7 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
     page = page_of_list(
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
-    reference = named.reference
+    reference, rows = named.reference, rows_of_points(page.rows, metric)
     capacities = [_row(*each) for each in over_time(searches_of(actor, named.key))]
     runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
@@ -170,12 +170,13 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "capacities": capacities,
         "sentence": _capacity_history_sentence(capacities)
         if capacities and not points
-        else history_sentence(named.history, METRICS[metric]),
+        else history_sentence(named.history, metric),
         "changes": rows_of_changes(named),
         "page": page,
         "others": others_than(metric),
+        "ends_note": BOTH_ENDS if any(TO in text for row in rows for text in row["ends"]) else "",
         "rows": with_marks(
-            rows_of_points(page.rows, metric),
+            rows,
             named.marks,
             before=newest_first[page.start - 2].at if page.start > 1 else None,
         ),

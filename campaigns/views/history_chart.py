@@ -29,7 +29,7 @@ from campaigns.domain.presentation.charts import (
     columns,
 )
 from campaigns.domain.presentation.history_words import day, word_of
-from campaigns.domain.units import DASH, counted, percent
+from campaigns.domain.units import DASH, counted, ends_ms, percent
 from campaigns.queries.columns import utc_day
 from campaigns.queries.history import HistorySeries
 from campaigns.views.drawings import round_up
@@ -54,7 +54,7 @@ def history_charts(
     points, groups = history.points, folded(history.points)
     if not points:
         return None
-    rows = iter(rows_of_points([points[a] for a, b in groups if b - a == 1]))
+    rows = iter(rows_of_points([points[a] for a, b in groups if b - a == 1], metric))
     marks = [
         _week(points[a:b], metric) if b - a > 1 else _campaign(points[a], next(rows))
         for a, b in groups
@@ -276,12 +276,11 @@ def _campaign(point: CampaignPoint, row: dict[str, Any]) -> dict[str, Any]:
         "link": reverse("campaign-detail", args=[point.campaign]),
         "isAside": not point.is_counted,
         "isSound": point.target_state in _SOUND,
-        **{name: _ms(getattr(point, f"{name}_us")) for name in PERCENTILES},
+        **_percentiles([point]),
         "errors": None if share is None else round(share * 100, 4),
         "valueText": f"{DASH}  does not count: {row['why']}"
         if row["why"]
         else f"{row['value']} {row['interval']}".strip(),
-        **{f"{name}Text": row[name] for name in PERCENTILES},
         "errorsText": f"{row['errors']}{_state_text(point)}",
     }
 
@@ -290,10 +289,6 @@ def _week(points: Sequence[CampaignPoint], metric: str) -> dict[str, Any]:
     """A mark at the mean of its campaigns, from the smallest to the largest value."""
     span = _span(points)
     share = mean_of([each for point in points if (each := point.error_share) is not None])
-    percentiles = {
-        name: _ms(mean_of([us for point in points if (us := getattr(point, f"{name}_us"))]))
-        for name in PERCENTILES
-    }
     unsound = [point for point in points if point.target_state not in _SOUND]
     since, until = span["days"]
     return {
@@ -301,12 +296,22 @@ def _week(points: Sequence[CampaignPoint], metric: str) -> dict[str, Any]:
         "link": "?" + urlencode({"since": since, "until": until, "metric": metric}),
         "isAside": span["value"] is None,
         "isSound": not unsound,
-        **percentiles,
+        **_percentiles(points),
         "errors": None if share is None else round(share * 100, 4),
         "valueText": f"{_value_words(span)}, {counted(len(points), 'campaigns')}",
-        **{f"{name}Text": _text(percentiles[name]) for name in PERCENTILES},
         "errorsText": f"{percent(share)}{_unsound_text(len(unsound))}",
     }
+
+
+def _percentiles(points: Sequence[CampaignPoint]) -> dict[str, Any]:
+    """By name their mean, and by p95Text with its lower end."""
+    found = {}
+    for name in PERCENTILES:
+        ends = [point.ends_us[name] for point in points if name in point.ends_us]
+        high_us = mean_of([each.high for each in ends])
+        low_us = mean_of([each.high if each.low is None else each.low for each in ends])
+        found |= {name: _ms(high_us), f"{name}Text": ends_ms(low_us, high_us)}
+    return found
 
 
 def _span(points: Sequence[CampaignPoint]) -> dict[str, Any]:

@@ -26,9 +26,9 @@ from campaigns.domain.presentation.charts import (
     Series,
     columns,
 )
-from campaigns.domain.presentation.history_words import HistoryStatus
+from campaigns.domain.presentation.history_words import METRICS, HistoryStatus
 from campaigns.domain.units import change_size, counted, percent
-from campaigns.queries.history import METRICS, HistoryKey, HistorySeries
+from campaigns.queries.history import HistoryKey, HistorySeries
 from campaigns.views.history_rows import MOVED, NOTES, Pair, row_of, row_of_fold
 
 _ALL_IN_SIGHT = 20  # tests: an overview of no more folds nothing

@@ -15,6 +15,7 @@ from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.lifecycle import Trust
+from campaigns.domain.metrics.figures import MEASURED
 from campaigns.domain.presentation.compared_words import against_size, against_words
 from campaigns.domain.presentation.history_words import (
     HistoryStatus,
@@ -24,17 +25,18 @@ from campaigns.domain.presentation.history_words import (
     direction_of,
     evidence,
     expected_words,
+    newest_ms,
     range_words,
+    span_ms,
     standing_of,
     why_not_counted,
 )
+from campaigns.domain.presentation.tables import Figure, column_cells
 from campaigns.domain.units import (
     DASH,
-    THIN,
     change_size,
     count,
     decimals_for,
-    figure,
     in_ms,
     number,
     percent,
@@ -177,10 +179,8 @@ def against_level(named: HistorySeries) -> float | None:
 def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
     history, change = named.history, named.history.last_change
     newest, expected = history.newest, history.course.expected
-    has_moved = standing in MOVED
+    has_moved, ends = standing in MOVED, newest.interval_us
     reference = history.moved_beside(change) if has_moved else None
-    # ± 0.46, in ms: half of the newest value's 95 % interval between runs.
-    ends = newest.interval_us
     return {
         "named": named,
         "standing": standing,
@@ -189,10 +189,8 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
         "change": change_size(change.ratio) if has_moved else "",
         "moved": cause_words(history.causes(change)) if standing is HistoryStatus.MOVED else "",
         "environment": change_size(reference.ratio) if reference else "",
-        "newest": figure(newest.value_us / 1000) if newest.is_counted else DASH,
-        "half_interval": f"±{THIN}{figure((ends[1] - newest.value_us) / 1000, 2)}"
-        if ends
-        else DASH,
+        "newest": newest_ms(history, named.metric),
+        "interval": span_ms(*ends, newest.value_us) if ends else DASH,
         "expected": expected_words(expected) if expected else DASH,
         "against_level": percent(against_level(named), decimals=1, signed=True),
         **against_cell(newest.against),
@@ -225,10 +223,13 @@ def others_than(metric: str) -> list[str]:
     return [name for name in PERCENTILES if name != metric]
 
 
-def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[dict[str, Any]]:
+def rows_of_points(points: Sequence[CampaignPoint], metric: str) -> list[dict[str, Any]]:
     """The table's rows: times in ms, each column with the same decimals."""
-    keys = ("p50_us", "p95_us", "p99_us", "value_us")
-    texts = {key: _column([getattr(point, key) for point in points]) for key in keys}
+    others = [
+        _column([point.ends_us.get(name, _NONE) for point in points])
+        for name in others_than(metric)
+    ]
+    values = _column([point.ends_us.get(metric, (None, point.value_us)) for point in points])
     places = _decimals([point.value_us for point in points])
     return [
         {
@@ -239,8 +240,9 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[di
             "why": why_not_counted(point),
             "trust": point.trust.replace("_", " "),
             **against_cell(point.against),
-            "others": [texts[f"{name}_us"][index] for name in others_than(metric)],
-            **{key.removesuffix("_us"): texts[key][index] for key in keys},
+            "others": [texts[index] for texts in others],
+            "ends": [texts[index] for texts in (values, *others)],
+            "value": values[index],
         }
         for index, point in enumerate(points)
     ]
@@ -248,9 +250,13 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str = "") -> list[di
 
 def rows_of_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """The rows of single runs, times in ms. What has no answer has its figures on its own page."""
-    names = ("mean", *PERCENTILES)
     known = [None if run.trust == Trust.NO_ANSWER else run for run in runs]
-    columns = [_column([getattr(run, f"{name}_us", None) for run in known]) for name in names]
+    columns = [
+        _column(
+            [(run.lows_us.get(name), getattr(run, f"{name}_us")) if run else _NONE for run in known]
+        )
+        for name in MEASURED
+    ]
     return [
         {
             "run": run,
@@ -280,9 +286,13 @@ def against_cell(against: Against | None) -> dict[str, str | bool]:
     }
 
 
-def _column(values_us: Sequence[float | None]) -> list[str]:
-    places = _decimals(values_us)
-    return [number(in_ms(value), places) for value in values_us]
+_NONE = (None, None)
+
+
+def _column(ends_us: Iterable[tuple[float | None, float | None]]) -> list[str]:
+    """Of lower ends and what was measured, in ms."""
+    cells = column_cells([Figure(in_ms(high), low=in_ms(low)) for low, high in ends_us])
+    return [cell.text for cell in cells]
 
 
 def _decimals(values_us: Sequence[float | None]) -> int:

@@ -19,8 +19,8 @@ from campaigns.domain.presentation.capacity_words import (
     lacks_its_rule,
     objective_words,
 )
-from campaigns.domain.presentation.tables import TO, Cell
-from campaigns.domain.units import DASH, are_apart, duration, figure, ms, number, percent, rate
+from campaigns.domain.presentation.tables import Cell
+from campaigns.domain.units import DASH, duration, ends_ms, number, percent, rate, with_unit
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.models import Run, Search
@@ -114,14 +114,11 @@ def trial_row(made: MadeTrial, busy: BusyByRun) -> dict[str, Any]:
 
 
 def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
-    """Weak as on the run's own page; of what a rule is about both ends, where they differ."""
+    """Weak as on the run's own page; both ends where they differ."""
     n, value = run.n or 0, getattr(run, f"{name(q)}_us")
     is_weak = value is not None and shown(n, q) is Shown.WEAK
     tone = "bad" if name(q) in broken else ""
-    own = (each for each in run.verdicts if each.metric == name(q) and each.is_of_all)
-    low = next((each.at_least_us for each in own), None)
-    is_wide = value is not None and are_apart(low, value)
-    text = f"{figure(low / 1000)}{TO}{ms(value)}" if is_wide else ms(value)
+    text = with_unit(ends_ms(run.lows_us.get(name(q)), value), "ms")
     return Cell(value, text, is_weak, why_not_shown(n, q), tone)
 
 

@@ -20,14 +20,14 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
-from campaigns.domain.presentation.history_words import overview_sentence
+from campaigns.domain.presentation.history_words import METRICS, overview_sentence
 from campaigns.forms.requests import ProbeForm, write_headers
 from campaigns.forms.targets import FACT_LABELS, ExporterForm, TargetForm
 from campaigns.models import Endpoint, Exporter, Probe, Project, Target
 from campaigns.permissions import Action, Actor, require
 from campaigns.queries import probes as queries
 from campaigns.queries.baselines import quiet_changes
-from campaigns.queries.history import METRICS, HistoryFilter, histories, recent
+from campaigns.queries.history import HistoryFilter, histories, recent
 from campaigns.queries.ownership import hosts_of
 from campaigns.queries.probes import reason_to_wait, report_of
 from campaigns.services import exporters as exporter_services

@@ -158,10 +158,9 @@ def measured(*ports, **more):
     return run_arms(order, [str(port) for port in ports], lambda second, arm: None)
 
 
-def test_a_target_that_is_slow_at_its_first_connection_is_so_in_the_trial(short_trial):
+def test_a_target_that_is_slow_at_its_first_connections_is_so_in_the_trial(short_trial):
     def slow_at_first(sock, server):
-        if server.n_connections == 1:
-            time.sleep(0.3)
+        time.sleep(0.3)
         after(0.003)(sock, server)
 
     with scripted(after(0.003)) as usual, scripted(slow_at_first) as late:
@@ -204,9 +203,8 @@ def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_tria
         for timer in stall:
             timer.start()
         measured(steady.port, stalling.port, limit_s=3)
-    # 20 are opened before the first turn. A machine's own stalls may open more in any round.
-    assert any(one == other > 20 for one, other in pools)
-    assert max(one for one, _ in pools) > 20
+    # 20 are opened before the first turn, and some 20 more in the stall.
+    assert min(pools[-1]) > 30
 
 
 @pytest.mark.parametrize("rate", [100, 400])

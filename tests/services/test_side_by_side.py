@@ -188,6 +188,49 @@ def test_the_answer_is_there_while_they_take_turns(sending, times_us, words):
     assert said(campaign).replace("\u202f", " ").startswith(f"So far {words} (")
 
 
+def test_servers_are_compared_while_they_take_turns_and_have_a_matrix_at_the_end(project, sending):
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    names, times_us = ("apache", "nginx", "caddy"), (1300, 1000, 1600)
+    servers = (make_endpoint(make_target(project, name)) for name in names)
+    cells = [CampaignCell(plan, each, "new") for each in servers]
+    campaign, lease = sending(40, times_us, failed=(0, 0, 0), cells=cells)
+    answer = campaign_answer(campaign)
+    assert answer.matrix is None
+    assert "nginx" in said(campaign)
+    assert "faster" in said(campaign)
+    assert [bool(each.narrowing) for each in answer.overheads] == [True, True]
+    end(campaign, lease, times_us)
+    answer = campaign_answer(Campaign.objects.get(pk=campaign.pk))
+    assert not answer.overheads
+    assert said(campaign).startswith("nginx is the fastest, then apache, then caddy at ")
+    apache, nginx, _ = answer.matrix.rows[0].cells
+    # One follows from the other and the difference beside them.
+    ratio = nginx.against.interval.ratio
+    assert nginx.mean.mean == pytest.approx(apache.mean.mean * ratio)
+    assert nginx.against.candidate_us == pytest.approx(nginx.mean.mean)
+
+
+def test_of_many_servers_the_answer_comes_at_the_end(project, sending):
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    servers = [make_endpoint(make_target(project, f"web {n}")) for n in range(5)]
+    cells = [CampaignCell(plan, each, "new") for each in servers]
+    campaign, lease = sending(40, range(1000, 1500, 100), failed=[0] * 5, cells=cells)
+    assert said(campaign) == "The arms take turns. The answer comes at the end."
+    end(campaign, lease, range(1000, 1500, 100))
+    assert said(campaign).startswith("web 0 is the fastest of 5 at ")
+
+
+def test_of_two_servers_the_answer_is_how_they_compare(project, sending):
+    plan = make_plan(project, spec=plan_spec(**RATE))
+    servers = (make_endpoint(make_target(project, name)) for name in ("apache", "nginx"))
+    campaign, lease = sending(40, cells=[CampaignCell(plan, each, "new") for each in servers])
+    end(campaign, lease)
+    words = (
+        "nginx shows no practical difference from apache on new connections (−0.5 to +1.1\u202f%)."
+    )
+    assert said(campaign) == words
+
+
 def test_before_there_are_enough_rounds_no_word_is_said(sending):
     campaign, lease = sending(6, (1000, 4000))
     assert said(campaign) == "The arms take turns. The first answer comes after 16 rounds."

@@ -196,7 +196,7 @@ def test_a_visitor_compares_too_but_adds_nothing(client, as_alice, bounded):
     _, token = create_share(by=as_alice, project=bounded.project, campaign=bounded, days=1, note="")
     tests = [test.pk for test in bounded.tests.all()]
     html = client.get(f"/s/{token}/?compare={tests[1]}&with={tests[0]}").content.decode()
-    assert "About 4 more blocks settle this." in html
+    assert "About 4 more blocks would settle it." in html
     assert "/blocks/" not in html
     assert client.get(f"/s/{token}/?compare=1").status_code == 404
 

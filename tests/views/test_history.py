@@ -168,9 +168,32 @@ def test_the_newest_value_has_its_interval_between_runs(overview, project):
     make_history(project, CALM, begin=recent(20))
     (row,) = rows_of(overview())
     # Three runs 1 % apart: t(2, 97.5 %) · 0.257 / √3 = 4.303 · 0.148
-    assert row["half_interval"].replace("\u202f", " ") == "± 0.64"
+    assert row["interval"] == "25.1 to 26.3"
     make_history(project, CALM, begin=recent(20), spread=(1.0,))
-    assert "–" in [row["half_interval"] for row in rows_of(overview())]
+    assert "–" in [row["interval"] for row in rows_of(overview())]
+
+
+def test_percentiles_have_both_ends_on_pages_in_files_and_over_rest(opened, overview, project):
+    """Of the runs on a quiet machine; of a busy one's where there is no other."""
+    busy = {"trust": Trust.BUSY, "lows_us": {"p50": 11e3, "p95": 20e3}}
+    arm = [(make_plan(project), make_endpoint(make_target(project)), "new")]
+    calm = {"tests": arm, "lows_us": {"p95": 24e3}}
+    make_history(project, CALM, begin=recent(20), **calm)
+    (test,) = make_history(project, [40.0], begin=recent(2), tests=arm, **busy)
+    page = opened(test, metric="p95")
+    last, before = (row for row in page.context["rows"][:2])
+    assert (last["value"], last["others"]) == ("20.0 to 40.0", ["11.0 to 20.0", "60.0"])
+    assert "busy" in last["why"]
+    assert before["value"] == f"24.0 to {CALM[-1]:.1f}"
+    rest = page.client.get(f"/api/v1/tests/{test.pk}/history/").json()["points"][-1]
+    assert (rest["p95_low_us"], rest["p95_us"], rest["p99_low_us"]) == (20e3, 40e3, None)
+    of_test = page.client.get(reverse("history-test-csv", args=[test.pk]))
+    *_, row = csv.DictReader(StringIO(of_test.content.decode()))
+    assert (row["p95_low_us"], row["p95_us"], row["p99_low_us"]) == ("20000.0", "40000.0", "")
+    (row,) = rows_of(overview(metric="p95"))
+    assert row["newest"] == "20.0 to 40.0"
+    # Every run has its own.
+    assert page.context["run_rows"][0]["times"][2].startswith("20.0 to ")
 
 
 def deployed(project, night: float, text="version 1.4.2", **fields) -> TimeMark:

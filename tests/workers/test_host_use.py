@@ -87,6 +87,18 @@ def test_what_a_program_started_and_has_ended_is_its_own(proc):
     assert named(use.take()) == {"make": 0.8}
 
 
+def test_a_tree_of_programs_that_ends_used_only_what_it_used_since_the_last_reading(proc):
+    proc.process(40, 1, "/bin/bash\0")
+    proc.process(41, 40, "/usr/bin/make\0", ticks=100, ended=300)
+    proc.process(42, 41, "/usr/bin/cc\0", ticks=5000)
+    use = use_of(proc)
+    for pid in (41, 42):
+        (proc.folder / f"{pid}/stat").unlink()
+    proc.process(40, 1, "/bin/bash\0", ended=5500)  # 5400 of them before
+    proc.cpu(user=100, idle=900)
+    assert named(use.take()) == {"bash": 0.2}
+
+
 def test_a_program_below_a_twentieth_of_a_core_is_not_named(proc):
     use = use_of(proc)
     proc.process(40, 1, ticks=25)

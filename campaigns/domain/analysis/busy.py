@@ -157,14 +157,18 @@ _FEW_REQUESTS = 1000
 
 
 def observed_machines(
-    machines: Mapping[str, Sequence[MachinePoint]], attempts: int
+    machines: Mapping[str, Sequence[MachinePoint]], attempts: int, *, is_co_located: bool = False
 ) -> dict[str, Observed]:
     """Of the measured seconds of each machine by name: `target_cpu` and `target_link`, the longest
-    time in a row in which it was full, s; `listen_overflows` as a share of the attempts."""
+    time in a row in which it was full, s; `listen_overflows` as a share of the attempts. The CPU of
+    an injector's machine says nothing of the target, unless its processes were chosen."""
     found: dict[str, Observed] = {}
     for name, points in machines.items():
         place = f" on {name}" if len(machines) > 1 else ""
+        is_anybodys = is_co_located and all(point.watched_share is None for point in points)
         for code, seen in _of_one(points, attempts, place):
+            if is_anybodys and code == "target_cpu":
+                continue
             if code not in found or seen.value > found[code].value:
                 found[code] = seen
     return found

@@ -10,7 +10,7 @@ neighbours are outliers and belong to no level. Error rates and power: docs/meas
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, inf, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 
@@ -50,14 +50,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """The range in which 99 % of further values of this level lie, from its last `n` values, none
-    of them below 0. `is_outlier`: the newest value is outside, and more than 5 % off `level`."""
+    """The range in which 99 % of further values of this level lie, from its last `n` values.
+    `is_outlier`: the newest value is outside, and more than 5 % off `level`."""
 
     n: int
     level: float
     low: float
     high: float
-    t: float
     is_outlier: bool
 
 
@@ -230,14 +229,25 @@ def _t(difference: float, error: float) -> float:
 
 
 def _expected(stretch: Sequence[float], newest: float) -> Expected | None:
-    """From the values of the present level before the newest one."""
+    """From the values of the present level before the newest one, but those at its end that may be
+    the first of another level."""
+    found = _held_against(stretch, newest)
+    for _ in range(MIN_SEGMENT - 1):
+        before = _held_against(stretch[:-1], stretch[-1]) if stretch else None
+        if before is None or not before.is_outlier:
+            break
+        stretch = stretch[:-1]
+        found = _held_against(stretch, newest)
+    return found
+
+
+def _held_against(stretch: Sequence[float], newest: float) -> Expected | None:
     least, most = _WATCHED
-    last = np.array(stretch[-most:])
+    last = np.log(stretch[-most:])
     n = len(last)
     if n < least:
         return None
     level, error = float(last.mean()), float(last.std(ddof=1)) * sqrt(1 + 1 / n)
-    limit = t_quantile((1 + _EXPECTED) / 2, n - 1)
-    t = _t(float(newest) - level, error)
-    is_outlier = abs(t) > limit and abs(newest / level - 1) > _LEAST_SHARE
-    return Expected(n, level, max(0.0, level - limit * error), level + limit * error, t, is_outlier)
+    reach = t_quantile((1 + _EXPECTED) / 2, n - 1) * error
+    is_outlier = abs(log(newest) - level) > max(reach, log(1 + _LEAST_SHARE))
+    return Expected(n, exp(level), exp(level - reach), exp(level + reach), is_outlier)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
 
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import (
     BOUNDED,
     RatioInterval,
@@ -71,7 +72,7 @@ def verdict(
         return ComparisonVerdict(
             None,
             Reason.TOO_FEW_REPEATS,
-            f"A verdict needs {MIN_REPEATS} usable runs of each side{have}.",
+            say("too_few_repeats", have=have),
             more=MIN_REPEATS - k,
         )
     word = word_of(interval.low, interval.high, threshold)
@@ -82,9 +83,9 @@ def verdict(
         return ComparisonVerdict(word)
     more = more_repeats(interval, threshold)
     unit = "more blocks" if interval.is_paired else "more repeats"
-    settle = f"About {counted(more, unit)} would settle it."
+    settle = say("settle", more=counted(more, unit))
     if more > _MOST:
-        settle = f"More than {_MOST} {unit} would be needed to settle it."
+        settle = say("settle_most", more=f"{_MOST} {unit}")
     return ComparisonVerdict(word, text=settle, more=more)
 
 
@@ -156,9 +157,9 @@ def cost_difference(
 
 def _cost_word(interval: RatioInterval | None, threshold: float, blocker: str) -> tuple[str, str]:
     if interval is None or interval.k < MIN_REPEATS:
-        return "", f"A verdict needs {MIN_REPEATS} usable runs of each side."
+        return "", say("too_few_repeats", have="")
     if blocker:
         return "", blocker
     word = word_of(interval.low, interval.high, threshold)
-    why = "Results varied too much between runs." if word in BOUNDED else ""
+    why = say("too_varied") if word in BOUNDED else ""
     return _COST_WORDS.get(word, str(word)), why

@@ -409,7 +409,8 @@ CRITERIA: dict[str, Criterion] = {
         "The network or the target lost packets: {value} of the TCP segments were sent again "
         "(limit {limit}). The delay is part of the response times.",
         cause="{value} of the TCP segments were sent again",
-        meaning="retransmitted TCP segments of the run's connections, of at least 1,000",
+        meaning="retransmitted TCP segments of the run's connections, of at least 1,000; not "
+        "checked if the target runs on the injector's machine, which loses none",
     ),
     # Of its machine, by an agent; after the others, which say what came of it.
     "target_cpu": _target(
@@ -420,8 +421,9 @@ CRITERIA: dict[str, Criterion] = {
         cause=f"its machine's CPU was at 100{THIN}%",
         who=Who.TARGET,
         meaning="the CPU of the target's machine was in use to 98 % or more, other guests of its "
-        "hypervisor included; where processes were chosen, with at most 10 % by other programs. "
-        "Needs an [agent](agent.md) or an exporter, as the two below",
+        "hypervisor included; where processes were chosen, with at most 10 % by other programs; "
+        "on the injector's machine only where they were. Needs an [agent](agent.md) or an "
+        "exporter, as the two below",
     ),
     "target_link": _target(
         TargetState.OVERLOADED,

@@ -17,13 +17,21 @@ from campaigns.domain.analysis.repeats import mean_interval
 PLAN_VERSION = "Plan version"
 
 
+class Ends(NamedTuple):
+    """A figure as measured, and its lower end where enough requests tell it; in µs."""
+
+    low: float | None
+    high: float
+
+
 class CampaignPoint(NamedTuple):
     """What a test measured in one campaign: over its runs that count, times in µs.
 
     `values_us`: the metric that the history is about, of each run; () where too few requests
-    succeeded. The percentiles are means over these runs, and they and `facts`, those that may
-    change from campaign to campaign, by name, are None and {} where they were not read, as is
-    `against` its baseline. `n` and `errors` are of all runs.
+    succeeded, or a busy machine spoilt it. `ends_us`, of mean and percentiles by name, are means
+    over these runs, or those of a busy machine. They, `facts`, those that may change from campaign
+    to campaign, by name, and `against` its baseline may not have been read. `n` and `errors` are of
+    all runs.
     """
 
     campaign: int
@@ -36,9 +44,7 @@ class CampaignPoint(NamedTuple):
     errors: int
     trust: str
     target_state: str
-    p50_us: float | None = None
-    p95_us: float | None = None
-    p99_us: float | None = None
+    ends_us: Mapping[str, Ends] = {}
     facts: Mapping[str, str] = {}
     against: Against | None = None
 

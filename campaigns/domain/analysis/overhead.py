@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from math import exp, fsum, log
 from statistics import fmean
 
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import RatioInterval, Word, ratio_interval, word_of
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, percentiles_us
@@ -197,10 +198,10 @@ def _mean_row(
         for arm in (arms.baseline, arms.candidate)
     ]
     if not all(known):
-        return OverheadRow(metric, None, None, why=why or "One side has no usable runs yet.")
+        return OverheadRow(metric, None, None, why=why or say("no_runs"))
     interval = arms.interval(value)
     if interval is None:
-        why = why or "An interval needs two usable runs of each side."
+        why = why or say("interval_of_runs")
     return OverheadRow(metric, *map(fmean, known), interval, weak, why)
 
 
@@ -210,8 +211,8 @@ def _extreme_row(metric: str, pick, baseline: Sequence[Figures], candidate: Sequ
         for arm in (baseline, candidate)
     ]
     if not all(values):
-        return OverheadRow(metric, None, None, why="One side has no usable runs yet.")
-    why = f"The {metric} of all requests is a single request, so it has no interval."
+        return OverheadRow(metric, None, None, why=say("no_runs"))
+    why = say("one_request", metric=metric)
     return OverheadRow(metric, float(pick(values[0])), float(pick(values[1])), why=why)
 
 
@@ -226,10 +227,7 @@ def _percentile_row(q: int, arms: _Compared, jump: tuple[float, float] | None) -
     if not jump or row.interval is None:
         return row
     low, high = (figure(us / 1000) for us in jump)
-    why = (
-        f"No interval: {name(q)} lies at a jump from {low} to {with_unit(high, 'ms')}, and a run's "
-        "is now on one side, now on the other."
-    )
+    why = say("at_a_jump", metric=name(q), low=low, high=with_unit(high, "ms"))
     return replace(row, interval=None, why=f"{row.why} {why}".strip(), note=why)
 
 
@@ -267,9 +265,6 @@ def part_means_us(totals: Sequence[Total]) -> dict[str, float | None]:
 
 Runs = Mapping[int, float]  # block → mean response time in µs
 
-_NO_BLOCKS = "Not run in counterbalanced blocks, so the plans' differences have no joint interval."
-_FEW_BLOCKS = f"An interval needs {MIN_REPEATS} blocks in which both have usable runs of all plans."
-
 
 def ratio_over_plans(plans: Sequence[tuple[Runs, Runs]], *, in_blocks: bool) -> OverheadRow:
     """Geometric means over the plans of both arms, and their ratio, candidate / baseline.
@@ -284,7 +279,7 @@ def ratio_over_plans(plans: Sequence[tuple[Runs, Runs]], *, in_blocks: bool) -> 
         geometric_mean([fmean(arms[number].values()) for arms in plans]) for number in (0, 1)
     )
     if not in_blocks or len(shared) < MIN_REPEATS:
-        why = _FEW_BLOCKS if in_blocks else _NO_BLOCKS
+        why = say("interval_of_blocks", where=" of all plans") if in_blocks else say("no_blocks")
         return OverheadRow("mean", baseline_us, candidate_us, why=why)
     blocks = [
         [geometric_mean([arms[number][block] for arms in plans]) for block in shared]

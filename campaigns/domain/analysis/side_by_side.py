@@ -111,6 +111,14 @@ def compare(
     )
 
 
+def typical_ratio(rounds: Sequence[ArmsRound], arm: int, reference: int) -> float | None:
+    """The value alone of what `compare` finds."""
+    whole = [each for each in rounds if _is_complete(each, reference, arm)]
+    logs = [_undelayed_log_ratio(each, "p50", arm, reference) for each in quieter_rounds(whole)]
+    ratio = rank_ratio(logs, CONFIDENCE)
+    return ratio and ratio.value
+
+
 def quieter_rounds(rounds: Sequence[ArmsRound]) -> Sequence[ArmsRound]:
     """Those that a comparison counts."""
     return _halves_by_load(rounds)[0]

@@ -25,6 +25,7 @@ from campaigns.domain.units import figure
 
 SHOWN_PERCENTILES = (P50, P90, P95, P99)
 TYPICAL = "typical"  # the median without what the injector added
+MEASURED = ("mean", "p50", "p95", "p99")  # what a run's row has as measured
 _FEW_TIMED = 20
 _RANKS = {name(q): q for q in SHOWN_PERCENTILES}
 
@@ -86,9 +87,11 @@ class Figures:
         """Ok requests of the measured time per second of it."""
         return (self.n - self.late) / self.duration_s if self.duration_s > 0 else None
 
-    def to_row(self) -> dict[str, float | None]:
+    def to_row(self) -> dict[str, Any]:
         """What a run's row has of them; percentiles that too few requests support are None."""
+        lows_us = {metric: self.low_us(metric) for metric in MEASURED}
         return {
+            "lows_us": {metric: us for metric, us in lows_us.items() if us is not None},
             "n": self.n,
             "errors": self.errors,
             "mean_us": self.mean_us,

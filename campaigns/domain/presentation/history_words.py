@@ -16,9 +16,11 @@ from campaigns.domain.presentation.intervals import size_words
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.units import (
     THIN,
+    TO,
     change_size,
     counted,
     decimals_for,
+    ends_ms,
     figure,
     ms,
     number,
@@ -26,6 +28,9 @@ from campaigns.domain.units import (
     rounded,
     second_text,
 )
+
+# The first is of medians without the injector's part, which a busy machine hardly moves.
+METRICS = {"typical": "median", "p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
 
 
 def trend_words(found: Steadiness | None, left: int, steady: int, *, is_over: bool) -> str:
@@ -51,6 +56,7 @@ def trend_words(found: Steadiness | None, left: int, steady: int, *, is_over: bo
 
 _NO_ANSWER = "its measurements aren't reliable"
 _OVERLOADED = "the server was {}"
+_SPOILT = "the injector host was busy; the median without the injector's part counts"
 _FEW = "too few requests succeeded for this figure"
 
 
@@ -84,22 +90,29 @@ def word_of(history: TestHistory, change: Change) -> Word | None:
 
 
 def history_sentence(history: TestHistory, metric: str) -> Sentence:
-    """About the newest campaign. `metric` is what the values are: "p95" or "average"."""
+    """About the newest campaign. `metric`: the key of what the values are."""
     newest = history.newest
     if newest is None:
         return [("No campaign of this test has ended yet.", False)]
     if not newest.is_counted:
         why = f": {why_not_counted(newest)}."
         return [("The newest campaign does not count", True), (why, False)]
-    value = f"{metric} {ms(newest.value_us)}"
+    name = METRICS[metric]
+    value = f"{name} {newest_ms(history, metric)}{THIN}ms"
     if history.n_counted < MIN_CAMPAIGNS:
         n = history.n_counted
         have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
         few = f"{have} so far. Trends start after {MIN_CAMPAIGNS}."
         return [(value, True), (f" in the newest campaign. {few}", False)]
     expected = history.course.expected
-    level = f": {metric} {ms(expected.level)}" if expected else f"; {value} in the newest"
-    return [*_level(history, level), *_outlook(history)]
+    level = f": {name} {ms(expected.level)}" if expected else f"; {value} in the newest"
+    return [*_level(history, level), *_outlook(history, f"{newest_ms(history, metric)}{THIN}ms")]
+
+
+def newest_ms(history: TestHistory, metric: str) -> str:
+    """The newest value with both its ends where they are apart, without the unit."""
+    newest = history.newest
+    return ends_ms(*newest.ends_us.get(metric, (None, newest.value_us)))
 
 
 def why_not_counted(point) -> str:
@@ -110,6 +123,8 @@ def why_not_counted(point) -> str:
         return _NO_ANSWER
     if point.target_state in {"overloaded", "failing"}:
         return _OVERLOADED.format(point.target_state)
+    if point.trust == "busy":
+        return _SPOILT
     return _FEW
 
 
@@ -192,16 +207,15 @@ def evidence(change: Change) -> str:
     return "p < 0.0001" if change.p_value < 1e-4 else f"p = {figure(change.p_value, 2)}"
 
 
-def _outlook(history: TestHistory) -> Sentence:
+def _outlook(history: TestHistory, newest: str) -> Sentence:
     expected = history.course.expected
     if expected is None:
         return []
     span = f"{expected_words(expected)}{THIN}ms"
-    newest = ms(history.newest.value_us)
     if history.is_outlier:
         return [
             (" The newest campaign is an outlier", True),
-            (f": {newest}, expected {span}. Two more campaigns decide.", False),
+            (f": {newest}, expected {span}. Three in a row make a new level.", False),
         ]
     if not _reads_inside(expected, history.newest.value_us):
         off = "outside the expected range"
@@ -221,8 +235,13 @@ def _reads_inside(expected: Expected, value_us: float) -> bool:
 
 def expected_words(expected: Expected) -> str:
     """27.9 to 29.1, in ms."""
-    decimals = decimals_for([expected.level / 1000])
-    return " to ".join(number(each / 1000, decimals) for each in (expected.low, expected.high))
+    return span_ms(expected.low, expected.high, expected.level)
+
+
+def span_ms(low_us: float, high_us: float, middle_us: float) -> str:
+    """Both ends with the decimals of the middle, without the unit."""
+    decimals = decimals_for([middle_us / 1000])
+    return TO.join(number(each / 1000, decimals) for each in (low_us, high_us))
 
 
 def overview_sentence(

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import SPLIT_PARTS, OverheadRow
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
 from campaigns.domain.presentation.intervals import change_percent
@@ -246,7 +247,7 @@ def _columns_of(ladder: Ladder) -> tuple[Column, ...]:
 def _ladder_table(ladder: Ladder) -> Table:
     """A row a rung, for CSV and REST."""
     rungs = ladder.rungs
-    few = f"An interval needs {MIN_REPEATS} repeats."
+    few = say("interval_of_repeats")
     figures = [
         [
             Figure(rung.value.mean / 1000, rung.weak, weak=bool(rung.weak)),

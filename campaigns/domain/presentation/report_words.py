@@ -34,7 +34,7 @@ from campaigns.domain.presentation.metrics import WHERE
 from campaigns.domain.presentation.remedies import blamed_sentence, no_answer_words
 from campaigns.domain.presentation.results import Sentence, ShownAnswer, trimmed
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.presentation.tables import BOTH_ENDS, TO
+from campaigns.domain.presentation.tables import BOTH_ENDS
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
 from campaigns.domain.units import counted
 
@@ -199,8 +199,7 @@ def time_words(figures: Figures, us: float, metric: str, *, is_about: bool = Fal
 def _ends_words(figures: Figures, metric: str) -> str:
     """3.2 ms; 3.2 to 3.4 ms where the machine's part is that large."""
     low_us, high_us = figures.low_us(metric), figures.time_us(metric)
-    least = f"{units.figure(low_us / 1000)}{TO}" if units.are_apart(low_us, high_us) else ""
-    return f"{least}{units.ms(high_us)}"
+    return units.with_unit(units.ends_ms(low_us, high_us), "ms")
 
 
 def _ending(run: RunStatus) -> Sentence:
@@ -347,7 +346,7 @@ def _percentile_tile(run: RunStatus, q: int) -> dict[str, Any]:
     if units.are_apart(low_us, high_us):
         own_us = high_us - figures.undelayed.percentile_us(q)
         waiting = f"up to {units.ms(own_us)} are this machine's waiting"
-        value = f"{units.figure(low_us / 1000)}{TO}{value}"
+        value = units.ends_ms(low_us, high_us)
         lines = [waiting if own_us > 0 else BOTH_ENDS]
     elif run.judged and run.judged.is_busy:
         why_weak = why_weak or "includes the delays of a busy machine"

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import ArmComparison
 from campaigns.domain.analysis.signed_rank import Ratio
 from campaigns.domain.presentation.intervals import difference_words, slower_words
 from campaigns.domain.units import and_joined, duration, figure
 
-HIDDEN_PART = "The machine hid a part of the difference, which may be larger."
 Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
 
@@ -31,9 +31,9 @@ def why_no_word(found: ArmComparison, names: Names) -> str:
     """Of arms that fail, or have had no round yet."""
     if found.failing:
         who = and_joined([names[number] for number in found.failing])
-        return f"More than a tenth of the requests to {who} failed, so times are not compared."
+        return say("errors", share="More than a tenth", where=f" to {who}")
     reference, arm = names[found.reference], names[found.arm]
-    return f"No two rounds had five replies of both {reference} and {arm}."
+    return say("no_replies", first=reference, second=arm)
 
 
 def limits_of(
@@ -48,27 +48,17 @@ def limits_of(
     sentences = []
     if found.behind and found.p50 is not None:
         who = and_joined([names[number] for number in found.behind])
-        verb = "does" if len(found.behind) == 1 else "do"
+        do = "does" if len(found.behind) == 1 else "do"
         at = f" at {rate_per_s:,g}/s" if rate_per_s else ""
-        sentences.append(f"How much cannot be told{at}: {who} {verb} not keep up here.")
+        sentences.append(say("behind", at=at, who=who, do=do))
     if found.at_least and found.word in {Word.SLOWER, Word.FASTER}:
-        sentences.append(HIDDEN_PART)
+        sentences.append(say("hidden_part"))
     if rate_per_s and asked_per_s and rate_per_s < asked_per_s:
-        sentences.append(
-            f"The rate was {rate_per_s:,g}/s: {asked_per_s:,g}/s were too much for this machine."
-        )
-    if "load" in found.halves:
-        quiet, busy = found.halves["load"]
-        sentences.append(
-            f"Load matters: {slower_words(quiet.value)} when quieter, "
-            f"{slower_words(busy.value)} when busier."
-        )
-    if "time" in found.halves:
-        first, second = found.halves["time"]
-        sentences.append(
-            f"It changed midway: {slower_words(first.value)} at first, "
-            f"{slower_words(second.value)} later."
-        )
+        sentences.append(say("lower_rate", rate=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
+    for half, code in (("load", "load_matters"), ("time", "changed_midway")):
+        if half in found.halves:
+            first, second = (slower_words(each.value) for each in found.halves[half])
+            sentences.append(say(code, first=first, second=second))
     left_s = None if elapsed_s is None or found.is_settled else found.seconds_left(elapsed_s)
     if left_s is not None:
         sentences.append(seconds_left_words(left_s))
@@ -76,7 +66,7 @@ def limits_of(
 
 
 def seconds_left_words(left_s: float) -> str:
-    return f"About {duration(_round_up(left_s))} more would settle it."
+    return say("settle", more=f"{duration(_round_up(left_s))} more")
 
 
 def ratio_text(ratio: Ratio | None) -> str:

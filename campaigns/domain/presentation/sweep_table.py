@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from campaigns.domain.analysis.criteria import CRITERIA, value_words, worst_value
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
+from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.percentiles import P95, Shown, shown
@@ -196,7 +197,7 @@ _TONES = {
     TargetState.FAILING: "bad",
 }
 _NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
-_FEW = f"An interval needs {MIN_REPEATS} repeats."
+_FEW = say("interval_of_repeats")
 _NOT_THERE = PointAgainst(why="The reference was not measured at this value.")
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 

@@ -3,15 +3,16 @@ faster than whom. And the matrix of several targets in one: in which order they 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.sweep import DIVIDED, at_point, point_phrase
+from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.results import Sentence, SweepAnswer, trimmed
 from campaigns.domain.presentation.sentences import gap_words
 from campaigns.domain.presentation.sweep_table import PLATEAU, SweepPoint, end_of_growth
-from campaigns.domain.presentation.target_matrix import MatrixRow, TargetMatrix
+from campaigns.domain.presentation.target_matrix import SAME, MatrixRow, Neighbours, TargetMatrix
 from campaigns.domain.units import and_joined, counted, number, rate
 
 _MOST = 4  # arms in the sentence; the tables below have all
@@ -127,14 +128,11 @@ def matrix_sentence(matrix: TargetMatrix) -> Sentence:
     for order, found in orders.items():
         is_all = 2 < len(found) == len(rows) == len(times)
         at = f"all {len(rows)} plans" if is_all else and_joined(list(found))
-        ahead = [each for row in found.values() for each in row.order if not each.why]
+        ahead = [each for row in found.values() for each in _steps(row)]
         gap = gap_words([each.row for each in ahead], or_more=any(each.or_more for each in ahead))
         said += [(order, True), (f" at {at}{gap}. ", False)]
-    if unclear:
-        said += [
-            ("No target is clearly ahead", True),
-            (f" at {and_joined(list(unclear))}. ", False),
-        ]
+    for lead, rows_of_lead in _unclear(unclear).items():
+        said += [(lead, True), (f" at {_bounded(rows_of_lead)} ", False)]
     if unknown := [name for name, row in rows if not row.order]:
         takes = f"that takes {MIN_REPEATS} repeats of two targets"
         who = f"Who is the fastest at {and_joined(unknown)} is not known: {takes}."
@@ -142,9 +140,41 @@ def matrix_sentence(matrix: TargetMatrix) -> Sentence:
     return trimmed(said)
 
 
+def _unclear(rows: Mapping[str, MatrixRow]) -> dict[str, dict[str, MatrixRow]]:
+    """Rows in which nobody is clearly ahead, by what is said of them."""
+    found: dict[str, dict[str, MatrixRow]] = {}
+    for name, row in rows.items():
+        is_same = all(each.why == SAME for each in row.order)
+        lead = "There is no practical difference" if is_same else "No target is clearly ahead"
+        found.setdefault(lead, {})[name] = row
+    return found
+
+
+def _bounded(rows: Mapping[str, MatrixRow]) -> str:
+    """Where; the bounds of the first pair, and what would settle it."""
+    first = next(iter(rows.values())).order[0]
+    interval, at = first.row.interval, and_joined(list(rows))
+    if interval is None:
+        return f"{at}."
+    _, ends = difference_words(Word.OPEN, interval.ratio, interval.low, interval.high)
+    such_as = ", such as" if sum(len(row.order) for row in rows.values()) > 1 else ":"
+    settle = "" if first.why == SAME else f" {first.why}"
+    return f"{at}{such_as} {first.faster} against {first.slower}, {ends}.{settle}"
+
+
+def _has_many(row: MatrixRow) -> bool:
+    return len(row.order) >= _MOST
+
+
+def _steps(row: MatrixRow) -> list[Neighbours]:
+    """The differences that its order tells."""
+    steps = [each for each in row.order if not each.why]
+    return steps[:1] if _has_many(row) else steps
+
+
 def _order(row: MatrixRow) -> str:
-    """nginx is faster than apache; nginx is the fastest, then apache and caddy. "" where nobody is
-    clearly ahead."""
+    """nginx is faster than apache; nginx is the fastest, then apache and caddy; of many only who is
+    the fastest. "" where nobody is clearly ahead."""
     groups = [[row.order[0].faster]]
     for each in row.order:
         if not each.why:
@@ -156,4 +186,8 @@ def _order(row: MatrixRow) -> str:
     are = "is" if len(groups[0]) == 1 else "are"
     if len(row.order) == 1:
         return f"{first} is faster than {others[0]}"
+    if _has_many(row):
+        ahead = groups[0]
+        first = f"{ahead[0]} and {len(ahead) - 1} more" if len(ahead) > 2 else first
+        return f"{first} {are} the fastest of {len(row.order) + 1}"
     return f"{first} {are} the fastest, {', '.join(f'then {each}' for each in others)}"

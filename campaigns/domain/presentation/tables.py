@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.units import (
     DASH,
+    TO,
     are_apart,
     column_decimals,
     decimals_beside,
@@ -128,8 +130,7 @@ class Table:
 
 # Why a cell is empty, where several tables say so.
 NO_RUN = "No usable runs yet."
-NO_INTERVAL = "An interval needs two usable repeats."
-TO = " to "
+NO_INTERVAL = say("interval_of_mean")
 BOTH_ENDS = (
     "Of two ends the lower is without the injector's part, in the quieter half of the seconds; "
     "the upper is as measured."

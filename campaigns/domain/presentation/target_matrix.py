@@ -4,12 +4,14 @@ Times are means over runs, with their 95 % interval between runs. A target is th
 where it is faster than the second. The row of all plans has geometric means, and no best.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from campaigns.domain.analysis.likeness import Likeness
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.tables import (
     Column,
@@ -30,8 +32,6 @@ _NETWORK_COLUMNS = (
     Column("difference_high", "to", "ms"),
 )
 _ALIKE = "Every plan counts alike, however many runs it has."
-_NOT_BOTH = "One of the two has no usable runs."
-_FEW_BLOCKS = f"An interval needs {MIN_REPEATS} blocks with usable runs of both."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,12 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
         for row in rows
         for name, each in zip(columns, row.columns, strict=True)
     ]
+    few = say("interval_of_blocks", where="")
     # Difference, low, high in ms.
     figures = [
-        [Figure(each.mean / 1000), *(Figure(in_ms(end), _FEW_BLOCKS) for end in each.ends)]
+        [Figure(each.mean / 1000), *(Figure(in_ms(end), few) for end in each.ends)]
         if each
-        else [Figure(None, _NOT_BOTH)] * 3
+        else [Figure(None, say("no_runs"))] * 3
         for *_, each in found
     ]
     decimals = network_decimals(rows)
@@ -90,6 +91,8 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
     )
 
 
+SAME = "There is no practical difference."
+_LISTED = 4  # targets with what each has
 _FEW = 2  # plans whose difference is written out, and values that a line lists
 
 
@@ -133,8 +136,14 @@ def _line(name: str, found: Sequence[tuple[RowLikeness, Likeness]]) -> LikeLine:
 
 
 def _difference(row: RowLikeness, found: Likeness) -> str:
-    """L2: apache 8,600 B, nginx 9,014 B"""
-    pairs = zip(row.names, found.values, strict=True)
+    """L2: apache 8,600 B, nginx 9,014 B; of many targets the few that differ from most."""
+    pairs = list(zip(row.names, found.values, strict=True))
+    usual, n_usual = Counter(found.values).most_common(1)[0]
+    if len(pairs) > _LISTED and n_usual > len(pairs) / 2:
+        others = [(name, value) for name, value in pairs if value != usual]
+        more = len(others) - _FEW
+        pairs = [(f"{n_usual} have", usual), *others[:_FEW]]
+        pairs += [("and", f"{more} more differ")] if more > 0 else []
     return f"{row.plan}: {', '.join(f'{name} {value}' for name, value in pairs)}"
 
 
@@ -332,7 +341,7 @@ def _figures(cell: MatrixCell) -> list[Figure]:
     """Mean, low, high in ms; difference, low, high in percent."""
     if cell.mean is None:
         return [Figure(None, cell.why)] * 6
-    few = f"An interval needs {MIN_REPEATS} repeats."
+    few = say("interval_of_repeats")
     few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
     mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))
     times = [mean, *(Figure(in_ms(each), few_times) for each in cell.mean.ends)]

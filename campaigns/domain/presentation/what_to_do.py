@@ -12,6 +12,7 @@ from campaigns.domain.analysis.criteria import CRITERIA, ONLY_REDIRECTS
 from campaigns.domain.analysis.failures import cause_words, causes_of, everything_failed
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import blame
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.failures import DROPPED, FailureRow
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
@@ -150,9 +151,7 @@ def next_step(overheads: Sequence[OverheadAnswer], room: int) -> NextStep | None
     blocks = counted(more, "more blocks")
     if not fitting:
         return NextStep("Too noisy to settle with more runs. Try longer runs.")
-    settle = "settles" if more == 1 else "settle"
-    text = f"About {blocks} {settle} this."
-    return NextStep(text, f"Add {counted(more, 'blocks')}", more)
+    return NextStep(say("settle", more=blocks), f"Add {counted(more, 'blocks')}", more)
 
 
 class AskedQuestion(NamedTuple):

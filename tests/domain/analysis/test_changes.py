@@ -1,6 +1,7 @@
 """The changes of a history, on the golden series and on simulated ones of 2 % of noise."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 from campaigns.domain.analysis.changes import course_of
+from campaigns.domain.special import t_quantile
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/change_points.json").read_text())["series"]
 TEN = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100]
@@ -51,7 +53,7 @@ def test_a_short_or_empty_history_has_no_course():
 def test_equal_values_have_no_change_and_expect_themselves():
     course = course_of([100] * 30)
     assert (course.changes, course.outliers) == ((), frozenset())
-    assert course.expected.low == course.expected.high == 100
+    assert course.expected.low == course.expected.high == pytest.approx(100)
     assert not course.expected.is_outlier
 
 
@@ -105,18 +107,30 @@ def test_a_short_level_in_a_long_history_is_found():
 
 
 def test_the_newest_value_is_held_against_the_last_ten_before_it():
-    expected = course_of([*TEN, 104]).expected
-    assert expected.t == pytest.approx(3.3029, abs=1e-4)
-    assert (expected.n, expected.level) == (10, 100)
-    assert expected.low < 100 < expected.high < 104
+    expected = course_of([*TEN, 104.5]).expected
+    mean, spread = np.log(TEN).mean(), np.log(TEN).std(ddof=1)
+    reach = t_quantile(0.995, 9) * spread * np.sqrt(1.1)
+    assert (expected.n, expected.level) == (10, pytest.approx(np.exp(mean)))
+    assert (expected.low, expected.high) == pytest.approx(
+        tuple(np.exp([mean - reach, mean + reach]))
+    )
+    assert expected.high < 104.5
     assert not expected.is_outlier  # outside, but by less than 5 %
     assert course_of([*TEN, 106]).expected.is_outlier
     assert course_of([*TEN, 94]).expected.is_outlier
 
 
-def test_no_time_below_0_is_expected():
+def test_the_expected_range_of_an_unsteady_level_ends_above_0():
     expected = course_of([100, 180, 40, 150, 60, 100]).expected
-    assert (expected.n, expected.low, expected.is_outlier) == (5, 0, False)
+    assert (expected.n, expected.is_outlier) == (5, False)
+    assert 0 < expected.low < 40
+    assert expected.high > 180
+
+
+def test_what_may_begin_a_new_level_does_not_say_what_to_expect():
+    first, second = (course_of([*TEN, *more]).expected for more in ([130], [130, 131]))
+    assert first.is_outlier
+    assert second == replace(first, is_outlier=True)
 
 
 def test_the_newest_value_is_held_against_its_own_level_only():

@@ -16,9 +16,12 @@ from campaigns.domain.analysis.criteria import (
     Observed,
 )
 from campaigns.domain.analysis.judgement import Judgement, judge
+from campaigns.domain.analysis.messages import MESSAGES
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.remedies import REMEDIES, STATUS_REMEDIES, words_of
 
 TRUSTED, BUSY, NO_ANSWER = Trust
@@ -283,6 +286,23 @@ _MEASURES = {
 }
 
 
+_EXAMPLES = {
+    "have": "; 2 can be used", "needed": 16, "n": 9, "first": "nginx", "second": "apache",
+    "share": "12 % and 0 %", "where": "", "names": "certificate", "metric": "p99", "low": "2.1",
+    "high": "8.0 ms", "at": " at 200/s", "who": "apache", "do": "does", "rate": 100, "asked": 200,
+    "more": "5 more blocks", "times": 3, "why": "1,000 and 2,000 requests a run.",
+}  # fmt: skip
+# (ratio, low, high)
+_ANSWERS = {
+    Word.SLOWER: (1.24, 1.19, 1.29),
+    Word.FASTER: (0.80, 0.76, 0.85),
+    Word.SAME: (1.01, 0.98, 1.04),
+    Word.NOT_SLOWER: (0.97, 0.91, 1.04),
+    Word.NOT_FASTER: (1.03, 0.97, 1.12),
+    Word.OPEN: (1.01, 0.90, 1.12),
+}
+
+
 def _judged_by(code: str) -> Judgement:
     value = _VALUES.get(CRITERIA[code].unit, 2.0)
     seen = Observed(value, 12, 2, _MEASURES.get(code, "p99"), 20_000)
@@ -320,6 +340,15 @@ def _messages() -> Iterator[str]:
         yield from (
             f"{name}: {text}" for name in ("cause", "remedy") if (text := getattr(row, name))
         )
+    for code, message in MESSAGES.items():
+        yield f"# {code}"
+        yield message.sentence.format(**_EXAMPLES)
+        yield from [f"remedy: {message.remedy}"] * bool(message.remedy)
+    for word, ends in _ANSWERS.items():
+        said, bounds = difference_words(word, *ends)
+        least, best = difference_words(word, *ends, at_least=True)
+        yield f"# {word}"
+        yield from dict.fromkeys([f"{said} ({bounds})", f"{least} ({best})"])
     for kind in Kind:
         yield f"# {kind}"
         yield f"{words_of(kind)}: {REMEDIES.get(kind, '')}"

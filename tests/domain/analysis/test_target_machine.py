@@ -53,6 +53,14 @@ def test_waiting_for_a_disk_is_not_work():
     assert texts({"shop-1": waiting}) == []
 
 
+def test_beside_the_injector_only_chosen_processes_tell_whose_cpu_it_was():
+    full = {"web-1": [cpu(second, 1.0) for second in range(6)]}
+    assert "target_cpu" in observed_machines(full, 5000)
+    assert "target_cpu" not in observed_machines(full, 5000, is_co_located=True)
+    nginx = [cpu(second, 1.0, processes={"nginx": {"cpu_s": 3.9}}) for second in range(6)]
+    assert observed_machines({"web-1": nginx}, 5000, is_co_located=True)["target_cpu"].value == 6
+
+
 def test_a_machine_that_other_programs_fill_overloads_no_chosen_processes():
     """nginx and its workers, of four cores; the rest is an injector's on the same machine."""
     for cores, is_full in [(0.4, False), (3.0, False), (3.7, True)]:

@@ -19,7 +19,7 @@ from campaigns.domain.presentation.sweep_table import (
     with_speed_up,
 )
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
-from campaigns.domain.presentation.target_matrix import MatrixRow, Neighbours, TargetMatrix
+from campaigns.domain.presentation.target_matrix import SAME, MatrixRow, Neighbours, TargetMatrix
 
 
 def apart(low_us: float, high_us: float, metric="mean") -> OverheadRow:
@@ -138,7 +138,9 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
         (
             [[NGINX], [OPEN], []],
             "nginx is faster than apache at L1, by 0.40 to 0.50 ms. No target is clearly ahead at "
-            "L2. Who is the fastest at L3 is not known: that takes 3 repeats of two targets.",
+            "L2: nginx against apache, 3.0 % faster to 2.0 % slower. About 5 more blocks would "
+            "settle it. Who is the fastest at L3 is not known: that takes 3 repeats of two "
+            "targets.",
         ),
         (
             [[NGINX, THIRD]],
@@ -156,6 +158,15 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
         (
             [[replace(NGINX, row=replace(NGINX.row, interval=None))]],
             "nginx is faster than apache at L1.",
+        ),
+        (
+            [[replace(OPEN, why=SAME)], [replace(OPEN, why=SAME)]],
+            "There is no practical difference at L1 and L2, such as nginx against apache, 3.0 % "
+            "faster to 2.0 % slower.",
+        ),
+        (
+            [[NGINX, *[THIRD] * 4]],
+            "nginx is the fastest of 6 at L1, by 0.40 to 0.50 ms.",
         ),
         ([[]], ""),
     ]:
