@@ -571,6 +571,7 @@ def test_hostile_text_is_refused_soon():
     for text in [
         "curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000, "$ " * 200_000,
         "curl http://a/[1-999999999]", "curl http://a/" + "{a,b}" * 300,
+        "curl http://a/ | x\n" * 10_000, "/**/" * 50_000 + "x", 'curl "' + "$(" * 100_000 + '"',
     ]:  # fmt: skip
         with pytest.raises(NotUnderstood):
             read_paste(text)
