@@ -567,6 +567,9 @@ def test_hostile_text_is_refused_soon():
     document = {**OPENAPI, "paths": {"/": {"put": put_of("application/json", "Deep")}}}
     document["components"] = {"schemas": {"Deep": deep}}
     assert len(read_paste(json.dumps(document)).requests[0].body) < 100_000
+    document["paths"] = {f"/{n}": document["paths"]["/"] for n in range(1000)}
+    with pytest.raises(NotUnderstood, match="more than 200,000 values"):
+        read_paste(json.dumps(document))
     assert len(read_paste("curl 'http://a/[1-9][1-9][1-9]'").requests) == 729
     for text in [
         "curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000, "$ " * 200_000,
