@@ -10,7 +10,7 @@ from itertools import chain, islice
 from urllib.parse import quote_plus
 
 from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions, RequestDraft
-from campaigns.domain.paste.shells import read_command
+from campaigns.domain.paste.shells import split_of, with_straight_quotes
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
@@ -102,8 +102,10 @@ class _Options:
 def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
     """The requests of one curl command or of several. Raises NotUnderstood."""
     requests: list[TypedRequest] = []
-    while text:
-        command = read_command(text)
+    text = with_straight_quotes(text)
+    split = split_of(text)
+    while text and len(requests) <= MAX_REQUESTS:
+        command = split(text)
         words = [word for word in command.words if word not in {"$", ">"}]
         if not words or words[0] not in {"curl", "curl.exe"}:
             break

@@ -12,7 +12,7 @@ from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
 
 BEGINS = re.compile(
-    r"(?:/\*.*?\*/\s*|//[^\n]*\n\s*)*"
+    r"(?:/\*(?:[^*]|\*(?!/))*\*/\s*|//[^\n]*\n\s*)*"
     r"(?:(?:const|let|var)\s+[\w$]+\s*=\s*|return\s+|await\s+|\()*"
     r"(?:(?:window|globalThis|self)\.)?fetch\s*\(",
     re.S,

@@ -6,16 +6,18 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from campaigns.domain.paste.draft import Omissions, RequestDraft
+from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions, RequestDraft
 from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
 
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "query")
 _MOST_DEEP = 8
-_MOST_VALUES = 2000  # of a request; schemas may refer to each other without end
+# Schemas may refer to each other without end: of a request, and of all.
+_MOST_VALUES, _MOST_IN_ALL = 2000, 200_000
 _OF_FORMATS = {
     "uuid": "3fa85f64-5717-4562-b3fc-2c963f66afa6",
     "date": "2026-01-31",
@@ -30,9 +32,10 @@ _OF_TYPES = {"integer": 1, "number": 1, "boolean": True, "string": "string", "nu
 
 def read_openapi(document: dict[str, Any], omissions: Omissions) -> list[TypedRequest]:
     """Raises NotUnderstood."""
+    samples = _Samples(document)
     requests = [
-        _draft(document, path, method, operation, omissions).request(omissions)
-        for path, method, operation in _operations(document)
+        _draft(samples, path, method, operation, omissions).request(omissions)
+        for path, method, operation in islice(_operations(document), MAX_REQUESTS + 1)
     ]
     if not requests:
         raise NotUnderstood("This OpenAPI document has no operations.")
@@ -74,15 +77,16 @@ def _base_url(document: dict[str, Any], servers: Any) -> str:
 
 
 def _draft(
-    document: dict[str, Any],
+    samples: "_Samples",
     path: str,
     method: str,
     operation: dict[str, Any],
     omissions: Omissions,
 ) -> RequestDraft:
+    document, samples.left = samples.document, _MOST_VALUES
     base = _base_url(document, operation["servers"])
     draft, query, cookies = RequestDraft(method=method.upper()), [], []
-    samples, posted = _Samples(document), {}
+    posted: dict[str, Any] = {}
     for parameter in operation["parameters"]:
         name, place = str(parameter.get("name", "")), parameter.get("in")
         if place != "path" and place != "body" and not parameter.get("required"):
@@ -204,14 +208,21 @@ def _resolved(document: Mapping[str, Any], value: Any) -> dict[str, Any]:
 
 @dataclass
 class _Samples:
-    """Values of one request, made up for the schemas of its document."""
+    """Values made up for the schemas of a document: how many may be, of a request and in all."""
 
-    document: Mapping[str, Any]
+    document: dict[str, Any]
     left: int = _MOST_VALUES
+    left_in_all: int = _MOST_IN_ALL
 
     def value(self, given: Any, deep: int = 0) -> Any:
         """As a schema, a parameter or a media type describes it."""
         self.left -= 1
+        self.left_in_all -= 1
+        if self.left_in_all < 0:
+            raise NotUnderstood(
+                f"The examples of this OpenAPI document have more than {_MOST_IN_ALL:,} values. "
+                "Leave operations out."
+            )
         schema = _resolved(self.document, given)
         if "example" in schema:
             return schema["example"]

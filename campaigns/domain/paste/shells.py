@@ -1,6 +1,7 @@
 """A pasted command as words, as bash, Windows' cmd or PowerShell have them, and what follows it."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from campaigns.domain.plan.typed_request import NotUnderstood
@@ -26,7 +27,7 @@ _LINE_END = re.compile(r"\r?\n")
 _JOINED = re.compile(r"[ \t]*\r?\n")
 _CURLY = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 # What a shell would put a value in place of.
-_EXPANDED = re.compile(r"(?<!\\)(?:\$(?:[A-Za-z_]\w*|\{[^}]*\}|\([^)]*\))|`[^`]*`)")
+_EXPANDED = re.compile(r"(?<!\\)(?:\$(?:[A-Za-z_]\w*|\{[^}]{0,99}\}|\([^)]{0,99}\))|`[^`]{0,99}`)")
 _NEXT_OPTION = re.compile(r"\s*-")
 _BLANKS = re.compile(r"[^\S\r\n]+")
 _PLAIN = re.compile(r"[^\s\\'\"$|;&<>#`^]+")
@@ -46,19 +47,31 @@ class ShellCommand:
     expanded: tuple[str, ...] = ()
 
 
+Split = Callable[[str], ShellCommand]
+
+
 def read_command(text: str) -> ShellCommand:
     """The first command of a text, in the dialect that it looks like. Raises NotUnderstood."""
+    return split_of(text)(text)
+
+
+def split_of(text: str) -> Split:
+    """What splits the first command off a text in the dialect that all of it looks like. Raises
+    NotUnderstood."""
     if "\x00" in text:
         raise NotUnderstood("The command contains a character that cannot be sent (NUL).")
-    if "'" not in text and '"' not in text:
-        text = text.translate(_CURLY)  # an editor's
     if _LOOKS_LIKE_CMD.search(text):
-        return _split_cmd(text)
+        return _split_cmd
     if re.search(r"`\r?\n", text) or (text.startswith("curl.exe") and "'" in text):
-        return _split_powershell(text)
+        return _split_powershell
     if "'" not in text and re.search(r'[^\s=]""|""[^\s]', text):
-        return ShellCommand(split_windows(_LINE_END.sub(" ", text)))
-    return _split_bash(text)
+        return lambda line: ShellCommand(split_windows(_LINE_END.sub(" ", line)))
+    return _split_bash
+
+
+def with_straight_quotes(text: str) -> str:
+    """What went through an editor has curly ones only."""
+    return text if "'" in text or '"' in text else text.translate(_CURLY)
 
 
 class _Words:

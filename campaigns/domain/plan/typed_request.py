@@ -84,25 +84,29 @@ class TypedRequest:
 
     @property
     def text(self) -> str:
-        """The same to type again: the address, or a curl command without the secret."""
+        """The same to type again: the address, or a curl command without the secret. With a file it
+        is refused: what would be sent without it is another request."""
         words = []
-        has_body = self.body or self.form or self.multipart
+        has_body = self.body or self.body_file or self.form or self.multipart
         if self.method != ("POST" if has_body else "GET"):
             words += ["-X", self.method]
         for name, value in self.headers:
             words += ["-H", f"{name}: {value}" if value else f"{name};"]
         if self.body:
             words += ["--data-raw", self.body]
+        if self.body_file:
+            words += ["--data-binary", "@file"]
         for name, value in self.form:
             words += ["--data-urlencode", f"{name}={value}"]
         for each in self.multipart:
             value, kind = each.get("value", ""), each.get("content_type")
             quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-            words += (
-                ["-F", f'{each["name"]}="{quoted}";type={kind}']
-                if kind
-                else ["--form-string", f"{each['name']}={value}"]
-            )
+            if "file" in each:
+                words += ["-F", f"{each['name']}=@{each['filename']}"]
+            elif kind:
+                words += ["-F", f'{each["name"]}="{quoted}";type={kind}']
+            else:
+                words += ["--form-string", f"{each['name']}={value}"]
         if self.http_version and self.http_version != "1.1":
             words.append(f"--http{self.http_version}")
         if self.redirects:

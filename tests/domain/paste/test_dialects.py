@@ -567,13 +567,37 @@ def test_hostile_text_is_refused_soon():
     document = {**OPENAPI, "paths": {"/": {"put": put_of("application/json", "Deep")}}}
     document["components"] = {"schemas": {"Deep": deep}}
     assert len(read_paste(json.dumps(document)).requests[0].body) < 100_000
+    document["paths"] = {f"/{n}": document["paths"]["/"] for n in range(1000)}
+    with pytest.raises(NotUnderstood, match="more than 200,000 values"):
+        read_paste(json.dumps(document))
     assert len(read_paste("curl 'http://a/[1-9][1-9][1-9]'").requests) == 729
     for text in [
         "curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000, "$ " * 200_000,
         "curl http://a/[1-999999999]", "curl http://a/" + "{a,b}" * 300,
+        "curl http://a/ | x\n" * 10_000, "/**/" * 50_000 + "x", 'curl "' + "$(" * 100_000 + '"',
     ]:  # fmt: skip
         with pytest.raises(NotUnderstood):
             read_paste(text)
+
+
+def test_the_text_of_a_request_is_read_as_the_same_or_refused():
+    for text in [
+        "curl -F 'm={\"a\": \"\\\\\"};type=application/json' --form-string 'o=@x;type=y' http://a/",
+        "curl -X PUT -H 'X;' -H 'Y: 5 €' --json '[1]' --http2 -L -k https://a/?b=%20",
+    ]:
+        (request,) = read_paste(text).requests
+        (again,) = read_paste(request.text).requests
+        assert again == request
+    part = {"name": "f", "fileName": "f.txt", "value": "hi"}
+    posted = {"mimeType": "multipart/form-data; boundary=X", "params": [part]}
+    har = {"log": {"entries": [{"request": {"url": "http://a/", "postData": posted}}]}}
+    for text in [har, {"log": {"entries": [{"request": BINARY}]}}]:
+        (request,) = read_paste(json.dumps(text)).requests
+        with pytest.raises(NotUnderstood, match="files on your machine"):
+            read_paste(request.text)
+
+
+BINARY = {"method": "PUT", "url": "http://a/", "postData": {"mimeType": "a/b", "text": "\0"}}
 
 
 def test_what_no_step_can_have_is_a_file_or_refused():
