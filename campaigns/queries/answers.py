@@ -137,6 +137,9 @@ def _answer(
         pairs = pairs or pairs_in_turns(among)
     is_busy = any(pair.is_busy for pair in pairs)
     overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
+    if not is_final:  # of plans that follow one another those that have begun
+        begun = [each for each in overheads if each.turns is None or each.turns.n_rounds]
+        overheads = begun or overheads
     failures = failures_of(runs)
     partial = _partial_run(runs) if is_final else None
     answer = Answer(
