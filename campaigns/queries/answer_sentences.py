@@ -278,8 +278,8 @@ def figures_words(
             why = _why_none(ended)
             return [(f"No answer: no run has figures. {why}".strip(), False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
-        if is_in_turns and not (overheads or shapes.rungs):
-            return [("The arms take turns. The answer comes at the end.", False)]
+        if is_in_turns and shapes.matrix:
+            return [("The arms take turns. Each plan has its answer when it has ended.", False)]
         return [(_awaited(len(ended), runs, is_in_turns), False)]
     kept = kept_words(judged_rules(runs))
     return [
@@ -309,7 +309,11 @@ def _figures_sentence(
     is_final: bool,
 ) -> Sentence:
     if not overheads or (_fail_all(overheads) and any(arm.pooled[1] for arm in arms)):
-        found = matrix_sentence(shapes.matrix) if shapes.matrix else sweep_sentence(shapes.sweeps)
+        found = sweep_sentence(shapes.sweeps)
+        if shapes.matrix:
+            found = matrix_sentence(shapes.matrix, is_final=is_final)
+            if found and not is_final and shapes.matrix.in_turns:
+                return [("So far: ", False), *found]
         found = ladder_sentence(shapes.rungs) if shapes.rungs else found
         if found and not is_final and shapes.rungs and shapes.rungs.in_turns:
             (first, is_bold), *rest = found

@@ -53,7 +53,6 @@ from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.queries.shapes import Shapes, shapes_of
 
 # How a run ended that has partial figures.
-_MOST_SERVERS = 4  # that are compared while they take turns: a live page is made every second
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
 
 
@@ -135,12 +134,12 @@ def _answer(
     among = [*arms, *references] if chosen else [] if shapes.rungs else arms
     pairs = pairs_of(among, chosen)
     if campaign.order == Campaign.Order.SIDE_BY_SIDE and not (shapes.matrix or shapes.sweeps):
-        # Of many servers the answer comes at the end, as a matrix.
-        n_targets = len({arm.test.endpoint.target_id for arm in among})
-        is_awaited = not is_final and n_targets > 1 and len(among) > _MOST_SERVERS
-        pairs = pairs or ([] if is_awaited else pairs_in_turns(among))
+        pairs = pairs or pairs_in_turns(among)
     is_busy = any(pair.is_busy for pair in pairs)
     overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
+    if not is_final:  # of plans that follow one another those that have begun
+        begun = [each for each in overheads if each.turns is None or each.turns.n_rounds]
+        overheads = begun or overheads
     failures = failures_of(runs)
     partial = _partial_run(runs) if is_final else None
     answer = Answer(

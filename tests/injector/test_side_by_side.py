@@ -1,5 +1,6 @@
 """Arms measured side by side on real sockets: equal ledgers, equal pools, words that are true."""
 
+import itertools
 import json
 import threading
 import time
@@ -185,6 +186,21 @@ def test_what_arms_share_is_warmed_by_each_of_them(short_trial):
         [found] = measured(server.port, server.port, limit_s=3).comparisons
     assert found.word not in {Word.SLOWER, Word.FASTER}
     assert found.p50.value < 2, "neither waits for a cold cache in its turns"
+
+
+def test_a_cache_that_one_arm_warms_for_the_other_makes_neither_slower(short_trial):
+    """It is cold for the first turn of each round: with a fixed order always for the same arm."""
+    numbers = itertools.count()
+
+    def script(sock, server):
+        while server.read_request(sock) is not None:
+            is_cold = next(numbers) % 20 < 10  # ten requests of each arm are a round
+            time.sleep(0.012 if is_cold else 0.002)
+            sock.sendall(OK_REPLY)
+
+    with scripted(script) as server:
+        [found] = measured(server.port, server.port, limit_s=4, slice_s=0.1).comparisons
+    assert found.word not in {Word.SLOWER, Word.FASTER}
 
 
 def test_connections_that_one_arm_opens_in_a_stall_are_opened_for_all(short_trial, pools):

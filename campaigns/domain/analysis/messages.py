@@ -75,6 +75,7 @@ MESSAGES = {
         f"{_NOT_IN_TURN} The reference speaks for the target, but only Confirm compares like with "
         "like."
     ),
+    "unless": Message("unless something else changed in between"),
     "searches_in_turn": Message(f"Searches run one after the other. {_IN_BETWEEN}"),
     # What would settle it.
     "settle": Message("About {more} would settle it."),

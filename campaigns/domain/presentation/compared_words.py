@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import BOUNDED, Against, Word
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.presentation.compared import (
@@ -92,7 +93,7 @@ def _environment(tests: Sequence[ComparedTest]) -> str:
     told = {each.reference for each in tests if each.or_environment}
     if told == {ReferenceState.MOVED}:
         return ", but the environment changed"
-    return ", unless something else changed in between" if told else ""
+    return f", {say('unless')}" if told else ""
 
 
 REFERENCE_DID = {
@@ -313,7 +314,7 @@ def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
 
 
 def _one_against(against: Against) -> tuple[str, str]:
-    """("20 % slower", " than baseline “main” (18 to 22 %, p95), or the environment")."""
+    """("20 % slower", " than baseline “main” (18 to 22 %, p95), unless …")."""
     metric = _METRICS[against.metric]
     if against.ratio is None or not against.word:
         return against.word or "No verdict", f" against baseline “{against.baseline}”"
@@ -326,9 +327,11 @@ def _one_against(against: Against) -> tuple[str, str]:
     link = " than" if is_changed else " against"
     rest = f"{link} baseline “{against.baseline}” ({ends}, {metric})"
     if against.is_clear:
-        read = as_read("", _reference_of(against)).removeprefix(", ")
-        read = f"due to the {ENVIRONMENT}" if read == ENVIRONMENT else read
-        rest += f", {read}" if read else ""
+        reference = _reference_of(against)
+        if reference is ReferenceState.MOVED:
+            rest += f", due to the {ENVIRONMENT}"
+        elif reference is not ReferenceState.UNMOVED:
+            rest += f", {say('unless')}"
     return said[:1].upper() + said[1:], rest
 
 

@@ -109,8 +109,9 @@ def _unknown(sweeps: Sequence[SweepAnswer]) -> str:
     return f"What comes beyond {words} is not known: those runs are not trusted."
 
 
-def matrix_sentence(matrix: TargetMatrix) -> Sentence:
-    """Who is faster than whom, where and by how much; [] where no row can say it yet."""
+def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
+    """Who is faster than whom, where and by how much; [] where no row can say it yet. Not final:
+    of the rows that can."""
     # A plan that was measured in two places is named with the place.
     times = Counter(row.plan for row in matrix.rows)
     rows = [
@@ -133,7 +134,8 @@ def matrix_sentence(matrix: TargetMatrix) -> Sentence:
         said += [(order, True), (f" at {at}{gap}. ", False)]
     for lead, rows_of_lead in _unclear(unclear).items():
         said += [(lead, True), (f" at {_bounded(rows_of_lead)} ", False)]
-    if unknown := [name for name, row in rows if not row.order]:
+    unknown = [name for name, row in rows if not row.order]
+    if unknown and is_final:
         takes = f"that takes {MIN_REPEATS} repeats of two targets"
         who = f"Who is the fastest at {and_joined(unknown)} is not known: {takes}."
         said.append((who, False))

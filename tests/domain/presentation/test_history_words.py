@@ -98,7 +98,7 @@ def test_where_the_reference_moved_as_well_it_is_the_environment():
     moved = [replace(each, reference="moved") for each in (SLOWER_THAN_BEFORE, FASTER, SAME)]
     words = said_of(moved[0])
     assert "12 % slower than baseline “release 1.4” (9.0 to 15 %, p95), due to the" in words
-    assert "or the environment" not in said_of(replace(SLOWER_THAN_BEFORE, reference="unmoved"))
+    assert "unless" not in said_of(replace(SLOWER_THAN_BEFORE, reference="unmoved"))
     assert "2 environment, 1 no practical difference of 3 tests" in said_of(*moved)
 
 
