@@ -24,6 +24,7 @@ from workers.injector.cli_plan import make_load
 # All but what has no limit in time or CPU: by these a busy machine is found.
 TIMED = {code for code, row in CRITERIA.items() if row.aspect == Aspect.MEASUREMENT} - {
     "injector_exhausted",
+    "injector_failed",
     "no_seconds",
     "missing_seconds",
 }

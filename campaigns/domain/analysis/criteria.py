@@ -162,6 +162,16 @@ CRITERIA: dict[str, Criterion] = {
         who=Who.INJECTOR,
         meaning="requests that got no file descriptor or local port",
     ),
+    "injector_failed": _excludes(
+        Limits(None, 0),
+        "The injector itself failed at {value}. The target is not the cause.",
+        unit="requests",
+        figure="requests at which the injector failed",
+        cause="the injector itself failed",
+        remedy="Report this fault with the details under Errors.",
+        who=Who.INJECTOR,
+        meaning="requests that ended with an error of the injector itself",
+    ),
     "little": _excludes(
         Limits(0.05, 0.20),
         "Requests in flight and response times disagree by {value} (limit {limit}). Some "

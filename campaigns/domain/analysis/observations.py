@@ -32,6 +32,7 @@ _EVEN_MODELS = {Model.CLOSED, Model.SEQUENTIAL, Model.OPEN, Model.OVER}
 _FEW_SAMPLED = 20
 # In-flight requests of a target that keeps up vary by their square root.
 _NOISE, _RISEN = 5.0, 1.5
+_EXHAUSTED = CLIENT_KINDS - {Kind.CLIENT_OTHER}
 _NOT_THE_TARGETS = CLIENT_KINDS | {Kind.ABORTED_BY_STOP, DROPPED}
 # With fewer segments, a single retransmission would be a misleadingly large share.
 _FEW_SEGMENTS = 1000
@@ -61,7 +62,8 @@ def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[
         "sent_share": _sent_share(seen),
         "dropped": _share_of_arrivals(seen, total.count("dropped")),
         "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
-        "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in CLIENT_KINDS)),
+        "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in _EXHAUSTED)),
+        "injector_failed": Observed(total.errors.get(Kind.CLIENT_OTHER, 0)),
         # What made response times longer; nothing where there are none.
         **({**_own_time(seen), LATE: _late(seen)} if total.timing("response").n else {}),
         "little": _little(seen),

@@ -25,7 +25,8 @@ from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.remedies import REMEDIES, STATUS_REMEDIES, words_of
 
 TRUSTED, BUSY, NO_ANSWER = Trust
-FATAL = {"no_seconds", "lost_shards", "injector_exhausted", "little", "missing_seconds", "in_doubt"}
+FATAL = {"no_seconds", "lost_shards", "injector_exhausted", "injector_failed"}
+FATAL |= {"little", "missing_seconds", "in_doubt"}
 HEALTHY, CHANGING, OVERLOADED, FAILING = TargetState
 
 
@@ -68,6 +69,7 @@ MEASUREMENT = {
     "link": (0.80, 0.81, None),
     "packets_lost": (0.01, 0.011, None),
     "injector_exhausted": (0, None, 1),
+    "injector_failed": (0, None, 1),
     "little": (0.05, 0.06, 0.21),
     "missing_seconds": (0.0, 0.005, 0.011),
     "in_doubt": (0.0, 0.001, 0.011),

@@ -193,6 +193,16 @@ def failed(spec, errors: dict, statuses: dict):
     return judge(observed_in(measured([second], spec)), second.timings["response"])
 
 
+def test_an_injector_that_fails_is_not_said_to_have_run_out_of_files():
+    for kind, code in [
+        ("client_fd_exhausted", "injector_exhausted"),
+        ("client_ports", "injector_exhausted"),
+        ("client_other", "injector_failed"),
+    ]:
+        codes = {each.code for each in failed(OPEN, {kind: 3}, {}).measurement.reasons}
+        assert codes & {"injector_exhausted", "injector_failed"} == {code}
+
+
 REFUSED_503 = ({"status_unexpected": 200}, {"503": 200})
 
 
