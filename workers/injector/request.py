@@ -118,10 +118,12 @@ class Request:
 
 
 class Checked:
-    """What a request of a step with checks does besides; `rules` are the step's."""
+    """What a request of a step with checks does besides; `rules` are the step's. `plain_head`: the
+    last one whose status fits and whose body is at hand as it came."""
 
     __slots__ = ()
     rules: ReplyRules
+    plain_head: Head | None
 
     def recall(self, data: bytes) -> Known | None:
         """The reply that was recalled last passes again, without a look, if it comes again. One
@@ -148,27 +150,33 @@ class Checked:
             super().remember(first, head)
 
     def fault_in(self, reader: Any) -> ReplyFault | None:
-        if fault := super().fault_in(reader):
-            return fault
-        texts, head, kept = self.rules.texts, reader.head, reader.kept
-        # Over HTTP/2 each reply comes this way: texts that are in plain sight take no closures.
-        if texts and len(kept) == head.body_bytes and not (head.coding or head.charset):
-            for text, is_absent in texts:
+        head = reader.head
+        if head is self.plain_head:
+            # Over HTTP/2 each reply comes this way: texts in plain sight take no other call.
+            kept = reader.kept
+            for text, is_absent in self.rules.texts:
                 if (text in kept) == is_absent:
                     break
             else:
                 return None
-        broken = self.rules.fault(reply_of(reader))
-        return ReplyFault(Kind.CHECK_FAILED, *broken) if broken else None
+        elif fault := super().fault_in(reader):
+            return fault
+        if broken := self.rules.fault(reply_of(reader)):
+            return ReplyFault(Kind.CHECK_FAILED, *broken)
+        is_plain = len(reader.kept) == head.body_bytes and not (head.coding or head.charset)
+        if self.rules.texts and is_plain:
+            self.plain_head = head
+        return None
 
 
 class CheckedRequest(Checked, Request):
-    __slots__ = ("keep_bytes", "rules")
+    __slots__ = ("keep_bytes", "plain_head", "rules")
 
     def __init__(self, plan: Plan, step: Step, data: bytes, recorder: StepRecorder):
         super().__init__(plan, step, data, recorder)
         self.rules = ReplyRules(step)
         self.keep_bytes = self.rules.keep_bytes
+        self.plain_head = None
 
 
 def reply_of(reader: Any) -> Reply:

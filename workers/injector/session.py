@@ -79,12 +79,13 @@ class Call(Request):
 
 
 class CheckedCall(Checked, Call):
-    __slots__ = ("keep_bytes", "rules")
+    __slots__ = ("keep_bytes", "plain_head", "rules")
 
     def __init__(self, shared: Request, *rest: Any):
         super().__init__(shared, *rest)
         self.rules = ReplyRules(shared.step)
         self.keep_bytes = self.rules.keep_bytes
+        self.plain_head = None
 
 
 class TakingCall(CheckedCall):

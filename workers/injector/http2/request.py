@@ -34,12 +34,13 @@ class StreamRequest(Request):
 
 
 class CheckedStreamRequest(Checked, StreamRequest):
-    __slots__ = ("keep_bytes", "rules")
+    __slots__ = ("keep_bytes", "plain_head", "rules")
 
     def __init__(self, plan: Plan, step: Step, *rest: Any):
         super().__init__(plan, step, *rest)
         self.rules = ReplyRules(step)
         self.keep_bytes = self.rules.keep_bytes
+        self.plain_head = None
 
 
 def request_data(step: Step, scheme: str, authority: str) -> bytes:
