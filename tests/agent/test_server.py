@@ -59,16 +59,17 @@ def agent() -> Iterator[Running]:
 
 
 def test_two_answers_make_a_second_of_this_machine(agent):
-    seconds = ExporterSeconds()
+    seconds, before_s = ExporterSeconds(), time.process_time()
     seconds.take(time.monotonic_ns(), agent.ask()[1])
     began_s = time.process_time()
     while time.process_time() < began_s + 0.3:
         pass
     second = seconds.take(time.monotonic_ns(), agent.ask()[1])
+    spent_s = time.process_time() - before_s  # threads of other tests may spend some, too
     assert sum(second.did[name] for name in ("user_s", "system_s")) >= 0.2
     assert len(second.did["cores"]) == os.cpu_count()
     own = second.did["processes"][f"pid:{os.getpid()}"]
-    assert own["cpu_s"] == pytest.approx(0.3, abs=0.1)
+    assert 0.25 <= own["cpu_s"] <= spent_s + 0.05
     assert own["threads"] >= 1
 
 

@@ -32,6 +32,7 @@ NO_PAGES = (
     "-text",
     "-points",
     "-file",
+    "-reply",
     "healthz",
     "readyz",
     "metrics",
