@@ -19,7 +19,7 @@ run: ## set up, start everything, run the sample once, serve until Ctrl-C (ONCE=
 test: ## set up and run the tests (ARGS="-k histogram": only these, by pytest)
 	@exec $(PYTHON) -m local test $(ARGS)
 
-test-all: ## the same with the long ones: faults, other servers, statistics of measurements, axe
+test-all: ## the same with the long ones: faults, other servers, statements of every page, statistics, axe
 	@exec $(PYTHON) -m local test-all $(ARGS)
 
 test-fast: ## the tests that need no server: the domain, the injector's logic, JavaScript (seconds)

@@ -17,7 +17,7 @@ from tests.access_world import World, make_world
 from tests.grown_world import add_what_is_missing, grow, too_few
 from tests.kept_rows import forget
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.long]
 ASKED = sorted(name for name, methods in TABLE.items() if "GET" in methods)
 # The statements that an address may take more, and what for.
 _BATCHES = "a hundred runs at a time, so that a slow reader holds no more of them"

@@ -1,13 +1,18 @@
 """A campaign's answer in words: what failed, what was found, what is awaited. Checks no
 permissions: callers pass what was read for rows found with visible_to."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from campaigns.domain.analysis.comparison import Reason, holm
-from campaigns.domain.analysis.criteria import CROWDED, CROWDED_BESIDE
+from campaigns.domain.analysis.criteria import (
+    CROWDED,
+    CROWDED_BESIDE,
+    HIGH_EFFECT,
+    LATE,
+    TYPICAL_EFFECT,
+)
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
-from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
@@ -52,6 +57,8 @@ from campaigns.queries.shapes import Shapes
 _CLEAR = {Word.SLOWER, Word.FASTER}
 _COUNTED = ("errors", "attempts")
 _CROWDED_SHARE = 0.8
+# Notes of single runs about what a comparison side by side does not count.
+_LEFT_OUT = {TYPICAL_EFFECT, HIGH_EFFECT, LATE}
 _INTERVALS = f"{percent(0.95, decimals=0)} intervals"
 
 
@@ -77,8 +84,10 @@ def grounds_of(
     grounds = _errors_ground(arms, runs) if has_pairs or len(pooled) > 1 else []
     grounds += _compared_grounds(campaign, overheads) if has_pairs else []
     grounds += _holm_ground(overheads)
-    grounds += _limits(overheads, is_crowded=lacked_cpu(runs))
-    return grounds + _left_out_ground(runs) + _notes(runs, disturbing=False)
+    grounds += _limits(overheads)
+    in_turns = bool(overheads) and all(each.turns for each in overheads)
+    notes = _notes(runs, disturbing=False, besides=_LEFT_OUT if in_turns else ())
+    return grounds + _left_out_ground(runs) + notes
 
 
 def _fail_all(overheads: Sequence[Overhead]) -> bool:
@@ -86,7 +95,7 @@ def _fail_all(overheads: Sequence[Overhead]) -> bool:
     return all(each.verdict.reason is Reason.ERRORS for each in overheads)
 
 
-def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
+def _limits(overheads: Sequence[Overhead]) -> list[str]:
     """What else has to be known of the comparisons; with its name where it is of one of several."""
     said = [
         (limit, each.pair.title) for each in overheads if each.turns for limit in each.turns.limits
@@ -94,8 +103,7 @@ def _limits(overheads: Sequence[Overhead], *, is_crowded: bool) -> list[str]:
     said += [(words, each.pair.title) for each in overheads for words in _flow_words(each)]
     titles: dict[str, list[str]] = {}
     for limit, title in said:
-        if not (is_crowded and limit == say("hidden_part")):
-            titles.setdefault(limit, []).append(title)
+        titles.setdefault(limit, []).append(title)
     return [
         f"{of[0]}: {limit[:1].lower()}{limit[1:]}" if len(of) == 1 < len(overheads) else limit
         for limit, of in titles.items()
@@ -136,9 +144,7 @@ def _compared_grounds(campaign: Campaign, overheads: Sequence[Overhead]) -> list
 
 def _metric_ground(overheads: Sequence[Overhead]) -> str:
     if all(each.turns for each in overheads):
-        return (
-            "compared by the median without the injector's part, in the quieter half of the rounds"
-        )
+        return "compared by the median without the injector's part"
     if all(each.judged.metric == "mean" for each in overheads):
         return "compared by mean response time"
     median = "medians without the injector's part"
@@ -199,15 +205,17 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     return [f"{where} did not finish. {why_each(alike)}{more}"]
 
 
-def _notes(runs: Sequence[MeasuredRun], *, disturbing: bool) -> list[str]:
+def _notes(
+    runs: Sequence[MeasuredRun], *, disturbing: bool, besides: Container[str] = ()
+) -> list[str]:
     """Of each kind of note the one with the highest value, and how many runs have one. Who is to
-    blame for a doubt is among the answers."""
+    blame for a doubt is among the answers. `besides`: kinds that are left out."""
     notes = [
         note
         for each in runs
         if each.judged
         for note in each.judged.notes
-        if (note.code in OTHERS) == disturbing
+        if (note.code in OTHERS) == disturbing and note.code not in besides
         if not (disturbing and each.judged.is_in_doubt)
     ]
     found, codes = [], dict.fromkeys(note.code for note in notes)

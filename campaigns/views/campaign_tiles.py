@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.lifecycle import RunState
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.estimates import SET_UP_S
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.plan.turns import ALONE_S
@@ -25,7 +26,7 @@ from campaigns.domain.presentation.intervals import (
 )
 from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import DASH, THIN, counted, number
+from campaigns.domain.units import DASH, THIN, counted, ends_ms, number
 from campaigns.models import Campaign, Run, Test
 from campaigns.queries.load_control import why_nothing_begins
 from campaigns.queries.runs import share_over
@@ -146,7 +147,6 @@ def _card(
     overhead: OverheadAnswer, interval: dict[str, Any] | None, axis: RatioAxis | None
 ) -> Card:
     row = overhead.table.rows[0]
-    baseline, candidate, *_ = row.cells
     ratio = row.cells[_RATIO].value
     word = Word(overhead.word) if overhead.word else None
     is_strong = word in {Word.SLOWER, Word.FASTER}
@@ -165,7 +165,8 @@ def _card(
     times = ""
     if ratio is not None:
         where = "on average" if row.kind == "mean" else "at the median"
-        times = f"{candidate.text} instead of {baseline.text}{THIN}ms {where}"
+        before, after = _times(overhead)
+        times = f"{after} instead of {before}{THIN}ms {where}"
     return Card(
         title=overhead.title,
         plan=overhead.plan_label,
@@ -182,6 +183,16 @@ def _card(
         mark=axis.mark(interval) if axis else None,
         axis=axis,
     )
+
+
+def _times(overhead: OverheadAnswer) -> list[str]:
+    """Of both arms. A median without the injector's part has the measured one as its upper end."""
+    judged, *others = overhead.table.rows
+    measured = next((each for each in others if each.kind == "p50"), None)
+    if judged.kind != TYPICAL or measured is None:
+        return [cell.text for cell in judged.cells[:2]]
+    both = zip(judged.cells[:2], measured.cells[:2], strict=True)
+    return [ends_ms(1000 * low.value, 1000 * high.value) for low, high in both]
 
 
 def ratios_of(

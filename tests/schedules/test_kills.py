@@ -39,6 +39,7 @@ def dispatcher(tmp_path):
         process.end()
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_killed_dispatchers_start_or_refuse_each_schedule_once(as_alice, as_bob, dispatcher):
     for _ in range(N_PROJECTS):

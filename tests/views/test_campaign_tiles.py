@@ -14,6 +14,7 @@ REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True}
 def overhead(word: Word | None, ratio: float, low: float, high: float, **fields) -> OverheadAnswer:
     interval = RatioInterval(1000, 1000 * ratio, ratio, low, high, **REST)
     rows = [OverheadRow("typical", 1000, 1000 * ratio, interval)]
+    rows += [OverheadRow("p50", 1020, 1200 * ratio, None)]
     return OverheadAnswer(
         plan_label="plan",
         connection_mode="new",
@@ -65,6 +66,12 @@ def test_a_card_has_a_large_figure_only_where_it_is_settled():
     ]:
         (card,) = cards(overhead(word, ratio, low, high))
         assert words(card) == said
+
+
+def test_a_median_has_the_measured_one_as_its_other_end_where_these_are_apart():
+    (card,) = cards(overhead(Word.SLOWER, 4.1, 3.6, 4.9))
+    said = card.times.replace("\u202f", " ")
+    assert said == "4.10 to 4.92 instead of 1.02 ms at the median"
 
 
 def test_a_hidden_part_makes_the_figure_a_least_one():

@@ -63,7 +63,6 @@ MESSAGES = {
     "few_of_flow": Message("The flow has too few requests for an interval."),
     # What limits an answer.
     "behind": Message("How much cannot be told{at}: {who} {do} not keep up here."),
-    "hidden_part": Message("The machine hid a part of the difference, which may be larger."),
     "lower_rate": Message("The rate was {rate}/s: {asked}/s were too much for this machine."),
     "load_matters": Message("Load matters: {first} when quieter, {second} when busier."),
     "changed_midway": Message("It changed midway: {first} at first, {second} later."),

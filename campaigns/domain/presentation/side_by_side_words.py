@@ -51,8 +51,6 @@ def limits_of(
         do = "does" if len(found.behind) == 1 else "do"
         at = f" at {rate_per_s:,g}/s" if rate_per_s else ""
         sentences.append(say("behind", at=at, who=who, do=do))
-    if found.at_least and found.word in {Word.SLOWER, Word.FASTER}:
-        sentences.append(say("hidden_part"))
     if rate_per_s and asked_per_s and rate_per_s < asked_per_s:
         sentences.append(say("lower_rate", rate=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
     for half, code in (("load", "load_matters"), ("time", "changed_midway")):

@@ -163,6 +163,12 @@ def test_no_interval_is_without_a_word():
         assert 0 < found.p50.low <= found.p50.high < inf
 
 
+def test_rounds_too_few_for_the_confidence_have_no_direction():
+    few, enough = (compare(rounds_of(*[(1000, 2000)] * n), 1) for n in (7, 8))
+    assert (few.word, few.p50.low) == (Word.OPEN, pytest.approx(2))
+    assert enough.word == Word.SLOWER
+
+
 def test_a_round_with_too_few_requests_counts_for_nobody():
     rounds = rounds_of(*[(1000, 1100)] * 10)
     rounds += rounds_of(*[(1000, 90_000)] * 10, n=4)
@@ -194,16 +200,16 @@ def test_any_arm_may_be_the_reference():
     assert compare(rounds, 1).word == Word.SAME
 
 
-def test_failures_widen_the_interval():
-    rounds = rounds_of(*[(1000, 1200)] * 20)
-    failing = arm_round(1200, failed=1, p50_bounds_us=(1100, 1500))
-    rounds = [
-        *rounds[:15],
-        *(ArmsRound(n, 0, (0, 1), (rounds[0].arms[0], failing)) for n in range(5)),
-    ]
-    plain, widened = compare(rounds_of(*[(1000, 1200)] * 20), 1).p50, compare(rounds, 1).p50
-    assert widened.low <= plain.low
-    assert widened.high > plain.high
+@pytest.mark.parametrize("number", [0, 1])
+def test_failures_of_either_arm_widen_the_interval_on_both_sides(number):
+    plain = rounds_of(*[(1000, 1200)] * 20)
+    arms = list(plain[0].arms)
+    middle_us = arms[number].p50_undelayed_us
+    bounds_us = 0.9 * middle_us, 1.2 * middle_us
+    arms[number] = replace(arms[number], failed=1, p50_bounds_us=bounds_us)
+    found = compare([*plain[:2], *(ArmsRound(n, 0, (0, 1), arms) for n in range(18))], 1).p50
+    ends = sorted(1.2 * share ** (1 if number else -1) for share in (0.9, 1.2))
+    assert (found.low, found.high) == pytest.approx(ends)
 
 
 def test_an_arm_that_fails_too_often_is_not_compared():
@@ -289,8 +295,10 @@ def test_high_percentiles_pool_seconds_until_some_requests_lie_beyond():
     assert (p90.n, p99.n) == (60, 12)
     for ratio in (p90, p99):
         assert ratio.low <= 1.5 <= ratio.high
-    few = percentile_ratio(pairs[:30], 99_000)
-    assert (few.n, few.confidence) == (6, 0.95)
+    # The arm with fewer of them decides.
+    halved = [(before, Timing.of(rng.exponential(1500, 50))) for before, _ in pairs]
+    for few in (percentile_ratio(pairs[:30], 99_000), percentile_ratio(halved, 99_000)):
+        assert (few.n, few.confidence) == (6, 0.95)
     assert percentile_ratio(pairs[:20], 99_000) is None
 
 
