@@ -29,7 +29,7 @@ from campaigns.domain.presentation.report_words import (
     remark_words,
     time_words,
 )
-from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.results import Sentence, so_far
 from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
@@ -316,8 +316,7 @@ def _figures_sentence(
                 return [("So far: ", False), *found]
         found = ladder_sentence(shapes.rungs) if shapes.rungs else found
         if found and not is_final and shapes.rungs and shapes.rungs.in_turns:
-            (first, is_bold), *rest = found
-            return [(f"So far {first[:1].lower()}{first[1:]}", is_bold), *rest]
+            return so_far(found)
         return (found if is_final else []) or _plain_sentence(arms, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [

@@ -3,7 +3,7 @@
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -31,6 +31,17 @@ def trimmed(sentence: Sentence) -> Sentence:
         return sentence
     text, is_bold = sentence[-1]
     return [*sentence[:-1], (text.rstrip(), is_bold)]
+
+
+def joined(sentences: Iterable[Sentence]) -> Sentence:
+    """With a space between them; empty ones are left out."""
+    first, *others = [each for each in sentences if each] or [[]]
+    return [*first, *(part for each in others for part in [(" ", False), *each])]
+
+
+def so_far(sentence: Sentence) -> Sentence:
+    (first, is_bold), *rest = sentence
+    return [("So far ", False), (f"{first[:1].lower()}{first[1:]}", is_bold), *rest]
 
 
 class Lazy(Generic[_T]):

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, Word
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.target import TLS_TWINS
 from campaigns.domain.presentation.intervals import difference_words, slower_words
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
@@ -71,7 +71,7 @@ def overhead_sentence(
         after.append(f"{len(pairs) - _MOST} more comparisons are below.")
     waits = [each for each in pairs if each.verdict.reason is not Reason.NO_ROUNDS]
     if not is_final and any(not pair.has_word for pair in waits):
-        after.append(f"Verdicts need {MIN_REPEATS} usable runs of each test.")
+        after.append(say("too_few_runs"))
     sentence += [(f"{text} ", False) for text in dict.fromkeys(after) if text]
     return trimmed(sentence)
 

@@ -54,7 +54,7 @@ def limits_of(
     if found.at_least and found.word in {Word.SLOWER, Word.FASTER}:
         sentences.append(say("hidden_part"))
     if rate_per_s and asked_per_s and rate_per_s < asked_per_s:
-        sentences.append(say("lower_rate", rate=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
+        sentences.append(say("lower_rate", sent=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
     for half, code in (("load", "load_matters"), ("time", "changed_midway")):
         if half in found.halves:
             first, second = (slower_words(each.value) for each in found.halves[half])

@@ -198,7 +198,7 @@ _TONES = {
 }
 _NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
 _FEW = say("interval_of_repeats")
-_NOT_THERE = PointAgainst(why="The reference was not measured at this value.")
+_NOT_THERE = PointAgainst(why=say("no_reference"))
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 
 
