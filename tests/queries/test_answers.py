@@ -118,6 +118,8 @@ def test_a_busy_machine_costs_the_average_and_leaves_the_comparison_of_medians(p
     typical = values(overhead.table, "median without the injector's part")
     assert typical["increase"] == pytest.approx(50, abs=3)
     assert values(overhead.table, "average")["increase"] < 5
+    decides = [row.label for row in overhead.table.rows if row.decides]
+    assert decides == ["median without the injector's part"], "and not the average"
     assert "50\u202f% slower" in plain_text(answer.sentence)
 
 
