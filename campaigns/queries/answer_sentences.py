@@ -278,8 +278,6 @@ def figures_words(
             why = _why_none(ended)
             return [(f"No answer: no run has figures. {why}".strip(), False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
-        if is_in_turns and shapes.matrix:
-            return [("The arms take turns. Each plan has its answer when it has ended.", False)]
         return [(_awaited(len(ended), runs, is_in_turns), False)]
     kept = kept_words(judged_rules(runs))
     return [

@@ -299,7 +299,8 @@ def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> 
         return on_hold_badge()
     known = found.found if found else Answers()
     is_stopped = campaign.stop_requested_at is not None
-    return campaign_badge(campaign.state, known, is_stopped=is_stopped)
+    end = found.end_of_turns if isinstance(found, Answer) else None
+    return campaign_badge(campaign.state, known, is_stopped=is_stopped, end=end)
 
 
 def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:

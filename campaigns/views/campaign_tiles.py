@@ -315,6 +315,9 @@ class _Standing:
         self._current = current
         self._n_runs = len(runs)
         self._left = [run.test for run in runs if not run.is_done]
+        # One, or all that take turns.
+        began = current and current.t0
+        self._under_way = [run.test for run in runs if began == run.t0 and not run.is_done]
         done = sorted(
             (run for run in runs if run.is_done and run.t0 and run.ended_at),
             key=lambda run: run.ended_at,
@@ -336,7 +339,9 @@ class _Standing:
     def progress(self, planned_s: _PlannedS) -> CampaignProgress:
         """`planned_s`: how long a run of each `unmeasured` test takes."""
         n_done, n_runs = self._n_runs - len(self._left), self._n_runs
-        over = n_done + (share_over(self._current) if self._current else 0)
+        over = n_done
+        if self._current:
+            over += len(self._under_way) * share_over(self._current)
         share = over / n_runs if n_runs else 0.0
         return CampaignProgress(n_done, n_runs, share, self._ends_at(planned_s))
 
@@ -353,9 +358,9 @@ class _Standing:
         now, waits_s = timezone.now(), len(self._left) * self._wait_s
         if self._current is None or self._current.t0 is None:
             return now + timedelta(seconds=sum(lengths_s) + waits_s)
-        current_s = known_s[self._current.test_id, self._current.is_alone]
+        current_s = sum(known_s[test] for test in self._under_way)
         end = max(now, self._current.t0 + timedelta(seconds=current_s))
-        others_s = sum(lengths_s) - current_s + waits_s - self._wait_s
+        others_s = sum(lengths_s) - current_s + waits_s - len(self._under_way) * self._wait_s
         return end + timedelta(seconds=others_s)
 
 

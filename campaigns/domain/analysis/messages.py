@@ -90,6 +90,10 @@ MESSAGES = {
     "settle": Message("About {more} would settle it."),
     "settle_most": Message("More than {more} would be needed to settle it."),
     "settle_longer": Message("A pass {times} times as long would settle it."),
+    # How arms that took turns ended.
+    "settled": Message("settled in {time}"),
+    "at_limit": Message("ended at its limit of {time}"),
+    "after_rounds": Message("ended after {n} rounds"),
     # What capacity searches know.
     "capacity": Message("**{rate}** ({low} to {high}, {searches}) keep {objective}."),
     "capacity_about": Message("**About {rate}** keep {objective}."),

@@ -215,7 +215,7 @@ class Answer:
     `answers`: measurement, target and precision, () until a run is judged; `remedies`: what to do
     where it failed or has no answer. `matrix`: of a campaign over several targets; `ladder`: of one
     over the protocol layers of one target. `references`: what was measured beside its tests and
-    counts in nothing.
+    counts in nothing. `end_of_turns`: whether it was settled, for its badge: state and words.
     """
 
     sentence: Sentence
@@ -238,6 +238,7 @@ class Answer:
     ladder: Ladder | None = None
     references: Sequence[TestAnswer] = ()
     found_by_search: Answers | None = None
+    end_of_turns: tuple[str, str] | None = None
 
     @property
     def trust(self) -> str:

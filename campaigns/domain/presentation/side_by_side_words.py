@@ -6,6 +6,7 @@ from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import ArmComparison
 from campaigns.domain.analysis.signed_rank import Ratio
+from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.intervals import difference_words, slower_words
 from campaigns.domain.units import and_joined, duration, figure
 
@@ -66,6 +67,8 @@ def limits_of(
 
 
 def seconds_left_words(left_s: float) -> str:
+    if left_s > LONGEST_LIMIT_S:
+        return say("settle_most", more=duration(LONGEST_LIMIT_S))
     return say("settle", more=f"{duration(_round_up(left_s))} more")
 
 

@@ -292,7 +292,7 @@ _EXAMPLES = {
     "have": "; 2 can be used", "needed": 16, "n": 9, "first": "nginx", "second": "apache",
     "share": "12 % and 0 %", "where": "", "names": "certificate", "metric": "p99", "low": "2.1",
     "high": "8.0 ms", "at": " at 200/s", "who": "apache", "do": "does", "sent": 100, "asked": 200,
-    "more": "5 more blocks", "times": 3, "why": "1,000 and 2,000 requests a run.",
+    "more": "5 more blocks", "time": "22 s", "times": 3, "why": "1,000 and 2,000 requests a run.",
 }  # fmt: skip
 _OF_SEARCHES = {
     "rate": "1,850 requests/s", "low": "1,790", "high": "1,910", "searches": "Five searches",
