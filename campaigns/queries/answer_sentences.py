@@ -32,7 +32,7 @@ from campaigns.domain.presentation.report_words import (
 from campaigns.domain.presentation.results import Sentence, so_far
 from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
-from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
+from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
 from campaigns.domain.units import (
     and_joined,
     counted,
@@ -279,13 +279,15 @@ def figures_words(
             return [(f"No answer: no run has figures. {why}".strip(), False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
         return [(_awaited(len(ended), runs, is_in_turns), False)]
-    kept = kept_words(judged_rules(runs))
+    verdicts = judged_rules(runs)
+    rules = open_words([each for of_run in verdicts for each in of_run])
+    rules += [f"{kept}."] if (kept := kept_words(verdicts)) else []
     return [
         *_overload_words(runs),
         *machine_words([each.judged for each in counted_runs(runs) if each.judged]),
         *remark_words([each.judged for each in counted_runs(runs) if each.judged]),
         *_figures_sentence(arms, overheads, shapes, runs, is_final),
-        *([(f" {kept}.", False)] if kept and is_final else []),
+        *((f" {each}", False) for each in rules if is_final),
     ]
 
 

@@ -165,6 +165,7 @@ def _answer(
         matrix=shapes.matrix,
         ladder=shapes.ladder,
         end_of_turns=end_of_turns(campaign) if is_final else None,
+        threshold_state=threshold_state_of([*runs, *alone]),
     )
     return _judged(answer, [*runs, *alone], failures, is_final=is_final)
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
+from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.errors_table import Errors
 from campaigns.domain.presentation.ladder import Ladder
@@ -239,6 +239,7 @@ class Answer:
     references: Sequence[TestAnswer] = ()
     found_by_search: Answers | None = None
     end_of_turns: tuple[str, str] | None = None
+    threshold_state: str = ""
 
     @property
     def trust(self) -> str:
@@ -249,11 +250,6 @@ class Answer:
     def target_state(self) -> str:
         """The worst of its tests; "" if it was judged in none."""
         return _worst({test.target_state for test in self.tests}, TargetState)
-
-    @property
-    def threshold_state(self) -> str:
-        """Broken if any of its tests broke a rule; "" without rules."""
-        return _worst({test.threshold_state for test in self.tests}, ThresholdState)
 
     @property
     def found(self) -> Answers:

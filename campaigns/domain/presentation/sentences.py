@@ -15,7 +15,7 @@ from campaigns.domain.presentation.intervals import difference_words, slower_wor
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
-from campaigns.domain.units import counted, decimals_for, number, with_unit
+from campaigns.domain.units import counted, figure, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
 _WHERE_MODE = {
@@ -154,8 +154,7 @@ def gap_words(rows: Sequence[OverheadRow], *, or_more: bool = False) -> str:
     ]
     if not gaps_ms:
         return ""
-    decimals = decimals_for([min(gaps_ms)], 2)
-    least, most = (number(pick(gaps_ms), decimals) for pick in (min, max))
+    least, most = (figure(pick(gaps_ms), 2) for pick in (min, max))
     size = with_unit(most if least == most else f"{least} to {most}", "ms")
     size = f"{with_unit(least, 'ms')} or more" if or_more else size
     return f", by {size}" if rows[0].metric == "mean" else f", by {size} at the median"

@@ -50,7 +50,7 @@ def _cell(value: float, decimals: int, unit: str) -> Cell:
     return Cell(cell.value, f"{cell.text} {unit}".strip())
 
 
-def _ends_cell(verdict: Verdict) -> Cell:
+def ends_cell(verdict: Verdict) -> Cell:
     """Its figure with its lower end where they are apart: "17.9 to 503 ms"."""
     cell = measured_cell(verdict.measured, verdict)
     if not are_apart(verdict.at_least, verdict.measured):
@@ -96,12 +96,14 @@ def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
 
 
 def open_words(verdicts: Sequence[Verdict]) -> list[str]:
-    """Why each rule that a busy machine may have broken is neither kept nor broken."""
-    return [
-        f"{each.rule} is open: {_why_open(each)}"
-        for each in verdicts
-        if each.is_open and each.measured is not None
-    ]
+    """Why each rule that a busy machine may have broken is neither kept nor broken, of one run or
+    of several."""
+    broken = {each.rule for each in verdicts if each.is_broken}
+    by_rule: dict[str, list[Verdict]] = {}
+    for each in verdicts:
+        if each.is_open and each.measured is not None and each.rule not in broken:
+            by_rule.setdefault(each.rule, []).append(each)
+    return [f"{rule} is open: {_why_open(_worst_of(some))}" for rule, some in by_rule.items()]
 
 
 def _why_open(verdict: Verdict) -> str:
@@ -117,7 +119,7 @@ def _why_open(verdict: Verdict) -> str:
 
 def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
     if worst := _worst_of(verdicts):
-        return f"{verb} {_ends_cell(worst).text}"
+        return f"{verb} {ends_cell(worst).text}"
     return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
 
 
@@ -154,7 +156,7 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
 
 def _measured(verdict: Verdict) -> Cell:
     if verdict.measured is not None:
-        return _ends_cell(verdict)
+        return ends_cell(verdict)
     if verdict.lacks_agent:
         return empty(_NO_AGENT)
     is_of_sessions = verdict.metric.startswith("session")

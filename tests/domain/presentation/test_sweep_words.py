@@ -143,7 +143,7 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
         ),
         (
             [[NGINX, THIRD]],
-            "nginx is the fastest, then apache, then caddy at L1, by 0.40 to 1.20 ms.",
+            "nginx is the fastest, then apache, then caddy at L1, by 0.40 to 1.2 ms.",
         ),
         (
             [[NGINX, THIRD_OPEN]],
