@@ -83,12 +83,15 @@ def settling(
     return funnel_panel(key, title, looks, end_s, axis, names)
 
 
-def drawn_funnel(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
-    """{"charts": None before the second look, "groups": what narrows}; {} without any."""
+def drawn_funnel(
+    overheads: Sequence[OverheadAnswer], threshold: float, limit_s: float | None = None
+) -> dict[str, Any]:
+    """{"charts": None before the second look, "groups": what narrows}; {} without any. `limit_s` as
+    in `cards_of`."""
     groups = [each for each in overheads if each.narrowing]
     if not groups:
         return {}
-    end_s = max(look["seconds"] for each in groups for look in each.narrowing)
+    end_s = limit_s or max(look["seconds"] for each in groups for look in each.narrowing)
     panels = [
         panel
         for n, each in enumerate(groups)

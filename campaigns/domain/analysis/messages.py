@@ -147,7 +147,7 @@ MESSAGES = {
     "rung_cost": Message("{place} {rung} {verb} **{difference}** {than}({ends})."),
     "rung_adds": Message("{rung} {adds} **{share}**{against} ({ends})."),
     "rung_same": Message("{rung} {makes} **no practical difference**."),
-    "rung_bounded": Message("{rung} is {word}: {bounds}."),
+    "rung_bounded": Message("{rung} is {word}: {bounds}.{settle}"),
     "rung_not_taken": Message("{rung} was not measured: {why}"),
     "rungs_in_turns": Message("All rungs took turns. Medians are without what the injector added."),
     "rungs_typical": Message(

@@ -123,8 +123,10 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[Se
     for word in BOUNDED:
         for rung, step in by_word.get(word, []):
             bounds = bounds_words(step.row.interval.low, step.row.interval.high)
-            named = _at_start(_name(rung))
-            said.append(sentence("rung_bounded", rung=named, word=word, bounds=bounds))
+            named, settle = _at_start(_name(rung)), f" {step.why}" if step.why else ""
+            said.append(
+                sentence("rung_bounded", rung=named, word=word, bounds=bounds, settle=settle)
+            )
     # The rungs whose own layer the server did not take.
     return said + [
         sentence("rung_not_taken", rung=_at_start(_name(rung)), why=f"{why[0].lower()}{why[1:]}")

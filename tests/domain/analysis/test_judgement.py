@@ -308,6 +308,7 @@ _OF_SHAPES = {
     "difference": "54 % slower", "than": "than HTTP ", "against": " against HTTP/2",
     "ends": "52 to 56 %", "adds": "adds",
     "share": "4.2 %", "makes": "makes", "word": "not slower", "bounds": "at most 4 % slower",
+    "settle": " About 40 s more would settle it.",
     "why": "the server chose TLS 1.2.", "chosen": "TLS 1.2", "arm": "nginx", "at": "with 1 user",
     "first": "900 requests/s", "last": "200 with 16", "rates": "at 500 requests/s",
     "value": "8 users", "rate": "390 requests/s", "more": ", 3.9 times as much as with 2 users",
