@@ -20,7 +20,7 @@ from tests.values import plan_spec
 
 OBJECTIVE = [{"metric": "p95", "limit": 300, "unit": "ms"}]
 OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
-# Of an injector with room: its CPU is doubtful from 60 % on.
+# Of an injector with room: its CPU is noted from 60 % on.
 VITALS = {
     "shard": 0,
     "mean": {"cpu_share": 0.46},

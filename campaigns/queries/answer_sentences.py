@@ -34,10 +34,10 @@ from campaigns.domain.presentation.report_words import (
     remark_words,
     time_words,
 )
-from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.results import Sentence, so_far
 from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
-from campaigns.domain.presentation.threshold_tables import broken_words, kept_words
+from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
 from campaigns.domain.units import (
     and_joined,
     counted,
@@ -286,16 +286,16 @@ def figures_words(
             why = _why_none(ended)
             return [(f"No answer: no run has figures. {why}".strip(), False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
-        if is_in_turns and shapes.matrix:
-            return [("The arms take turns. Each plan has its answer when it has ended.", False)]
         return [(_awaited(len(ended), runs, is_in_turns), False)]
-    kept = kept_words(judged_rules(runs))
+    verdicts = judged_rules(runs)
+    rules = open_words([each for of_run in verdicts for each in of_run])
+    rules += [f"{kept}."] if (kept := kept_words(verdicts)) else []
     return [
         *_overload_words(runs),
         *machine_words([each.judged for each in counted_runs(runs) if each.judged]),
         *remark_words([each.judged for each in counted_runs(runs) if each.judged]),
         *_figures_sentence(arms, overheads, shapes, runs, is_final),
-        *([(f" {kept}.", False)] if kept and is_final else []),
+        *((f" {each}", False) for each in rules if is_final),
     ]
 
 
@@ -324,8 +324,7 @@ def _figures_sentence(
                 return [("So far: ", False), *found]
         found = ladder_sentence(shapes.rungs) if shapes.rungs else found
         if found and not is_final and shapes.rungs and shapes.rungs.in_turns:
-            (first, is_bold), *rest = found
-            return [(f"So far {first[:1].lower()}{first[1:]}", is_bold), *rest]
+            return so_far(found)
         return (found if is_final else []) or _plain_sentence(arms, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [

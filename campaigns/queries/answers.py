@@ -51,6 +51,7 @@ from campaigns.queries.reports import run_status
 from campaigns.queries.runs import CampaignFailures, failures_of
 from campaigns.queries.searches import SearchReport, report_of_search
 from campaigns.queries.shapes import Shapes, shapes_of
+from campaigns.queries.side_by_side import end_of_turns
 
 # How a run ended that has partial figures.
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
@@ -163,6 +164,8 @@ def _answer(
         sweeps=tuple(shapes.sweeps),
         matrix=shapes.matrix,
         ladder=shapes.ladder,
+        end_of_turns=end_of_turns(campaign) if is_final else None,
+        threshold_state=threshold_state_of([*runs, *alone]),
     )
     return _judged(answer, [*runs, *alone], failures, is_final=is_final)
 

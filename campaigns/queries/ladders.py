@@ -8,6 +8,7 @@ from statistics import fmean
 
 from campaigns.domain.analysis.comparison import verdict
 from campaigns.domain.analysis.failures import everything_failed, failure_words
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import part_means_us
 from campaigns.domain.analysis.repeats import (
     MIN_REPEATS,
@@ -348,11 +349,11 @@ def _not_taken(spoken: Spoken, agreed: Agreed) -> tuple[str, ...]:
         return ()
     found = []
     if _VERSIONS[spoken.tls] not in agreed.versions:
-        found.append(f"The server chose {', '.join(agreed.versions)}.")
+        found.append(say("server_chose", chosen=", ".join(agreed.versions)))
     if spoken.is_hybrid and agreed.groups and not any(map(is_post_quantum, agreed.groups)):
-        found.append(f"The server chose {', '.join(agreed.groups)}.")
+        found.append(say("server_chose", chosen=", ".join(agreed.groups)))
     if spoken.is_resumed and not agreed.resumed:
-        found.append("The server resumed no session.")
+        found.append(say("none_resumed"))
     return tuple(found)
 
 

@@ -496,9 +496,10 @@ def trust_of(runs: Iterable[MeasuredRun]) -> str:
 
 
 def threshold_state_of(runs: Iterable[MeasuredRun]) -> str:
-    """Broken if any run broke a rule; "" if none was judged by any."""
-    found = {each.threshold_state for each in runs}
-    return next((str(each) for each in reversed(ThresholdState) if each in found), "")
+    """Broken if any run broke a rule; "" while one is open in any that can be used, or without
+    rules."""
+    usable = [each for each in runs if each.run.trust != Trust.NO_ANSWER]
+    return str(threshold_state([rule for each in usable for rule in each.thresholds]) or "")
 
 
 def target_state_of(runs: Iterable[MeasuredRun]) -> str:

@@ -54,7 +54,6 @@ from campaigns.domain.presentation.capacity_words import (
     signs_of,
 )
 from campaigns.domain.presentation.results import Sentence
-from campaigns.domain.units import rate
 from campaigns.models import (
     Endpoint,
     MachineSecond,
@@ -356,7 +355,6 @@ def limiter_of_search(report: SearchReport) -> Limiter:
         [signs_of(each.run.verdicts, each.run.judged) for each in _failed(report)],
         [each.trial.reason for each in _open(report)],
         _vitals_of(near_the_answer(report)),
-        f"{rate(report.search.limit_per_s)} requests/s",
         LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
         [judged for each in _open(report) if (judged := each.run.judged) and judged.is_in_doubt],
     )

@@ -77,9 +77,6 @@ def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> 
     return PointAgainst(found.judged, word, found.verdict.text)
 
 
-_MOST_PAIRS = 4  # that are compared while they take turns: a live page is made often
-
-
 @dataclass(frozen=True)
 class _Namer:
     """What tells the arms of a sweep apart: their targets, and their schemes and modes where these
@@ -230,9 +227,8 @@ def shapes_of(
         for answer in _answers(campaign, family, relative, namer)
     ]
     # A sweep's tables and curves tell its targets apart at each value.
-    # Of arms in turns pairs tell more: two of them, and few while they narrow.
-    n_pairs = len(arms) - len({arm.test.plan_version_id for arm in arms})
-    in_pairs = len(arms) == 2 if is_final else n_pairs <= _MOST_PAIRS
+    # Of two arms in turns, and of all while they narrow, pairs tell more.
+    in_pairs = len(arms) == 2 or not is_final
     in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
     has_matrix = not (sweeps or (in_turns and in_pairs))
     matrix = target_matrix(campaign, arms, relative) if has_matrix else None

@@ -1,5 +1,6 @@
 """Two arms of a campaign that took turns: their difference, from the rounds that both were in."""
 
+from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -19,6 +20,7 @@ from campaigns.domain.analysis.side_by_side import (
     typical_ratio,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, as_interval
+from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.presentation.side_by_side_words import (
@@ -32,6 +34,7 @@ from campaigns.queries.arm_pairs import ArmPair
 from campaigns.queries.measurements import MeasuredRun
 
 TYPICAL = "typical"
+_LIMIT_IS_NEAR = 0.9  # the last round ends before it
 _US = 1e6
 
 
@@ -159,11 +162,12 @@ def pass_under_way(campaign: Campaign) -> Pass | None:
 
 @dataclass(frozen=True)
 class TurnsComparison:
-    """What the rounds say of a pair."""
+    """What the rounds say of a pair. `rounds` are those of all passes, while they come up to the
+    last look."""
 
     pair: ArmPair
     passes: Sequence[Pass]
-    rounds: Sequence[ArmsRound]  # of all passes
+    rounds: Sequence[ArmsRound]
     found: ArmComparison
     confidence: float
 
@@ -181,10 +185,9 @@ class TurnsComparison:
         """(rounds, seconds, what they said) at each look so far."""
         rounds, found = self.rounds, self.found
         looks = [look for look in LOOKS if look < len(rounds)] + [len(rounds)] * self.has_word
-        values = {"threshold": found.threshold, "confidence": self.confidence}
-        said = [compare(rounds[:n], found.arm, found.reference, **values) for n in looks]
-        share_s = self.measured_s / max(1, len(rounds))
-        return [(n, n * share_s, each) for n, each in zip(looks, said, strict=True)]
+        asked = (found.arm, found.reference, found.threshold, self.confidence)
+        said = [_look(self.passes, rounds[:n], *asked) for n in looks]
+        return [(n, n * self._round_s, each) for n, each in zip(looks, said, strict=True)]
 
     @cached_property
     def limits(self) -> list[str]:
@@ -204,8 +207,9 @@ class TurnsComparison:
             return ComparisonVerdict(None, Reason.NO_ROUNDS, text)
         if found.behind:
             return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
-        left_s = None if found.is_settled else found.seconds_left(self.measured_s)
-        text = "" if left_s is None else seconds_left_words(left_s)
+        looked_s = len(self.rounds) * self._round_s
+        left_s = None if found.is_settled else found.seconds_left(looked_s)
+        text = "" if left_s is None else seconds_left_words(left_s + looked_s - self.measured_s)
         return ComparisonVerdict(found.word, text=text, or_more=found.at_least)
 
     @cached_property
@@ -251,13 +255,17 @@ class TurnsComparison:
         for place, each in enumerate(self.passes):
             ahead = place << 32  # no two passes have a second in common
             for arm, number in zip(arms, (self.found.reference, self.found.arm), strict=True):
-                rows = each.runs[number].seconds.filter(second__gte=0)
-                arm += [replace(row.value(), second=ahead + row.second) for row in rows]
+                seconds = _measured_seconds(each.runs[number])
+                arm += [replace(own, second=ahead + own.second) for own in seconds]
         return arms
 
     @property
     def measured_s(self) -> float:
         return sum(each.measured_s for each in self.passes)
+
+    @property
+    def _round_s(self) -> float:
+        return self.measured_s / max(1, sum(len(each.rounds) for each in self.passes))
 
     @property
     def _names(self) -> dict[int, str]:
@@ -280,11 +288,66 @@ def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | No
     lowest = min((each.rate_per_s for each, _ in found if each.rounds), default=0.0)
     passes = [each for each, _ in found if each.rate_per_s == lowest] or [found[0][0]]
     rounds = [each for of_pass in passes for each in of_pass.rounds]
+    if not campaign.finished_at:
+        rounds = rounds[: max((look for look in LOOKS if look <= len(rounds)), default=None)]
     reference, arm = found[0][1]
     threshold = passes[0].runs[0].frozen.turns.threshold
     confidence = LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE
-    said = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
+    said = _look(passes, rounds, arm, reference, threshold, confidence)
     return TurnsComparison(pair, passes, rounds, said, confidence)
+
+
+_looks: OrderedDict[tuple, ArmComparison] = OrderedDict()
+_MOST_LOOKS = 4000  # those of 30 campaigns of 16 arms
+
+
+def _look(
+    passes: Sequence[Pass],
+    rounds: Sequence[ArmsRound],
+    arm: int,
+    reference: int,
+    threshold: float,
+    confidence: float,
+) -> ArmComparison:
+    """What these first rounds of the passes say. Stored rounds do not change, so it is worked out
+    once."""
+    leaders = tuple((each.runs[0].pk, each.runs[0].t0) for each in passes)
+    last = rounds[-1].number if rounds else None
+    key = (leaders, len(rounds), last, arm, reference, threshold, confidence)
+    found = _looks.get(key)
+    if found is None:
+        found = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
+        _looks[key] = found
+        while len(_looks) > _MOST_LOOKS:
+            _looks.popitem(last=False)
+    return found
+
+
+def _measured_seconds(run: Run) -> list[Second]:
+    """Read once for all pairs of an answer."""
+    if "measured_seconds" not in vars(run):
+        rows = run.seconds.filter(second__gte=0)
+        vars(run)["measured_seconds"] = [row.value() for row in rows]
+    return vars(run)["measured_seconds"]
+
+
+def end_of_turns(campaign: Campaign) -> tuple[str, str] | None:
+    """The message's code and words; None where no turns were to settle anything, or were cut
+    short."""
+    passes = passes_of(campaign)
+    outcomes = {run.outcome for each in passes for run in each.runs}
+    if not campaign.until_settled or outcomes != {Outcome.COMPLETE}:
+        return None
+    for each in passes:
+        turns = each.runs[0].frozen.turns
+        asked = (turns.threshold, LOOK_CONFIDENCE)
+        pairs = turns.compared(len(each.runs))
+        if not all(_look([each], each.rounds, *pair, *asked).is_settled for pair in pairs):
+            is_at_limit = each.measured_s > _LIMIT_IS_NEAR * each.limit_s
+            code = "at_limit" if is_at_limit else "after_rounds"
+            return code, say(code, time=duration(each.limit_s), n=len(each.rounds))
+    measured_s = sum(each.measured_s for each in passes)
+    return "settled", say("settled", time=duration(round(measured_s)))
 
 
 def _with_ratio(row: OverheadRow, ratio: Ratio | None) -> OverheadRow:

@@ -9,6 +9,7 @@ from statistics import fmean
 from campaigns.domain.analysis.criteria import in_short
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.limit import blame
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, ratio_over_plans
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
@@ -84,9 +85,6 @@ def _difference(
     gap = fmean(remote.values()) - fmean(local.values())
     return MeanInterval(gap, 0, None, None, None)
 
-
-_NOT_ALL = "The mean over all pages needs usable runs of each."
-_FEW = f"Needs {MIN_REPEATS} reliable runs on two servers."
 
 _PLACES = (LOCAL, REMOTE, "")
 
@@ -178,7 +176,7 @@ def _row(
     ]
     names = {arm.test.pk: columns[key] for key, arm in found.items()}
     order = tuple(_order(campaign, list(found.values()), names))
-    without = next((cell.why for cell in cells if cell and cell.why), _FEW)
+    without = next((cell.why for cell in cells if cell and cell.why), say("too_few_targets"))
     return MatrixRow(plan, tuple(cells), order, order[0].why if order else without, place)
 
 
@@ -232,7 +230,7 @@ def _over_cells(
     for key, name in columns.items():
         arms = _sound_arms(campaign, plans, key)
         if not arms:
-            yield MatrixCell(name, None, None, None, why=_NOT_ALL)
+            yield MatrixCell(name, None, None, None, why=say("mean_of_plans"))
             continue
         mean_us = geometric_mean([fmean(means_us(campaign, arm).values()) for arm in arms])
         against = _over_plans(campaign, base, arms) if base and key != reference else None

@@ -63,7 +63,8 @@ def plain_rows(table: Table) -> SafeString:
 
 def _row(table: Table, row: Row, page: str) -> str:
     grey = " row-grey" if row.link.get("trust") == "no_answer" else ""
-    kind = f' class="row-{escape(row.kind)}{grey}"' if row.kind else ""
+    decides = " row-decides" if row.decides else ""
+    kind = f' class="row-{escape(row.kind)}{grey}{decides}"' if row.kind else ""
     label = f'<a href="{page}">{escape(row.label)}</a>' if page else with_terms(row.label)
     note = f' <span class="second-line">{escape(row.note)}</span>' if row.note else ""
     columns = zip(table.columns, row.cells, strict=True)

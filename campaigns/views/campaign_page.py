@@ -87,10 +87,11 @@ def campaign_context(
     tests, references = without_references(every)
     under_way = _under_way(campaign, actor, current)
     turns = under_way["turns"]
-    cards = cards_of(answer, campaign.practical_threshold, turns and turns.limit_s)
+    limit_s = turns and turns.limit_s
+    cards = cards_of(answer, campaign.practical_threshold, limit_s)
     context = {
         **under_way,
-        **_compared(campaign, answer),
+        **_compared(campaign, answer, limit_s),
         **_drawn(campaign, answer, tests, asked),
         **_of_runs(campaign, actor, answer, runs, asked, under_way),
         **(_of_machines(campaign, answer) if has_machines else {}),
@@ -217,8 +218,8 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
     }
 
 
-def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    """The two sides of each comparison, with what would settle it."""
+def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict[str, Any]:
+    """The two sides of each comparison, with what would settle it. `limit_s` as in `cards_of`."""
     overheads = answer.overheads
     # The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen.
     names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
@@ -227,7 +228,7 @@ def _compared(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
         "forest": forest_groups(overheads, campaign.practical_threshold),
-        "funnel": drawn_funnel(overheads, campaign.practical_threshold),
+        "funnel": drawn_funnel(overheads, campaign.practical_threshold, limit_s),
         "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,
         "confidence": max((each.confidence for each in overheads), default=0.95),
         "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
@@ -299,7 +300,8 @@ def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> 
         return on_hold_badge()
     known = found.found if found else Answers()
     is_stopped = campaign.stop_requested_at is not None
-    return campaign_badge(campaign.state, known, is_stopped=is_stopped)
+    end = found.end_of_turns if isinstance(found, Answer) else None
+    return campaign_badge(campaign.state, known, is_stopped=is_stopped, end=end)
 
 
 def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:

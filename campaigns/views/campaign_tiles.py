@@ -84,12 +84,15 @@ def settling(
     return funnel_panel(key, title, looks, end_s, axis, names)
 
 
-def drawn_funnel(overheads: Sequence[OverheadAnswer], threshold: float) -> dict[str, Any]:
-    """{"charts": None before the second look, "groups": what narrows}; {} without any."""
+def drawn_funnel(
+    overheads: Sequence[OverheadAnswer], threshold: float, limit_s: float | None = None
+) -> dict[str, Any]:
+    """{"charts": None before the second look, "groups": what narrows}; {} without any. `limit_s` as
+    in `cards_of`."""
     groups = [each for each in overheads if each.narrowing]
     if not groups:
         return {}
-    end_s = max(look["seconds"] for each in groups for look in each.narrowing)
+    end_s = limit_s or max(look["seconds"] for each in groups for look in each.narrowing)
     panels = [
         panel
         for n, each in enumerate(groups)
@@ -326,6 +329,9 @@ class _Standing:
         self._current = current
         self._n_runs = len(runs)
         self._left = [run.test for run in runs if not run.is_done]
+        # One, or all that take turns.
+        began = current and current.t0
+        self._under_way = [run.test for run in runs if began == run.t0 and not run.is_done]
         done = sorted(
             (run for run in runs if run.is_done and run.t0 and run.ended_at),
             key=lambda run: run.ended_at,
@@ -347,7 +353,9 @@ class _Standing:
     def progress(self, planned_s: _PlannedS) -> CampaignProgress:
         """`planned_s`: how long a run of each `unmeasured` test takes."""
         n_done, n_runs = self._n_runs - len(self._left), self._n_runs
-        over = n_done + (share_over(self._current) if self._current else 0)
+        over = n_done
+        if self._current:
+            over += len(self._under_way) * share_over(self._current)
         share = over / n_runs if n_runs else 0.0
         return CampaignProgress(n_done, n_runs, share, self._ends_at(planned_s))
 
@@ -364,9 +372,9 @@ class _Standing:
         now, waits_s = timezone.now(), len(self._left) * self._wait_s
         if self._current is None or self._current.t0 is None:
             return now + timedelta(seconds=sum(lengths_s) + waits_s)
-        current_s = known_s[self._current.test_id, self._current.is_alone]
+        current_s = sum(known_s[test] for test in self._under_way)
         end = max(now, self._current.t0 + timedelta(seconds=current_s))
-        others_s = sum(lengths_s) - current_s + waits_s - self._wait_s
+        others_s = sum(lengths_s) - current_s + waits_s - len(self._under_way) * self._wait_s
         return end + timedelta(seconds=others_s)
 
 

@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.analysis.capacity import Ending
+from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.presentation.capacity_words import bound_words, objective_words
 from campaigns.domain.presentation.compared import ComparedCapacity, capacity_words
@@ -92,16 +93,18 @@ def _capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
     """Of a test that has been in searches only."""
     newest = rows[0]
     if newest.capacity == DASH:
-        return [("The newest search found no capacity", True), (f" for {newest.objective}.", False)]
+        return sentence("newest_search_empty", objective=newest.objective)
     unit = "" if newest.capacity == _NOT_STEADY else " requests/s"
-    said = [
-        (f"Capacity {newest.capacity}{unit}", True),
-        (f" in the newest search, for {newest.objective}", False),
-    ]
+    against = ""
     if newest.against and newest.against.word:
         change = f"{newest.against.word}, {newest.against.change_words}"
-        return [*said, (f": {change} against the one before.", False)]
-    return [*said, (".", False)]
+        against = f": {change} against the one before"
+    return sentence(
+        "newest_search",
+        capacity=f"{newest.capacity}{unit}",
+        objective=newest.objective,
+        against=against,
+    )
 
 
 def _row(search: SearchColumn, before: SearchColumn | None, found: ComparedCapacity | None):

@@ -19,6 +19,7 @@ from campaigns.domain.presentation.capacity_words import (
     lacks_its_rule,
     objective_words,
 )
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, duration, ends_ms, number, percent, rate, with_unit
 from campaigns.live.events import Cursor
@@ -224,7 +225,8 @@ def _search_tiles(
     if now_per_s:
         words = objective_words(report.rules)
         tiles.insert(1, SearchTile("Now trying", rate(now_per_s), _REQUESTS, (words,)))
-    lines = (limiter.why, *_near(report, near))
+    is_said = limiter.why in plain_text(report.sentence)
+    lines = (*[limiter.why] * (not is_said), *_near(report, near))
     return [*tiles, SearchTile("What limited it", limiter.word, "", lines)]
 
 

@@ -30,6 +30,7 @@ from campaigns.domain.presentation.charts import (
     columns,
     line_style,
 )
+from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import SweepPoint, doubts_table, unfigured
 from campaigns.domain.presentation.tables import Cell, Row, Table
@@ -311,14 +312,16 @@ class ValueRow:
 @dataclass(frozen=True, slots=True)
 class SideBySide:
     """`arms`: [(name, style)]; `relative`: the number of the reference among them, from 1;
-    `heads`: [(title, unit)] of each; `compared`: the names of the others; `open_why`: why words are
-    missing or open where the points are trusted, each reason once."""
+    `heads`: [(title, unit)] of each; `compared`: the names of the others, `compared_by`: what is
+    compared; `open_why`: why words are missing or open where the points are trusted, each reason
+    once."""
 
     label_title: str
     arms: list[tuple[str, LineStyle]]
     relative: int
     heads: list[tuple[str, str]]
     compared: list[str]
+    compared_by: str
     rows: list[ValueRow]
     open_why: list[str]
 
@@ -353,9 +356,17 @@ def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -
         next((n for n, sweep in enumerate(sweeps, 1) if not sweep.reference), 1),
         [_HEADS[key] for key in keys],
         [sweeps[n].name for n in others],
+        _compared_by(sweeps),
         rows,
         _open_why(sweeps),
     )
+
+
+def _compared_by(sweeps: Sequence[SweepAnswer]) -> str:
+    every = [point.against for sweep in sweeps for point in sweep.points if point.against]
+    metrics = {each.mean.metric for each in every if each.mean}
+    titles = [METRICS[key].title for key in sorted(metrics or {"mean"})]
+    return f"{' or '.join(titles)}, response time"
 
 
 def _open_why(sweeps: Sequence[SweepAnswer]) -> list[str]:

@@ -281,11 +281,11 @@ def test_a_trial_that_does_not_count_says_why_in_the_csv(api, project):
     campaign = searching(project)
     end_trial(campaign, 500, judged(Trust.BUSY, "inj-2 ran 14.8 ms late."))
     end_trial(campaign, 758)
-    head, doubtful, failed = (
+    head, uncounted, failed = (
         api.get(f"/api/v1/campaigns/{campaign.pk}/search.csv").content.decode().splitlines()
     )
     assert head.startswith("trial,search,run,rate_per_s,result,reason")
-    assert "untrusted,inj-2 ran 14.8 ms late." in doubtful
+    assert "untrusted,inj-2 ran 14.8 ms late." in uncounted
     assert "failed,p95 758" in failed
 
 

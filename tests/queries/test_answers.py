@@ -118,6 +118,8 @@ def test_a_busy_machine_costs_the_average_and_leaves_the_comparison_of_medians(p
     typical = values(overhead.table, "median without the injector's part")
     assert typical["increase"] == pytest.approx(50, abs=3)
     assert values(overhead.table, "average")["increase"] < 5
+    decides = [row.label for row in overhead.table.rows if row.decides]
+    assert decides == ["median without the injector's part"], "and not the average"
     assert "50\u202f% slower" in plain_text(answer.sentence)
 
 
@@ -257,6 +259,19 @@ def test_a_threshold_is_kept_until_a_run_breaks_it(project):
     assert campaign_answer(done(test.campaign)).found.thresholds == "kept"
     measure(make_run(test, 2), 20_000)
     assert campaign_answer(test.campaign).found.thresholds == "broken"
+
+
+def test_a_rule_that_a_busy_machine_leaves_open_in_one_run_is_not_kept(project):
+    rules = [{"metric": "p95", "limit": 15, "unit": "ms"}]
+    version = make_plan(project, spec=plan_spec() | {"thresholds": rules})
+    test = make_test(make_campaign(project), version)
+    measure(make_run(test, 1), 10_000)
+    own = responses_us(10_000, 200)
+    timings = {"sampled": Timing.of([each + 15_000 for each in own]), "undelayed": Timing.of(own)}
+    measure(make_run(test, 2), 25_000, lateness_us=15_000, timings=timings)
+    answer = campaign_answer(done(test.campaign))
+    assert answer.found.thresholds == ""
+    assert "p95 < 15 ms is open: " in plain_text(answer.sentence)
 
 
 def test_a_measurement_that_is_not_usable_breaks_no_threshold(project):

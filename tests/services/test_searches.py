@@ -317,8 +317,8 @@ def test_it_stays_when_a_trial_s_judgement_changes(project):
     """Seconds that arrive late make a new summary, and with it a new judgement."""
     search = search_through(searching(project, limit=900), limit_of(5000))
     before = said(search)
-    doubtful = judged(Trust.BUSY, "The injector was busy.").to_json()
-    Run.objects.filter(campaign=search.campaign).update(judgement=doubtful)
+    busy = judged(Trust.BUSY, "The injector was busy.").to_json()
+    Run.objects.filter(campaign=search.campaign).update(judgement=busy)
     assert said(search) == before
 
 

@@ -11,6 +11,7 @@ from campaigns.domain.plan.turns import ALONE_S
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Exporter, Round, Run, Shard, TestFigures
 from campaigns.models.dbtime import db_now
+from campaigns.queries import side_by_side
 from campaigns.queries.answers import campaign_answer
 from campaigns.queries.arm_pairs import ArmPair, measured_tests
 from campaigns.queries.baselines import may_be_baseline
@@ -18,6 +19,7 @@ from campaigns.queries.engine import stuck_runs
 from campaigns.queries.injector_hosts import taken_slots
 from campaigns.queries.measurements import measured_runs
 from campaigns.queries.overheads import compare
+from campaigns.queries.runs import share_over
 from campaigns.queries.target_costs import target_costs
 from campaigns.services import dispatch, endings
 from campaigns.services.baselines import make_baseline
@@ -31,6 +33,8 @@ from campaigns.services.shards import (
     record_rounds,
     record_seconds,
 )
+from campaigns.views.campaign_page import badge_of
+from campaigns.views.campaign_tiles import progress_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.queries.measured import measure
 from tests.queries.test_target_costs import tell
@@ -210,14 +214,60 @@ def test_servers_are_compared_while_they_take_turns_and_have_a_matrix_at_the_end
     assert nginx.against.candidate_us == pytest.approx(nginx.mean.mean)
 
 
-def test_of_many_servers_the_answer_comes_at_the_end(project, sending):
+@pytest.fixture
+def sixteen(project, sending):
+    """(campaign, lease, times_us) of as many arms as may take turns."""
     plan = make_plan(project, spec=plan_spec(**RATE))
-    servers = [make_endpoint(make_target(project, f"web {n}")) for n in range(6)]
+    servers = [make_endpoint(make_target(project, f"web {n}")) for n in range(16)]
     cells = [CampaignCell(plan, each, "new") for each in servers]
-    campaign, lease = sending(40, range(1000, 1600, 100), failed=[0] * 6, cells=cells)
-    assert said(campaign) == "The arms take turns. Each plan has its answer when it has ended."
-    end(campaign, lease, range(1000, 1600, 100))
-    assert said(campaign).startswith("web 0 is the fastest of 6 at ")
+    times_us = range(1000, 2600, 100)
+    return *sending(40, times_us, failed=[0] * 16, cells=cells), times_us
+
+
+def test_many_servers_narrow_look_by_look_and_have_an_order_at_the_end(sixteen):
+    campaign, lease, times_us = sixteen
+    overheads = campaign_answer(campaign).overheads
+    assert [each.word for each in overheads] == ["slower"] * 15
+    assert {tuple(look["rounds"] for look in each.narrowing) for each in overheads} == {
+        (16, 24, 36)
+    }
+    end(campaign, lease, times_us)
+    assert said(campaign).startswith("web 0 is the fastest of 16 at ")
+
+
+def test_rounds_that_were_looked_at_are_not_worked_out_again(sixteen, monkeypatch):
+    campaign, lease, times_us = sixteen
+    campaign_answer(campaign)
+    asked = []
+    monkeypatch.setattr(side_by_side, "compare", lambda rounds, *_, **__: asked.append(len(rounds)))
+    record_rounds(lease=lease, lines=[line(40, times_us, [0] * 16)])
+    campaign_answer(Campaign.objects.get(pk=campaign.pk))
+    assert not asked
+
+
+def test_arms_in_turns_are_all_as_far_as_the_one_that_is_watched(sixteen):
+    campaign, lease, _ = sixteen
+    leader = Run.objects.get(pk=lease.run_id)
+    assert progress_of(campaign, leader).share == pytest.approx(share_over(leader), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("spread", "rounds", "words"),
+    [
+        (1.02, 40, "Settled in 8 s"),
+        (3, 40, "Ended after 40 rounds"),
+        (9, 296, "Ended at its limit"),
+    ],
+)
+def test_an_end_says_whether_it_was_settled(sending, spread, rounds, words):
+    campaign, lease = sending(0)
+    wild = random.Random(3)
+    for number in range(rounds):
+        times_us = [1000 * wild.uniform(1 / spread, spread) for _ in range(2)]
+        record_rounds(lease=lease, lines=[line(number, times_us)])
+    end(campaign, lease)
+    answer = campaign_answer(Campaign.objects.get(pk=campaign.pk))
+    assert badge_of(campaign, answer).word.startswith(words)
 
 
 def test_servers_are_compared_at_each_of_several_plans(project, sending):

@@ -195,7 +195,7 @@ def _failed_share(rounds: Sequence[ArmsRound], arm: int) -> float:
 
 def _halves_by_load(rounds: Sequence[ArmsRound]) -> tuple[Sequence[ArmsRound], Sequence[ArmsRound]]:
     """(the rounds that count, the busier half or none)."""
-    doses = [fmean(arm.own_us or 0.0 for arm in each.arms) for each in rounds]
+    doses = [fmean([arm.own_us or 0.0 for arm in each.arms]) for each in rounds]
     if len(rounds) < _ENOUGH_FOR_HALVES or not any(doses):
         return rounds, ()
     middle = median(doses)
@@ -249,7 +249,7 @@ def _hides_a_part(rounds: Sequence[ArmsRound], ratio: Ratio, arm: int, reference
     if any(needs_pauses([each.arms[one] for each in rounds]) for one in (reference, arm)):
         return False
     before, after = (
-        fmean(each.arms[one].own_us or 0.0 for each in rounds) for one in (reference, arm)
+        fmean([each.arms[one].own_us or 0.0 for each in rounds]) for one in (reference, arm)
     )
     # Where it was not timed, nothing is known of what was added.
     if not (before and after):

@@ -77,8 +77,13 @@ def rank_ratio(
 
 def _means_of_pairs(values: Sequence[float]) -> np.ndarray:
     each = np.asarray(values, dtype=np.float64)
-    first, second = np.triu_indices(len(each))
+    first, second = _pairs_of(len(each))
     return np.sort((each[first] + each[second]) / 2)
+
+
+@lru_cache(maxsize=4)  # of 400 rounds 1.3 MB
+def _pairs_of(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.triu_indices(n)
 
 
 def _exp(value: float) -> float:

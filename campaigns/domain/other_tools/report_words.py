@@ -10,7 +10,7 @@ from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P99, Shown, shown
 from campaigns.domain.plan.load import Model, mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.presentation.threshold_tables import measured_cell
+from campaigns.domain.presentation.threshold_tables import ends_cell
 from campaigns.domain.units import DASH, are_apart, counted, decimals_to_see, rounded, said_of
 
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}
@@ -178,8 +178,7 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     trust = head.judged.measurement.state if head.judged else None
     rules = ["Thresholds:"] if result.thresholds else []
     for each in weigh(result.thresholds, trust):
-        value = each.measured
-        measured = "nothing measured" if value is None else measured_cell(value, each).text
+        measured = "nothing measured" if each.measured is None else ends_cell(each).text
         if each.is_open:
             rules.append(f"  open  {each.rule}: {measured}")
             continue

@@ -54,7 +54,8 @@ _GLYPH_OF = {
     "trusted": "good", "healthy": "good", "passed": "good", "kept": "good", "broken": "bad",
     "success": "good", "busy": "warn", "on_hold": "warn", "changing": "step",
     "overloaded": "over", "warning": "warn", "no_answer": "dash", "fine": "good", "coarse": "info",
-    "limit_found": "done", "failing": "bad", "failed": "bad", "error": "bad", "preparing": "armed",
+    "limit_found": "done", "settled": "good", "at_limit": "stopped", "after_rounds": "stopped",
+    "failing": "bad", "failed": "bad", "error": "bad", "preparing": "armed",
     "stopping": "finalizing", "killed": "stopped", "expired": "stopped", "complete": "done",
 }  # fmt: skip
 
@@ -103,10 +104,13 @@ def run_badge(state: str, outcome: str, found: Answers) -> Badge:
     return _ended(outcome, found) if state == "done" else badge_of(state)
 
 
-def campaign_badge(state: str, found: Answers, *, is_stopped: bool) -> Badge:
-    """The state until a campaign is done; then as a run's, of the worst of its tests."""
+def campaign_badge(
+    state: str, found: Answers, *, is_stopped: bool, end: tuple[str, str] | None = None
+) -> Badge:
+    """The state until a campaign is done; then as a run's, of the worst of its tests. `end`: how
+    its turns ended, and that in words."""
     outcome = "stopped" if is_stopped else "complete"
-    return _ended(outcome, found) if state == "done" else badge_of(state)
+    return _ended(outcome, found, end) if state == "done" else badge_of(state)
 
 
 def on_hold_badge() -> Badge:
@@ -114,11 +118,11 @@ def on_hold_badge() -> Badge:
     return badge_of("on_hold", "on hold")
 
 
-def _ended(outcome: str, found: Answers) -> Badge:
-    words = _words(found)
-    answer = next(iter(words), "")
-    shown = answer or outcome if outcome == "complete" else outcome
-    return badge_of(shown, ", ".join([outcome, *words.values()]))
+def _ended(outcome: str, found: Answers, end: tuple[str, str] | None = None) -> Badge:
+    words, is_whole = _words(found), outcome == "complete"
+    shown, said = end if end and is_whole else (outcome, outcome)
+    answer = next(iter(words), "") if is_whole else ""
+    return badge_of(answer or shown, ", ".join([said, *words.values()]))
 
 
 def _words(found: Answers) -> dict[str, str]:

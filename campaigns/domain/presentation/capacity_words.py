@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import (
-    MOST_OPEN_TRIALS,
     NOT_KEPT_UP,
     CapacityAnswer,
     Ending,
@@ -23,11 +22,12 @@ from campaigns.domain.analysis.capacity_interval import FEWEST_FOR_INTERVAL, LEA
 from campaigns.domain.analysis.criteria import CRITERIA, LIMITS, TARGET_MACHINE, LimitsByCode
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, blame
+from campaigns.domain.analysis.messages import MESSAGES, say, sentence
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS, Threshold
 from campaigns.domain.presentation.remedies import cause_words
-from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.results import Sentence, joined, so_far
 from campaigns.domain.units import (
     DASH,
     counted,
@@ -47,16 +47,6 @@ _NUMBERS = (
     "no", "one", "two", "three", "four", "five",
     "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
 )  # fmt: skip
-_WHY = {
-    Ending.LIMIT: "The search wasn't allowed to go higher.",
-    Ending.INJECTOR: f"This machine was too busy for {MOST_OPEN_TRIALS} trials at the next rate.",
-    Ending.DEADLINE: "The search ran out of time.",
-    Ending.STOPPED: "The search was stopped.",
-    Ending.SILENT: "The target stopped answering.",
-}
-_INJECTOR_AT_ONCE = _WHY[Ending.INJECTOR].replace("next", "first")
-# The highest rate that was allowed passed at last, though a trial up to there had failed.
-_LIMIT_NOT_ALWAYS_KEPT = "Above that, trials both passed and failed."
 
 
 def objective_words(rules: Sequence[Threshold]) -> str:
@@ -70,54 +60,45 @@ def objective_words(rules: Sequence[Threshold]) -> str:
 
 def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool) -> Sentence:
     """The answer with its interval, or what stopped it and what is known."""
+    first = _per_s(answer.below)
     if lacks_its_rule(answer):
         # What its trials say, whatever rule they follow from.
-        least = f" Up to {_per_s(answer.at_least)} no trial failed." if answer.at_least else ""
-        lowest = f" The lowest rate that failed is {_per_s(answer.below)}."
-        below = lowest if answer.below else ""
-        return [
-            ("No capacity is known", True),
-            (": an older release made this search.", False),
-            (f"{least}{below} Search again.", False),
-        ]
+        known = {"none_failed": answer.at_least, "lowest_failed": answer.below}
+        told = [sentence(code, rate=_per_s(each)) for code, each in known.items() if each]
+        return joined([sentence("older_search"), *told, [(MESSAGES["older_search"].remedy, False)]])
     if is_going_on:
         n = len(answer.searches)
-        after = (
-            f" {_some_searches(n).capitalize()} done; the interval comes with the third."
-            if answer.capacity and n < FEWEST_FOR_INTERVAL
-            else ""
-        )
         if not (answer.capacity or answer.at_least or answer.below):
-            return [("Searching… no results yet.", False)]
-        return [("So far ", False), *_known(answer, objective), (after, False)]
+            return sentence("searching")
+        waits = answer.capacity and n < FEWEST_FOR_INTERVAL
+        after = sentence("interval_of_searches", searches=_some_searches(n).capitalize())
+        return joined([so_far(_known(answer, objective)), after if waits else []])
     if answer.ending == Ending.BELOW:
-        first = _per_s(answer.below)
-        return [
-            (f"Below {first}", True),
-            (f": already this rate does not keep {objective}.", False),
-        ]
+        return sentence("capacity_below", rate=first, objective=objective)
     if answer.ending == Ending.DRIFTED:
         # A search that was lost on its way may follow others that found the same.
         is_told = abs(answer.drift) >= LEAST_DRIFT
-        drift = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
-        over = " from the first search to the last" if drift else " from one search to the next"
-        return [("No steady answer:", True), (f" the server changed{drift}{over}.", False)]
+        change = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
+        between = "the first search to the last" if change else "one search to the next"
+        return sentence("capacity_drifted", change=change, between=between)
     if answer.ending == Ending.FOUND:
-        return _known(answer, objective, is_first=True)
+        return _known(answer, objective)
     known = (
-        [(f"At least {_per_s(answer.at_least)}", True), (f" keep {objective}.", False)]
+        sentence("capacity_at_least", rate=_per_s(answer.at_least), objective=objective)
         if _is_bound(answer)
-        else _known(answer, objective, True)
+        else _known(answer, objective)
     )
-    return [*known, (f" {_why(answer)}", False)]
+    return joined([known, sentence(_limited_by(answer.ending, bool(answer.below)))])
 
 
-def _why(answer: CapacityAnswer) -> str:
-    if answer.ending == Ending.LIMIT and answer.below:
-        return _LIMIT_NOT_ALWAYS_KEPT
-    if answer.ending == Ending.INJECTOR and not (answer.at_least or answer.below):
-        return _INJECTOR_AT_ONCE
-    return _WHY[answer.ending]
+def _limited_by(ending: Ending | None, some_failed: bool) -> str:
+    """The code of its message. The highest rate that was allowed may pass at last, though a trial
+    up to there failed."""
+    if ending is None:
+        return "under_way"
+    if ending == Ending.LIMIT and some_failed:
+        return "limit_at_times"
+    return "found" if ending == Ending.BELOW else str(ending)
 
 
 def lacks_its_rule(answer: CapacityAnswer) -> bool:
@@ -142,26 +123,27 @@ def _is_bound(answer: CapacityAnswer) -> bool:
     return answer.ending in (Ending.LIMIT, Ending.INJECTOR) and bool(answer.at_least)
 
 
-def _known(answer: CapacityAnswer, objective: str, is_first: bool = False) -> Sentence:
-    """What the trials say so far; `is_first`: the sentence begins with it."""
-    about, between, least, below = (
-        word.capitalize() if is_first else word
-        for word in ("about", "between", "at least", "below")
-    )
+def _known(answer: CapacityAnswer, objective: str) -> Sentence:
+    """What the trials say so far."""
     found = answer.capacity
     if found and found.low is not None:
-        interval = f"{rate(found.low)} to {rate(found.high)}, {_some_searches(found.n_searches)}"
-        return [(_per_s(found.rate_per_s), True), (f" ({interval}) keep {objective}.", False)]
+        return sentence(
+            "capacity",
+            rate=_per_s(found.rate_per_s),
+            low=rate(found.low),
+            high=rate(found.high),
+            searches=_some_searches(found.n_searches),
+            objective=objective,
+        )
     if found:
-        return [(f"{about} {_per_s(found.rate_per_s)}", True), (f" keep {objective}.", False)]
+        return sentence("capacity_about", rate=_per_s(found.rate_per_s), objective=objective)
     if answer.at_least and answer.below:
-        ends = f"{between} {rate(answer.at_least)} and {_per_s(answer.below)}"
-        return [("the limit lies " if not is_first else "", False), (ends, True), (".", False)]
+        return sentence("capacity_between", low=rate(answer.at_least), rate=_per_s(answer.below))
     if answer.at_least:
-        return [(f"{least} {_per_s(answer.at_least)}", True), (f" keep {objective}.", False)]
+        return sentence("capacity_at_least", rate=_per_s(answer.at_least), objective=objective)
     if answer.below:
-        return [(f"{below} {_per_s(answer.below)}", True), (".", False)]
-    return [("Couldn't find the limit.", False)]
+        return sentence("capacity_under", rate=_per_s(answer.below))
+    return sentence("capacity_unknown")
 
 
 def _per_s(rate_per_s: float | None) -> str:
@@ -181,30 +163,13 @@ BUSY_FROM = 0.80
 _FULL_CORE = 0.9  # of one core: what a single thread can fill
 _MACHINE_SIGNS = {code: CRITERIA[code].cause for code in TARGET_MACHINE}
 _SIGNS = {code: CRITERIA[code].cause for code in (*NOT_KEPT_UP, *TARGET_MACHINE)}
-_TARGET_SIDE, _TARGET_CPU, _TARGET_NETWORK = "target side", "target CPU", "target network"
 _UNKNOWN = "unknown"
 _BUSY = {
     "cpu": "CPU of the busiest, of a core",
     "link": "network link of its machine",
 }
-_WORDS = {
-    Ending.FOUND: _TARGET_SIDE,
-    Ending.BELOW: _TARGET_SIDE,
-    Ending.INJECTOR: "busy machine",
-    Ending.LIMIT: "cap",
-    Ending.DRIFTED: "drift",
-    Ending.DEADLINE: "time",
-    Ending.STOPPED: "stopped",
-    Ending.SILENT: "no reply",
-}
-_WHY_LIMITED = {
-    Ending.DRIFTED: "The server's capacity changed between searches.",
-    Ending.DEADLINE: "Time ran out before the limit was found.",
-    Ending.STOPPED: "The search was stopped before the limit was found.",
-    Ending.SILENT: "After the last trial the target stopped answering.",
-    Ending.INJECTOR: f"This machine was too busy for {MOST_OPEN_TRIALS} trials in a row. Search "
-    "again when it is quiet.",
-}
+_TARGET_SIDE = MESSAGES["found"].title
+_FULL = {code: MESSAGES[code].title for code in ("target_cpu_full", "target_link_full")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +223,7 @@ class Limiter:
     @property
     def names_machine(self) -> bool:
         """Whether what the target's machine told makes it the likely limit."""
-        return self.word in (_TARGET_CPU, _TARGET_NETWORK)
+        return self.word in _FULL.values()
 
 
 def signs_of(verdicts: Iterable[Verdict], judgement: Judgement | None) -> list[str]:
@@ -273,35 +238,26 @@ def limiter_of(
     failed: Sequence[Sequence[str]],
     doubts: Sequence[str],
     busy: Sequence[Mapping[str, float]],
-    cap: str,
     limits: LimitsByCode = LIMITS,
     spoilt: Sequence[Judgement] = (),
 ) -> Limiter:
     """`failed`: the signs of each failed trial. `doubts`: why each of the last trials that do not
     count does not, and `spoilt` their judgements. `busy`: what injectors used in each trial near
-    the answer, by the criteria's codes. `cap`: the rate that was not to be exceeded, in words.
-    `limits`: by which trials are judged."""
+    the answer, by the criteria's codes. `limits`: by which trials are judged."""
     injectors = _of_injectors(busy, limits)
-    is_target = ending in (Ending.FOUND, Ending.BELOW)
-    why = _WHY_LIMITED.get(ending, "")
-    if ending == Ending.LIMIT and failed:
-        why = f"The last trial, at {cap}, passed, and no higher rate was allowed; others failed."
-    elif ending == Ending.LIMIT:
-        why = f"The server handled every rate up to {cap}, the highest allowed."
-    elif is_target:
+    message = MESSAGES[_limited_by(ending, bool(failed))]
+    word, why = message.title, f"{message.sentence} {message.remedy}".strip()
+    if word == _TARGET_SIDE:
         why = f"{_named(Busy())[1]}{_room_words(injectors)}"
-    elif ending is None:
-        why = "Appears when the search ends."
     machine = (
         [
-            LimitRow("Injector's machine", why, counted(n, "trials"), was_it="yes")
-            for why, n in Counter(doubts).items()
+            LimitRow("Injector's machine", reason, counted(n, "trials"), was_it="yes")
+            for reason, n in Counter(doubts).items()
         ]
         if ending == Ending.INJECTOR
         else []
     )
-    rows = (*_of_target(failed, is_target), *machine, *injectors)
-    word = _WORDS.get(ending, DASH)
+    rows = (*_of_target(failed, word == _TARGET_SIDE), *machine, *injectors)
     if ending == Ending.INJECTOR and spoilt:
         cause = blame(spoilt[-1])
         word = CRITERIA[cause.code].who.removeprefix("the ") if cause.code in OTHERS else word
@@ -345,22 +301,12 @@ def _without_unknown(rows: Sequence[LimitRow]) -> tuple[LimitRow, ...]:
 
 def _named(near: Busy) -> tuple[str, str]:
     """The word for the target's side, and the sentence about it."""
-    if near.target_cpu is not None and near.target_cpu >= BUSY_FROM:
-        return (
-            _TARGET_CPU,
-            f"The target's CPU was likely the limit, at {_whole_percent(near.target_cpu)}.",
-        )
-    if near.target_link is not None and near.target_link >= BUSY_FROM:
-        full = _whole_percent(near.target_link)
-        return _TARGET_NETWORK, f"The target's network link was likely the limit, {full} full."
-    cpu = (
-        f"; its CPU was at {_whole_percent(near.target_cpu)}" if near.target_cpu is not None else ""
-    )
-    return _TARGET_SIDE, f"The target, or the network on the way to it{cpu}."
-
-
-def _whole_percent(share: float) -> str:
-    return percent(share, decimals=0)
+    for code, share in zip(_FULL, (near.target_cpu, near.target_link), strict=True):
+        if share is not None and share >= BUSY_FROM:
+            return _FULL[code], say(code, share=percent(share, decimals=0))
+    cpu = near.target_cpu
+    told = "" if cpu is None else f"; its CPU was at {percent(cpu, decimals=0)}"
+    return _TARGET_SIDE, say("found", cpu=told)
 
 
 def _bar_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
@@ -373,7 +319,7 @@ def _bar_row(who: str, figure: str, share: float, limit: float, was_it: str) -> 
 def _room_words(rows: Iterable[LimitRow]) -> str:
     injectors = [row for row in rows if row.who == "Injectors"]
     has_room = bool(injectors) and not any(row.was_it == "yes" for row in injectors)
-    return " The injectors had room." if has_room else ""
+    return f" {say('had_room')}" if has_room else ""
 
 
 def _of_injectors(busy: Sequence[Mapping[str, float]], limits: LimitsByCode) -> list[LimitRow]:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 from campaigns.domain.analysis.capacity import CapacityRatio, CapacityWord
 from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.analysis.overhead import OverheadRow, ShiftPoint
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.percentiles import name
@@ -65,23 +66,25 @@ def capacity_words(found: CapacityInterval | None) -> str:
 
 def capacity_sentence(found: ComparedCapacity, baseline: str, candidate: str) -> Sentence:
     """Both columns by name."""
-    first = f"{candidate[:1].upper()}{candidate[1:]}"
     if found.ratio is None or not found.word:
-        return [("No verdict on the capacities", True), (f": {found.why}", False)]
+        return sentence("no_capacities", why=found.why)
     rates = (
         f"{rate(found.candidate.rate_per_s)} against {rate(found.baseline.rate_per_s)} requests/s"
     )
     much = percent(abs(found.ratio.ratio - 1), decimals=1)
     if found.word in _CLEAR:
-        return [
-            (f"{first} takes {much} {_CLEAR[found.word]}", True),
-            (f" than {baseline}: {rates} ({found.interval_words}).", False),
-        ]
-    word = f"{found.word[:1].upper()}{found.word[1:]}"
-    return [
-        (word, True),
-        (f": {candidate} and {baseline} take {rates} ({found.interval_words}).", False),
-    ]
+        code, first = "capacities_differ", f"{candidate[:1].upper()}{candidate[1:]}"
+    else:
+        code, first = "capacities_alike", candidate
+    return sentence(
+        code,
+        first=first,
+        second=baseline,
+        more=f"{much} {_CLEAR.get(found.word, '')}",
+        word=f"{found.word[:1].upper()}{found.word[1:]}",
+        rates=rates,
+        interval=found.interval_words,
+    )
 
 
 _KEYS = ("ratio", "low", "high")

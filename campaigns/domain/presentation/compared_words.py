@@ -142,7 +142,7 @@ def _where(tests: Sequence[ComparedTest]) -> str:
 
 
 def _rest_text(counts: dict, *, tell_none: bool) -> str:
-    """Such as "7 show no practical difference, 1 is inconclusive, none is faster"."""
+    """Such as "7 show no practical difference, 1 is not faster, none is slower"."""
     n = {word: len(found) for word, found in counts.items()}
     parts, verb = [], ("are", "is")
     if n[Word.SAME]:

@@ -10,10 +10,11 @@ from typing import Protocol
 
 from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change, Expected
 from campaigns.domain.analysis.histories import PLAN_VERSION, TestHistory, TriageState
+from campaigns.domain.analysis.messages import say, sentence
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.steady import Steadiness
 from campaigns.domain.presentation.intervals import size_words
-from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.results import Sentence, joined
 from campaigns.domain.units import (
     THIN,
     TO,
@@ -40,24 +41,17 @@ def trend_words(found: Steadiness | None, left: int, steady: int, *, is_over: bo
         return ""
     if not found.steady_from:
         # A short stretch in between, or several, may not have been told from noise.
-        return f"No lasting change of response times {'was found' if is_over else 'so far'}."
+        return say("no_trend", found="was found" if is_over else "so far")
     if found.left_at:
-        more = "higher" if found.ratio > 1 else "lower"
         between = f"from {second_text(left)} to {second_text(steady)}"
+        higher = "higher" if found.ratio > 1 else "lower"
         size = percent(abs(found.ratio - 1))
-        return f"Response times changed and came back: {between} the p50 was {size} {more}."
+        return say("trend_back", between=between, size=size, higher=higher)
     change = 1 / found.ratio - 1
     rose = change > 0
     verb = ("rose" if rose else "fell") if is_over else ("are rising" if rose else "are falling")
-    more = "higher" if rose else "lower"
-    since = second_text(steady)
-    return f"Response times {verb}: from {since} on the p50 is {percent(abs(change))} {more}."
-
-
-_NO_ANSWER = "its measurements aren't reliable"
-_OVERLOADED = "the server was {}"
-_SPOILT = "the injector host was busy; the median without the injector's part counts"
-_FEW = "too few requests succeeded for this figure"
+    higher, size = "higher" if rose else "lower", percent(abs(change))
+    return say("trend", rose=verb, since=second_text(steady), size=size, higher=higher)
 
 
 class HistoryStatus(StrEnum):
@@ -93,20 +87,15 @@ def history_sentence(history: TestHistory, metric: str) -> Sentence:
     """About the newest campaign. `metric`: the key of what the values are."""
     newest = history.newest
     if newest is None:
-        return [("No campaign of this test has ended yet.", False)]
+        return sentence("history_empty")
     if not newest.is_counted:
-        why = f": {why_not_counted(newest)}."
-        return [("The newest campaign does not count", True), (why, False)]
-    name = METRICS[metric]
-    value = f"{name} {newest_ms(history, metric)}{THIN}ms"
+        return sentence("history_uncounted", why=why_not_counted(newest))
+    name, value = METRICS[metric], f"{newest_ms(history, metric)}{THIN}ms"
     if history.n_counted < MIN_CAMPAIGNS:
-        n = history.n_counted
-        have = "Only this campaign counts" if n == 1 else f"Only {n} campaigns count"
-        few = f"{have} so far. Trends start after {MIN_CAMPAIGNS}."
-        return [(value, True), (f" in the newest campaign. {few}", False)]
+        return sentence("history_few", value=f"{name} {value}", n=history.n_counted)
     expected = history.course.expected
-    level = f": {name} {ms(expected.level)}" if expected else f"; {value} in the newest"
-    return [*_level(history, level), *_outlook(history, f"{newest_ms(history, metric)}{THIN}ms")]
+    level = f": {name} {ms(expected.level)}" if expected else f"; {name} {value} in the newest"
+    return joined([_level(history, level), _outlook(history, value)])
 
 
 def newest_ms(history: TestHistory, metric: str) -> str:
@@ -120,50 +109,52 @@ def why_not_counted(point) -> str:
     if point.is_counted:
         return ""
     if point.trust == "no_answer":
-        return _NO_ANSWER
+        return say("uncounted_no_answer")
     if point.target_state in {"overloaded", "failing"}:
-        return _OVERLOADED.format(point.target_state)
-    if point.trust == "busy":
-        return _SPOILT
-    return _FEW
+        return say("uncounted_state", state=point.target_state)
+    return say("uncounted_busy" if point.trust == "busy" else "uncounted_few")
 
 
 def _level(history: TestHistory, level: str) -> Sentence:
     change = history.last_change
     if change is None:
         first = next(point for point in history.points if point.is_counted)
-        since = f" over {counted(history.n_counted, 'campaigns')} since {day(first.at)}{level}."
-        return [("Unchanged", True), (since, False)]
+        campaigns = counted(history.n_counted, "campaigns")
+        return sentence(
+            "history_unchanged", n_campaigns=campaigns, since=day(first.at), level=level
+        )
     return [*change_sentence(history, change), (".", False)]
 
 
 def change_sentence(history: TestHistory, change: Change) -> Sentence:
     """Slower by 12 % [9, 15] since 14 Nov 2026: 29.1 instead of 26.0 ms. Without the full stop."""
-    since, word = day(history.points[change.index].at), direction_of(change)
-    levels = f"{ms_of(change.after)} instead of {ms(change.before)}"
-    if causes := history.causes(change):
-        sentence = [
-            (f"Moved: {word} by {size(change)} since {cause_words(causes)}", True),
-            (f" ({since}): {levels}; the target may not be the cause", False),
-        ]
-    else:
-        sentence = [
-            (f"{word.capitalize()} by {size(change)} since {since}", True),
-            (f": {levels}", False),
-        ]
-    if moved := history.moved_beside(change):
-        sentence.append((or_environment(moved.ratio), False))
-    return sentence
+    word, causes = direction_of(change), history.causes(change)
+    moved = history.moved_beside(change)
+    return sentence(
+        "history_moved" if causes else "history_changed",
+        direction=word if causes else word.capitalize(),
+        size=size(change),
+        since=day(history.points[change.index].at),
+        cause=cause_words(causes) if causes else "",
+        levels=f"{ms_of(change.after)} instead of {ms(change.before)}",
+        environment=environment_words(moved.ratio if moved else None),
+    )
 
 
-def or_environment(ratio: float) -> str:
+def environment_words(ratio: float | None) -> str:
     """What follows a word where the reference changed by this ratio in the same range."""
-    return f", or the environment: the reference moved by {change_size(ratio)} as well"
+    return say("environment", size=change_size(ratio)) if ratio else ""
 
 
 def change_words(history: TestHistory, change: Change) -> Sentence:
     """The sentence of a change with the campaigns between which it began."""
-    return [*change_sentence(history, change), (f"; it began {began(history, change)}.", False)]
+    before, after = history.points[history.before(change)], history.points[change.latest]
+    campaigns = (f"#{each.campaign} ({day(each.at)})" for each in (before, after))
+    return [
+        *change_sentence(history, change),
+        ("; ", False),
+        *sentence("began", campaigns=" and ".join(campaigns)),
+    ]
 
 
 def direction_of(change: Change) -> Word:
@@ -196,13 +187,6 @@ def size(change: Change) -> str:
     return size_words(change.ratio, change.low, change.high, signed=False)
 
 
-def began(history: TestHistory, change: Change) -> str:
-    """Between which campaigns the change began."""
-    before, after = history.points[history.before(change)], history.points[change.latest]
-    campaigns = (f"#{each.campaign} ({day(each.at)})" for each in (before, after))
-    return f"between campaigns {' and '.join(campaigns)}"
-
-
 def evidence(change: Change) -> str:
     return "p < 0.0001" if change.p_value < 1e-4 else f"p = {figure(change.p_value, 2)}"
 
@@ -213,15 +197,9 @@ def _outlook(history: TestHistory, newest: str) -> Sentence:
         return []
     span = f"{expected_words(expected)}{THIN}ms"
     if history.is_outlier:
-        return [
-            (" The newest campaign is an outlier", True),
-            (f": {newest}, expected {span}. Three in a row make a new level.", False),
-        ]
-    if not _reads_inside(expected, history.newest.value_us):
-        off = "outside the expected range"
-        close = "but close to the level"
-        return [(f" The newest campaign, {newest}, is {off} ({span}), {close}.", False)]
-    return [(f" The newest campaign, {newest}, is as expected ({span}).", False)]
+        return sentence("history_outlier", value=newest, span=span)
+    is_inside = _reads_inside(expected, history.newest.value_us)
+    return sentence("history_expected" if is_inside else "history_outside", value=newest, span=span)
 
 
 def _reads_inside(expected: Expected, value_us: float) -> bool:
@@ -253,10 +231,9 @@ def overview_sentence(
     """How many tests changed, out of how many; references are not among them. `moved`: in which
     direction those did whose plan or environment was changed at the same time."""
     total = sum(counts.values())
-    if not total and has_references:
-        return [("Only the reference was measured in this period.", False)]
+    tests = counted(total, "tests")
     if not total:
-        return [("No campaign ended in this period.", False)]
+        return sentence("overview_reference" if has_references else "overview_empty")
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
     more = {HistoryStatus.MOVED: f" with plan or environment ({directions})"} if directions else {}
     changed = [
@@ -271,24 +248,17 @@ def overview_sentence(
     ]
     if changed:
         others = ", ".join(_counted_among(counts, HistoryStatus.UNCHANGED, *_UNJUDGED))
-        of = f" of {counted(total, 'tests')}{others and '; '}{others}."
-        return [(", ".join(changed), True), (of, False)]
+        others = f"; {others}" if others else ""
+        return sentence("overview_changed", changed=", ".join(changed), tests=tests, others=others)
     if n := counts.get(HistoryStatus.UNCHANGED, 0):
-        judged = f" in any of {counted(n, 'tests')}" if n > 1 else " in 1 test"
-        others = "; ".join([judged, *_counted_among(counts, *_UNJUDGED)])
-        return [("No change", True), (f"{others}.", False)]
+        alike = f"any of {counted(n, 'tests')}" if n > 1 else "1 test"
+        others = "".join(f"; {each}" for each in _counted_among(counts, *_UNJUDGED))
+        return sentence("overview_unchanged", tests=alike, others=others)
     if counts.get(HistoryStatus.UNCOUNTED, 0) == total:
-        return [("No test's newest campaign counts", True), (f": {_WHY_UNCOUNTED}.", False)]
-    few = (
-        f" for {counted(total, 'tests')}. History starts after {MIN_CAMPAIGNS} reliable campaigns."
-    )
-    return [("Not enough data", True), (few, False)]
+        return sentence("overview_uncounted")
+    return sentence("overview_few", tests=tests)
 
 
-_WHY_UNCOUNTED = (
-    "their measurements had no answer, their targets overloaded or failing, or too few of their "
-    "requests succeeded for this figure"
-)
 # The tests that neither changed nor stayed as they were.
 _UNJUDGED = (HistoryStatus.NEW, HistoryStatus.UNCOUNTED)
 
@@ -368,15 +338,16 @@ def entry_sentence(changes: Sequence[NotedChange], target: str) -> Sentence:
     """Slower since 13 Dec 2026: +6.9 to +9.2 % on checkout-api, 4 tests."""
     ratios = [each.ratio for each in changes]
     causes = next((each.causes for each in changes if each.causes), ())
-    word = direction(ratios, is_explained=bool(causes))
-    since = day(min(each.since_at for each in changes))
-    reference = moved_beside(changes)
-    return [
-        (f"{word} since {since}: {range_words(min(ratios) - 1, max(ratios) - 1)}", True),
-        (f" on {target}, {counted(len(ratios), 'tests')}", False),
-        *([(f"; at the same time: {cause_words(causes)}", False)] if causes else []),
-        *([(or_environment(reference), False)] if reference else []),
-    ]
+    return sentence(
+        "entry",
+        word=direction(ratios, is_explained=bool(causes)),
+        since=day(min(each.since_at for each in changes)),
+        range=range_words(min(ratios) - 1, max(ratios) - 1),
+        target=target,
+        tests=counted(len(ratios), "tests"),
+        beside=f"; at the same time: {cause_words(causes)}" if causes else "",
+        environment=environment_words(moved_beside(changes)),
+    )
 
 
 def moved_beside(changes: Sequence[NotedChange]) -> float | None:

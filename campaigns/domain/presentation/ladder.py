@@ -209,10 +209,10 @@ class Ladder:
     def note(self) -> str:
         """Which times the percentages follow from."""
         if self.in_turns:
-            return "All rungs took turns. Medians are without what the injector added."
+            return say("rungs_in_turns")
         if not any(step.row.interval for _, step in self.compared):
             return ""
-        return "Times are geometric means over runs, which one outlier moves less than averages."
+        return say("rungs_typical")
 
     @property
     def tables(self) -> list[Table]:

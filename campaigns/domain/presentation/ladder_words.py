@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
+from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.analysis.ratio import BOUNDED, Word
-from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
 from campaigns.domain.presentation.intervals import bounds_words, change_percent, difference_words
 from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
-from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.results import Sentence, joined
 from campaigns.domain.units import and_joined, decimals_to_see, percent
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
@@ -45,26 +45,23 @@ def rung_title(spoken: Spoken, before: Spoken | None) -> str:
 def ladder_sentence(ladder: Ladder) -> Sentence:
     """What TLS costs on new connections, what each further rung changes, what all of it costs on
     kept ones, and what many streams do; [] where nothing can be compared yet."""
-    said: Sentence = []
+    said: list[Sentence] = []
     for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
         rungs = ladder.of(section)
         if section == Section.KEPT and ladder.of(Section.NEW):
             compared = [each for each in rungs if each.plain and each.plain.ratio is not None]
-            for last in compared[-1:]:
-                said += _cost(_PLACES[section], "all of it", last.plain)
+            said += [_cost(_PLACES[section], "all of it", last.plain) for last in compared[-1:]]
         elif section in _PLACES:
             first = _first_over_tls(rungs)
             if first:
-                at = (_PLACES[section], first.title)
-                said += _cost(*at, first.plain)
+                said.append(_cost(_PLACES[section], first.title, first.plain))
             said += _changes([rung for rung in rungs if rung is not first], rungs)
         else:
             said += _changes(rungs, rungs)
     steps = [step for _, step in ladder.compared if step.ratio is not None]
     if steps and not any(step.has_interval for step in steps):
-        needs = f"A verdict takes {MIN_REPEATS} usable repeats of each rung; this is a first look. "
-        said += [(needs, False)]
-    return said
+        said.append(sentence("too_few_runs"))
+    return joined(said)
 
 
 def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
@@ -76,13 +73,15 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
     return next((each for each in compared if each.title == "TLS 1.3"), next(iter(compared), None))
 
 
-def _cost(place: str, what: str, step: RungStep) -> Sentence:
+def _cost(place: str, rung: str, step: RungStep) -> Sentence:
     if not step.has_interval:
-        return [(f"{place} {what} takes about {change_words(step)} over HTTP. ", False)]
+        return sentence("rung_about", place=place, rung=rung, change=change_words(step))
     said, ends = difference_words(Word(step.word), step.ratio, *step.row.ends)
     verb, than = ("makes", "to HTTP ") if step.word == Word.SAME else ("is", "than HTTP ")
     than = "" if step.word == Word.OPEN else than
-    return [(f"{place} {what} {verb} ", False), (said, True), (f" {than}({ends}). ", False)]
+    return sentence(
+        "rung_cost", place=place, rung=rung, verb=verb, difference=said, than=than, ends=ends
+    )
 
 
 def change_words(step: RungStep) -> str:
@@ -91,7 +90,7 @@ def change_words(step: RungStep) -> str:
     return percent(change / 100, decimals=decimals_to_see(change, 1), signed=True)
 
 
-def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentence:
+def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[Sentence]:
     """What those of a section's rungs that come after the first over TLS do, alike ones
     together."""
     by_word: dict[str, list[tuple[LadderRung, RungStep]]] = {}
@@ -104,31 +103,37 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> Sentenc
             and (rung.not_taken == _before(rung, rungs).not_taken)
         ):
             by_word.setdefault(step.word, []).append((rung, step))
-    said: Sentence = []
+    said: list[Sentence] = []
     for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
         for rung, step in by_word.get(word, []):
-            share = percent(abs(step.ratio - 1), decimals=1)
-            _, ends = difference_words(word, step.ratio, *step.row.ends)
-            does = verb if _is_several(rung) else f"{verb}s"
-            said += [(f"{_at_start(_name(rung))} {does} ", False), (share, True)]
-            said += [(f"{_against(rung, rungs)} ({ends}). ", False)]
+            said.append(
+                sentence(
+                    "rung_adds",
+                    rung=_at_start(_name(rung)),
+                    adds=verb if _is_several(rung) else f"{verb}s",
+                    share=percent(abs(step.ratio - 1), decimals=1),
+                    against=_against(rung, rungs),
+                    ends=difference_words(word, step.ratio, *step.row.ends)[1],
+                )
+            )
     if alike := by_word.get(Word.SAME):
         make = "make" if len(alike) > 1 or _is_several(alike[0][0]) else "makes"
         named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
-        said += [(f"{named} {make} ", False), ("no practical difference", True), (". ", False)]
+        said.append(sentence("rung_same", rung=named, makes=make))
     for word in BOUNDED:
         for rung, step in by_word.get(word, []):
             bounds = bounds_words(step.row.interval.low, step.row.interval.high)
-            said += [(f"{_at_start(_name(rung))} is {word}: {bounds}. ", False)]
-    return (
-        said
-        + [  # the rungs whose own layer the server did not take
-            (f"{_at_start(_name(rung))} was not measured: {why[0].lower()}{why[1:]} ", False)
-            for rung in rungs[1:]
-            for why in rung.not_taken
-            if why not in _before(rung, rungs).not_taken
-        ]
-    )
+            named, settle = _at_start(_name(rung)), f" {step.why}" if step.why else ""
+            said.append(
+                sentence("rung_bounded", rung=named, word=word, bounds=bounds, settle=settle)
+            )
+    # The rungs whose own layer the server did not take.
+    return said + [
+        sentence("rung_not_taken", rung=_at_start(_name(rung)), why=f"{why[0].lower()}{why[1:]}")
+        for rung in rungs[1:]
+        for why in rung.not_taken
+        if why not in _before(rung, rungs).not_taken
+    ]
 
 
 def _before(rung: LadderRung, rungs: Sequence[LadderRung]) -> LadderRung:

@@ -120,6 +120,7 @@ def overhead_table(
                 "flow" if row.flow else row.metric,
                 row.note,
                 {"flow": row.flow} if row.flow else {},
+                decides=index == 0,
             )
             for index, row in enumerate(rows)
         ),

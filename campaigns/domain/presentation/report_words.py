@@ -406,15 +406,18 @@ def _measurement(runs: Sequence[RunStatus], found: Answers) -> ShownAnswer:
         states = list(Trust)
         every = (each.judged for each in doubted)
         worst = blame(max(every, key=lambda each: states.index(each.measurement.state)))
-        alike = [
-            (each, reason)
-            for each in doubted
-            for reason in (*each.judged.measurement.reasons, *each.judged.notes)
-            if reason.code == worst.code
+        reasons = [
+            [
+                each
+                for each in (*run.judged.measurement.reasons, *run.judged.notes)
+                if each.code == worst.code
+            ]
+            for run in doubted
         ]
+        alike = [run for run, of_run in zip(doubted, reasons, strict=True) if of_run]
         others = _others(len(doubted) - len(alike), "disturbed")
-        text = blamed_sentence([reason for _, reason in alike], worst)
-        reason = f"{_share([each for each, _ in alike], runs)}{text}{others}"
+        text = blamed_sentence([each for of_run in reasons for each in of_run], worst)
+        reason = f"{_share(alike, runs)}{text}{others}"
     else:
         n = sum(each.figures.attempts for each in runs)
         nouns = runs[0].plan.nouns

@@ -3,14 +3,14 @@
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
 
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.lifecycle import TargetState, ThresholdState, Trust
+from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.errors_table import Errors
 from campaigns.domain.presentation.ladder import Ladder
@@ -31,6 +31,17 @@ def trimmed(sentence: Sentence) -> Sentence:
         return sentence
     text, is_bold = sentence[-1]
     return [*sentence[:-1], (text.rstrip(), is_bold)]
+
+
+def joined(sentences: Iterable[Sentence]) -> Sentence:
+    """With a space between them; empty ones are left out."""
+    first, *others = [each for each in sentences if each] or [[]]
+    return [*first, *(part for each in others for part in [(" ", False), *each])]
+
+
+def so_far(sentence: Sentence) -> Sentence:
+    (first, is_bold), *rest = sentence
+    return [("So far ", False), (f"{first[:1].lower()}{first[1:]}", is_bold), *rest]
 
 
 class Lazy(Generic[_T]):
@@ -204,7 +215,7 @@ class Answer:
     `answers`: measurement, target and precision, () until a run is judged; `remedies`: what to do
     where it failed or has no answer. `matrix`: of a campaign over several targets; `ladder`: of one
     over the protocol layers of one target. `references`: what was measured beside its tests and
-    counts in nothing.
+    counts in nothing. `end_of_turns`: whether it was settled, for its badge: state and words.
     """
 
     sentence: Sentence
@@ -227,6 +238,8 @@ class Answer:
     ladder: Ladder | None = None
     references: Sequence[TestAnswer] = ()
     found_by_search: Answers | None = None
+    end_of_turns: tuple[str, str] | None = None
+    threshold_state: str = ""
 
     @property
     def trust(self) -> str:
@@ -237,11 +250,6 @@ class Answer:
     def target_state(self) -> str:
         """The worst of its tests; "" if it was judged in none."""
         return _worst({test.target_state for test in self.tests}, TargetState)
-
-    @property
-    def threshold_state(self) -> str:
-        """Broken if any of its tests broke a rule; "" without rules."""
-        return _worst({test.threshold_state for test in self.tests}, ThresholdState)
 
     @property
     def found(self) -> Answers:

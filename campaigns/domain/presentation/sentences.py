@@ -8,14 +8,14 @@ from itertools import groupby
 from typing import NamedTuple
 
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, Word
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.target import TLS_TWINS
 from campaigns.domain.presentation.intervals import difference_words, slower_words
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
-from campaigns.domain.units import counted, decimals_for, number, with_unit
+from campaigns.domain.units import counted, figure, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
 _WHERE_MODE = {
@@ -71,7 +71,7 @@ def overhead_sentence(
         after.append(f"{len(pairs) - _MOST} more comparisons are below.")
     waits = [each for each in pairs if each.verdict.reason is not Reason.NO_ROUNDS]
     if not is_final and any(not pair.has_word for pair in waits):
-        after.append(f"Verdicts need {MIN_REPEATS} usable runs of each test.")
+        after.append(say("too_few_runs"))
     sentence += [(f"{text} ", False) for text in dict.fromkeys(after) if text]
     return trimmed(sentence)
 
@@ -154,8 +154,7 @@ def gap_words(rows: Sequence[OverheadRow], *, or_more: bool = False) -> str:
     ]
     if not gaps_ms:
         return ""
-    decimals = decimals_for([min(gaps_ms)], 2)
-    least, most = (number(pick(gaps_ms), decimals) for pick in (min, max))
+    least, most = (figure(pick(gaps_ms), 2) for pick in (min, max))
     size = with_unit(most if least == most else f"{least} to {most}", "ms")
     size = f"{with_unit(least, 'ms')} or more" if or_more else size
     return f", by {size}" if rows[0].metric == "mean" else f", by {size} at the median"

@@ -6,6 +6,7 @@ from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import ArmComparison
 from campaigns.domain.analysis.signed_rank import Ratio
+from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.intervals import difference_words, slower_words
 from campaigns.domain.units import and_joined, duration, figure
 
@@ -52,7 +53,7 @@ def limits_of(
         at = f" at {rate_per_s:,g}/s" if rate_per_s else ""
         sentences.append(say("behind", at=at, who=who, do=do))
     if rate_per_s and asked_per_s and rate_per_s < asked_per_s:
-        sentences.append(say("lower_rate", rate=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
+        sentences.append(say("lower_rate", sent=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
     for half, code in (("load", "load_matters"), ("time", "changed_midway")):
         if half in found.halves:
             first, second = (slower_words(each.value) for each in found.halves[half])
@@ -64,6 +65,8 @@ def limits_of(
 
 
 def seconds_left_words(left_s: float) -> str:
+    if left_s > LONGEST_LIMIT_S:
+        return say("settle_most", more=duration(LONGEST_LIMIT_S))
     return say("settle", more=f"{duration(_round_up(left_s))} more")
 
 

@@ -47,8 +47,9 @@ PLATEAU = 0.95
 
 @dataclass(frozen=True, slots=True)
 class PointAgainst:
-    """A point's mean response time against the reference's at the same value. `mean` is None where
-    nothing is compared; `word` is "" without a word, and `why` says why."""
+    """A point's response time against the reference's at the same value: the mean, or the median
+    where that decides. `mean` is None where nothing is compared; `word` is "" without a word, and
+    `why` says why."""
 
     mean: OverheadRow | None = None
     word: str = ""
@@ -183,7 +184,7 @@ _OWN_COLUMNS = {
     "under_way": Column(
         "under_way", "under way", "", "Little's law: throughput × mean response time."
     ),
-    "difference": Column("difference", "mean, difference", "%"),
+    "difference": Column("difference", "difference", "%"),
     "difference_low": Column("difference_low", "95 % from", "%"),
     "difference_high": Column("difference_high", "to", "%"),
     "word": Column("word", "word", is_text=True),
@@ -198,7 +199,7 @@ _TONES = {
 }
 _NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
 _FEW = say("interval_of_repeats")
-_NOT_THERE = PointAgainst(why="The reference was not measured at this value.")
+_NOT_THERE = PointAgainst(why=say("no_reference"))
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 
 

@@ -5,11 +5,11 @@ faster than whom. And the matrix of several targets in one: in which order they 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.plan.sweep import DIVIDED, at_point, point_phrase
 from campaigns.domain.presentation.intervals import difference_words
-from campaigns.domain.presentation.results import Sentence, SweepAnswer, trimmed
+from campaigns.domain.presentation.results import Sentence, SweepAnswer, joined
 from campaigns.domain.presentation.sentences import gap_words
 from campaigns.domain.presentation.sweep_table import PLATEAU, SweepPoint, end_of_growth
 from campaigns.domain.presentation.target_matrix import SAME, MatrixRow, Neighbours, TargetMatrix
@@ -20,19 +20,15 @@ _MOST = 4  # arms in the sentence; the tables below have all
 
 def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
     """[] where no arm has two trusted points."""
-    said: Sentence = []
     has_plans = len({each.plan_label for each in sweeps}) > 1
     told = [each for each in sweeps if end_of_growth(each.points)]
-    for sweep in told[:_MOST]:
-        said += [*_clause(_name(sweep, has_plans), sweep), (" ", False)]
     if not told:
         return []
+    said = [_clause(_name(sweep, has_plans), sweep) for sweep in told[:_MOST]]
     if len(told) > _MOST:
-        said.append((f"{counted(len(told) - _MOST, 'more sweeps')} below. ", False))
-    said += [(f"{words} ", False) for words in _against(sweeps)]
+        said.append(sentence("sweep_more", sweeps=counted(len(told) - _MOST, "more sweeps")))
     untold = [_name(each, has_plans) for each in sweeps if each not in told]
-    unknown = " ".join(filter(None, [_too_few(untold), _unknown(sweeps)]))
-    return [*said, *([(unknown, True)] if unknown else [])]
+    return joined([*said, *_against(sweeps), _too_few(untold), _unknown(sweeps)])
 
 
 def _name(sweep: SweepAnswer, has_plans: bool) -> str:
@@ -43,20 +39,25 @@ def _clause(name: str, sweep: SweepAnswer) -> Sentence:
     point, has_ended = end_of_growth(sweep.points)
     trusted = [each for each in sweep.points if each.is_trusted and each.rate_per_s]
     first, last, field = trusted[0], trusted[-1], sweep.field
+    falls_to = f"{rate(last.rate_per_s)} {at_point(field, last.value)}"
     if point is first and _is_lower(last, point):
-        start = f"{name} falls from {rate(first.rate_per_s)} requests/s"
-        end = f"{rate(last.rate_per_s)} {at_point(field, last.value)}"
-        return [(start, True), (f" {at_point(field, first.value)} to {end}.", False)]
+        begin = f"{rate(first.rate_per_s)} requests/s"
+        at = at_point(field, first.value)
+        return sentence("sweep_falls", arm=name, first=begin, at=at, last=falls_to)
     if point is first:
-        ends = f"{point_phrase(field, first.value)} to {point_phrase(field, last.value)}"
-        return [(f"{name} stays {_span(trusted)}", True), (f", from {ends}.", False)]
-    grows = f"{name} grows up to {point_phrase(field, point.value)}"
-    if not has_ended:
-        grows = f"{name} still grows {at_point(field, point.value)}"
-    rest = _times(sweep, point)
+        low, high = (point_phrase(field, each.value) for each in (first, last))
+        return sentence("sweep_stays", arm=name, rates=_span(trusted), low=low, high=high)
+    more = _times(sweep, point)
     if _is_lower(last, point):
-        rest += f", and falls to {rate(last.rate_per_s)} {at_point(field, last.value)}"
-    return [(f"{grows}: {rate(point.rate_per_s)} requests/s", True), (f"{rest}.", False)]
+        more += f", and falls to {falls_to}"
+    return sentence(
+        "sweep_grows" if has_ended else "sweep_still_grows",
+        arm=name,
+        value=point_phrase(field, point.value),
+        at=at_point(field, point.value),
+        rate=f"{rate(point.rate_per_s)} requests/s",
+        more=more,
+    )
 
 
 def _is_lower(last: SweepPoint, point: SweepPoint) -> bool:
@@ -76,37 +77,38 @@ def _times(sweep: SweepAnswer, point: SweepPoint) -> str:
     return f", {number(point.speed_up, 1)} times as much as {fewest}"
 
 
-def _against(sweeps: Sequence[SweepAnswer]) -> Iterator[str]:
+def _against(sweeps: Sequence[SweepAnswer]) -> Iterator[Sentence]:
     """nginx is faster than apache at 3 of 4 values, by 0.38 to 0.52 ms."""
     for sweep in [each for each in sweeps if each.reference][: _MOST - 1]:
         judged = [each.against for each in sweep.points if each.against and each.against.word]
         for word in (Word.FASTER, Word.SLOWER):
             rows = [each.mean for each in judged if each.word == word]
             if rows:
-                at = f"{len(rows)} of {counted(len(judged), 'values')}"
-                yield f"{sweep.name} is {word} than {sweep.reference} at {at}{gap_words(rows)}."
+                yield sentence(
+                    "sweep_against",
+                    arm=sweep.name,
+                    word=word,
+                    reference=sweep.reference,
+                    n=len(rows),
+                    values=counted(len(judged), "values"),
+                    gap=gap_words(rows),
+                )
 
 
-def _too_few(names: Sequence[str]) -> str:
+def _too_few(names: Sequence[str]) -> Sentence:
     """What is missing of arms without two trusted points."""
     if not names:
-        return ""
-    if len(names) == 1:
-        why = "fewer than two of its values are trusted"
-        return f"How {names[0]} goes on is not known: {why}."
+        return []
     shown = names if len(names) <= _MOST else [*names[:_MOST], f"{len(names) - _MOST} more"]
-    why = "fewer than two values of each are trusted"
-    return f"How {and_joined(shown)} go on is not known: {why}."
+    return sentence("sweep_too_few", arms=and_joined(shown))
 
 
-def _unknown(sweeps: Sequence[SweepAnswer]) -> str:
+def _unknown(sweeps: Sequence[SweepAnswer]) -> Sentence:
     """From where on no arm has a trusted point."""
-    trusted = [p.value for each in sweeps for p in each.points if p.is_trusted]
-    beyond = [p for each in sweeps for p in each.points if p.value > max(trusted)]
-    if not beyond:
-        return ""
-    words = point_phrase(sweeps[0].field, max(trusted))
-    return f"What comes beyond {words} is not known: those runs are not trusted."
+    trusted = max(p.value for each in sweeps for p in each.points if p.is_trusted)
+    if not any(p.value > trusted for each in sweeps for p in each.points):
+        return []
+    return sentence("sweep_unknown", value=point_phrase(sweeps[0].field, trusted))
 
 
 def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
@@ -125,43 +127,40 @@ def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
     if not orders:
         return []
     unclear = orders.pop("", {})
-    said: Sentence = [("The order differs between plans. ", True)] if len(orders) > 1 else []
+    said = [sentence("orders_differ")] if len(orders) > 1 else []
     for order, found in orders.items():
         is_all = 2 < len(found) == len(rows) == len(times)
         at = f"all {len(rows)} plans" if is_all else and_joined(list(found))
         ahead = [each for row in found.values() for each in _steps(row)]
         gap = gap_words([each.row for each in ahead], or_more=any(each.or_more for each in ahead))
-        said += [(order, True), (f" at {at}{gap}. ", False)]
-    for lead, rows_of_lead in _unclear(unclear).items():
-        said += [(lead, True), (f" at {_bounded(rows_of_lead)} ", False)]
+        said.append(sentence("order", order=order, plans=at, gap=gap))
+    for code, alike in _unclear(unclear).items():
+        said.append(sentence(code, plans=and_joined(list(alike)), such_as=_bounds(alike)))
     unknown = [name for name, row in rows if not row.order]
     if unknown and is_final:
-        takes = f"that takes {MIN_REPEATS} repeats of two targets"
-        who = f"Who is the fastest at {and_joined(unknown)} is not known: {takes}."
-        said.append((who, False))
-    return trimmed(said)
+        said.append(sentence("order_unknown", plans=and_joined(unknown)))
+    return joined(said)
 
 
 def _unclear(rows: Mapping[str, MatrixRow]) -> dict[str, dict[str, MatrixRow]]:
-    """Rows in which nobody is clearly ahead, by what is said of them."""
+    """Rows in which nobody is clearly ahead, by the code of what is said of them."""
     found: dict[str, dict[str, MatrixRow]] = {}
     for name, row in rows.items():
         is_same = all(each.why == SAME for each in row.order)
-        lead = "There is no practical difference" if is_same else "No target is clearly ahead"
-        found.setdefault(lead, {})[name] = row
+        found.setdefault("order_same" if is_same else "order_open", {})[name] = row
     return found
 
 
-def _bounded(rows: Mapping[str, MatrixRow]) -> str:
-    """Where; the bounds of the first pair, and what would settle it."""
+def _bounds(rows: Mapping[str, MatrixRow]) -> str:
+    """Those of the first pair, and what would settle it."""
     first = next(iter(rows.values())).order[0]
-    interval, at = first.row.interval, and_joined(list(rows))
+    interval = first.row.interval
     if interval is None:
-        return f"{at}."
+        return ""
     _, ends = difference_words(Word.OPEN, interval.ratio, interval.low, interval.high)
     such_as = ", such as" if sum(len(row.order) for row in rows.values()) > 1 else ":"
-    settle = "" if first.why == SAME else f" {first.why}"
-    return f"{at}{such_as} {first.faster} against {first.slower}, {ends}.{settle}"
+    settle = "" if first.why == SAME else f". {first.why.removesuffix('.')}"
+    return f"{such_as} {first.faster} against {first.slower}, {ends}{settle}"
 
 
 def _has_many(row: MatrixRow) -> bool:

@@ -61,13 +61,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`kind` is run, mean, pooled, or the table's own; `link` names what the row is about."""
+    """`kind` is run, mean, pooled, or the table's own; `link` names what the row is about.
+    `decides`: the table's verdict is on its figure."""
 
     label: str
     cells: tuple[Cell, ...]
     kind: str = ""
     note: str = ""
     link: dict[str, Any] = field(default_factory=dict)  # such as {"run": 14}
+    decides: bool = False
 
 
 @dataclass(frozen=True, slots=True)

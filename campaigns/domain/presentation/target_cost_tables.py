@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from campaigns.domain.analysis.comparison import CostDifference
+from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.presentation.intervals import change_decimals, interval_words
-from campaigns.domain.presentation.results import Sentence, trimmed
+from campaigns.domain.presentation.results import Sentence, joined
 from campaigns.domain.presentation.tables import (
     NO_INTERVAL,
     Column,
@@ -160,7 +161,7 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
 def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
     """Such as "New connection: HTTPS costs the server 21 % more CPU per request than HTTP (95 %
     interval +18 to +24 %).", or "… moves 310 % more bytes per request …"."""
-    said: Sentence = []
+    said = []
     for each in compared:
         baseline, candidate = each.names
         interval, word = each.difference.interval, each.difference.word
@@ -169,12 +170,21 @@ def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
             share = percent(abs(interval.ratio - 1), decimals=decimals)
             than = kind.fewer if word == "costs less" else "more"
             more = f"{share} {than} {kind.noun} {kind.per}"
-            said += [(f"{each.title}: {candidate} {kind.verb} ", False), (more, True)]
-            said += [(f" than {baseline} ({interval_words(interval)}). ", False)]
+            said.append(
+                sentence(
+                    "cost_differs",
+                    where=each.title,
+                    first=candidate,
+                    costs=kind.verb,
+                    more=more,
+                    second=baseline,
+                    interval=interval_words(interval),
+                )
+            )
         elif word:
             sure = f" ({interval_words(interval)})" if interval else ""
-            said += [(f"{each.title}: ", False), (word, True), (f"{sure}. ", False)]
-    return trimmed(said)
+            said.append(sentence("cost_alike", where=each.title, word=word, sure=sure))
+    return joined(said)
 
 
 def _only(names: set[str], otherwise: str) -> str:

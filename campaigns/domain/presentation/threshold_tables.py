@@ -3,6 +3,7 @@ the tables of one run, and of a campaign's tests over their repeats; and lines i
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -19,7 +20,14 @@ from campaigns.domain.presentation.tables import (
     figure_cell,
     text_cell,
 )
-from campaigns.domain.units import and_joined, counted, decimals_alone, decimals_beside
+from campaigns.domain.units import (
+    TO,
+    and_joined,
+    are_apart,
+    counted,
+    decimals_alone,
+    decimals_beside,
+)
 
 _MOST_NAMED = 2
 
@@ -42,10 +50,20 @@ def _cell(value: float, decimals: int, unit: str) -> Cell:
     return Cell(cell.value, f"{cell.text} {unit}".strip())
 
 
-def worst_of(verdicts: Sequence[Verdict]) -> float | None:
-    """The worst figure of one rule in several runs; None if it had none in any."""
-    measured = [each.measured for each in verdicts if each.measured is not None]
-    return (min if verdicts[0].metric in RATES else max)(measured, default=None)
+def ends_cell(verdict: Verdict) -> Cell:
+    """Its figure with its lower end where they are apart: "17.9 to 503 ms"."""
+    cell = measured_cell(verdict.measured, verdict)
+    if not are_apart(verdict.at_least, verdict.measured):
+        return cell
+    low, _, _ = measured_cell(verdict.at_least, verdict).text.rpartition(" ")
+    return replace(cell, text=f"{low}{TO}{cell.text}")
+
+
+def _worst_of(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """Of one rule in several runs that with the worst figure; None if it had none in any."""
+    measured = [each for each in verdicts if each.measured is not None]
+    worst = min if verdicts[0].metric in RATES else max
+    return worst(measured, key=lambda each: each.measured, default=None)
 
 
 def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> str:
@@ -78,12 +96,14 @@ def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:
 
 
 def open_words(verdicts: Sequence[Verdict]) -> list[str]:
-    """Why each rule that a busy machine may have broken is neither kept nor broken."""
-    return [
-        f"{each.rule} is open: {_why_open(each)}"
-        for each in verdicts
-        if each.is_open and each.measured is not None
-    ]
+    """Why each rule that a busy machine may have broken is neither kept nor broken, of one run or
+    of several."""
+    broken = {each.rule for each in verdicts if each.is_broken}
+    by_rule: dict[str, list[Verdict]] = {}
+    for each in verdicts:
+        if each.is_open and each.measured is not None and each.rule not in broken:
+            by_rule.setdefault(each.rule, []).append(each)
+    return [f"{rule} is open: {_why_open(_worst_of(some))}" for rule, some in by_rule.items()]
 
 
 def _why_open(verdict: Verdict) -> str:
@@ -98,9 +118,8 @@ def _why_open(verdict: Verdict) -> str:
 
 
 def _measured_words(verdicts: Sequence[Verdict], verb: str) -> str:
-    worst = worst_of(verdicts)
-    if worst is not None:
-        return f"{verb} {measured_cell(worst, verdicts[0]).text}"
+    if worst := _worst_of(verdicts):
+        return f"{verb} {ends_cell(worst).text}"
     return f"no {'session' if verdicts[0].metric.startswith('session') else 'request'} succeeded"
 
 
@@ -123,7 +142,7 @@ def run_thresholds_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def _cells(verdict: Verdict) -> tuple[Cell, ...]:
-    figures = _measured(verdict, verdict.measured), limit_cell(verdict)
+    figures = _measured(verdict), limit_cell(verdict)
     if verdict.is_open:
         return (*figures, _result([verdict]), empty(_why_open(verdict)))
     return (
@@ -135,9 +154,9 @@ def _cells(verdict: Verdict) -> tuple[Cell, ...]:
     )
 
 
-def _measured(verdict: Verdict, value: float | None) -> Cell:
-    if value is not None:
-        return measured_cell(value, verdict)
+def _measured(verdict: Verdict) -> Cell:
+    if verdict.measured is not None:
+        return ends_cell(verdict)
     if verdict.lacks_agent:
         return empty(_NO_AGENT)
     is_of_sessions = verdict.metric.startswith("session")
@@ -174,8 +193,8 @@ def campaign_thresholds_table(tests: Iterable[tuple[str, Sequence[Sequence[Verdi
 
 def _worst(verdicts: Sequence[Verdict]) -> Cell:
     """Where nothing succeeded in some run, that is the worst."""
-    is_without = any(each.measured is None and not each.is_of_machine for each in verdicts)
-    return _measured(verdicts[0], None if is_without else worst_of(verdicts))
+    lacking = (each for each in verdicts if each.measured is None and not each.is_of_machine)
+    return _measured(next(lacking, None) or _worst_of(verdicts) or verdicts[0])
 
 
 _MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}

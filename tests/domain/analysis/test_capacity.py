@@ -107,8 +107,8 @@ def test_a_limit_that_passes_ends_at_least_there():
 
 
 def test_an_untrusted_trial_is_repeated_once_and_does_not_count():
-    doubtful = Trial(200, TrialResult.UNTRUSTED, "sent late")
-    trials = [Trial(100, TrialResult.PASSED), doubtful]
+    uncounted = Trial(200, TrialResult.UNTRUSTED, "sent late")
+    trials = [Trial(100, TrialResult.PASSED), uncounted]
     assert next_action(rules(), trials).rate_per_s == 200
     assert next_action(rules(), [*trials, Trial(200, TrialResult.PASSED)]).rate_per_s == 400
 

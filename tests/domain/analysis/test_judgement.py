@@ -291,9 +291,45 @@ _MEASURES = {
 _EXAMPLES = {
     "have": "; 2 can be used", "needed": 16, "n": 9, "first": "nginx", "second": "apache",
     "share": "12 % and 0 %", "where": "", "names": "certificate", "metric": "p99", "low": "2.1",
-    "high": "8.0 ms", "at": " at 200/s", "who": "apache", "do": "does", "rate": 100, "asked": 200,
-    "more": "5 more blocks", "times": 3, "why": "1,000 and 2,000 requests a run.",
+    "high": "8.0 ms", "at": " at 200/s", "who": "apache", "do": "does", "sent": 100, "asked": 200,
+    "more": "5 more blocks", "time": "22 s", "times": 3, "why": "1,000 and 2,000 requests a run.",
 }  # fmt: skip
+_OF_SEARCHES = {
+    "rate": "1,850 requests/s", "low": "1,790", "high": "1,910", "searches": "Five searches",
+    "objective": "p95 below 300 ms", "change": " by −12 %", "cpu": "; its CPU was at 42 %",
+    "between": "the first search to the last", "share": "94 %", "capacity": "1,850 requests/s",
+    "against": ": takes more, +12 % against the one before", "rates": "1,850 against 1,650",
+    "more": "12 % more", "interval": "95 % interval +9 to +15 %", "word": "Too close to call",
+    "where": "New connection", "costs": "costs the server", "first": "HTTPS", "second": "HTTP",
+    "why": "the searches drifted.", "sure": " (95 % interval −2 to +4 %)",
+}  # fmt: skip
+_OF_SHAPES = {
+    "place": "On a new connection", "rung": "TLS 1.3", "change": "+54 %", "verb": "is",
+    "difference": "54 % slower", "than": "than HTTP ", "against": " against HTTP/2",
+    "ends": "52 to 56 %", "adds": "adds",
+    "share": "4.2 %", "makes": "makes", "word": "not slower", "bounds": "at most 4 % slower",
+    "settle": " About 40 s more would settle it.",
+    "why": "the server chose TLS 1.2.", "chosen": "TLS 1.2", "arm": "nginx", "at": "with 1 user",
+    "first": "900 requests/s", "last": "200 with 16", "rates": "at 500 requests/s",
+    "value": "8 users", "rate": "390 requests/s", "more": ", 3.9 times as much as with 2 users",
+    "reference": "apache", "n": 3, "values": "4 values", "gap": ", by 0.4 to 0.5 ms",
+    "arms": "nginx",
+    "sweeps": "2 more sweeps", "order": "nginx is faster than apache", "plans": "L1 and L2",
+    "such_as": ": nginx against apache, 3 % faster to 2 % slower", "low": "1 user", "high": "16",
+}  # fmt: skip
+_OF_HISTORIES = {
+    "found": "was found", "between": "from second 10 to second 20", "size": "12 %",
+    "higher": "higher", "rose": "rose", "since": "14 Nov 2026", "why": "the server was failing",
+    "state": "overloaded", "value": "29.1 ms", "n": 3, "campaigns": "#5 and #6",
+    "n_campaigns": "12 campaigns", "level": ": p95 26.0 ms", "word": "Slower",
+    "direction": "slower", "levels": "29.1 instead of 26.0 ms",
+    "environment": "", "beside": "; at the same time: version 4 of the plan",
+    "cause": "version 4 of the plan", "span": "25.1 to 27.0 ms",
+    "changed": "2 slower", "tests": "7 tests", "others": "; 4 unchanged", "range": "+9 to +12 %",
+    "target": "nginx",
+}  # fmt: skip
+# From which message on they are the examples.
+_FROM = {"capacity": _OF_SEARCHES, "rung_about": _OF_SHAPES, "no_trend": _OF_HISTORIES}
 # (ratio, low, high)
 _ANSWERS = {
     Word.SLOWER: (1.24, 1.19, 1.29),
@@ -342,10 +378,14 @@ def _messages() -> Iterator[str]:
         yield from (
             f"{name}: {text}" for name in ("cause", "remedy") if (text := getattr(row, name))
         )
+    examples = _EXAMPLES
     for code, message in MESSAGES.items():
+        examples = _FROM.get(code, examples)
         yield f"# {code}"
-        yield message.sentence.format(**_EXAMPLES)
-        yield from [f"remedy: {message.remedy}"] * bool(message.remedy)
+        yield message.sentence.format(**examples)
+        yield from (
+            f"{name}: {text}" for name in ("remedy", "title") if (text := getattr(message, name))
+        )
     for word, ends in _ANSWERS.items():
         said, bounds = difference_words(word, *ends)
         least, best = difference_words(word, *ends, at_least=True)

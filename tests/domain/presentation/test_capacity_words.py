@@ -68,9 +68,6 @@ def test_a_capacity_that_was_not_found_has_bounds():
         assert bound_words(answer) == words
 
 
-CAP = "900 requests/s"
-
-
 def p95(passed: bool) -> Verdict:
     return Verdict("p95 < 300 ms", "p95", 300, "ms", 758, passed, None if passed else 3)
 
@@ -85,7 +82,7 @@ def test_a_failed_trial_has_the_rules_that_broke_and_what_the_target_did_not_kee
 
 def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
     failed = [["p95 < 300 ms was broken", "requests in flight grew"], ["p95 < 300 ms was broken"]]
-    found = limiter_of(Ending.FOUND, failed, [], [{"cpu": 0.40}, {"cpu": 0.44}], CAP)
+    found = limiter_of(Ending.FOUND, failed, [], [{"cpu": 0.40}, {"cpu": 0.44}])
     assert found.word == "target side"
     assert found.why.endswith("The injectors had room.")
     broken, grew, own, cpu = found.rows
@@ -102,8 +99,8 @@ def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
 def test_injectors_have_room_up_to_the_limits_of_the_site():
     busy = [{"cpu": 0.75, "link": 0.85}]
     limits = LimitsByCode.with_overrides({"cpu": [0.9, 0.95], "link": [None, None]})
-    assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], busy, CAP).why
-    found = limiter_of(Ending.FOUND, [["x"]], [], busy, CAP, limits)
+    assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], busy).why
+    found = limiter_of(Ending.FOUND, [["x"]], [], busy, limits)
     assert found.why.endswith("The injectors had room.")
     *_, cpu, link = found.rows
     assert (cpu.limit, cpu.was_it) == (percent(0.9, decimals=0), "no")
@@ -111,7 +108,7 @@ def test_injectors_have_room_up_to_the_limits_of_the_site():
 
 
 def test_injectors_in_doubt_are_named_with_their_reason():
-    found = limiter_of(Ending.INJECTOR, [], ["It ran late."] * 2, [{"cpu": 0.7}], CAP)
+    found = limiter_of(Ending.INJECTOR, [], ["It ran late."] * 2, [{"cpu": 0.7}])
     assert found.word == "busy machine"
     late, cpu = found.rows
     assert (late.figure, late.measured, late.was_it) == ("It ran late.", "2 trials", "yes")
@@ -129,7 +126,7 @@ def test_what_took_the_injectors_cpu_is_named_and_what_helps():
     spoilt = Judgement(
         Finding(Trust.NO_ANSWER, (late,)), Finding(None), Finding(Precision.FINE), (crowd,)
     )
-    found = limiter_of(Ending.INJECTOR, [], [], [], CAP, spoilt=[spoilt] * 2)
+    found = limiter_of(Ending.INJECTOR, [], [], [], spoilt=[spoilt] * 2)
     assert found.word == "other programs"
     assert found.why.replace("\u202f", " ") == (
         "Other programs used up to 94 % of the CPU in 2 of 2 trials. "
@@ -138,7 +135,7 @@ def test_what_took_the_injectors_cpu_is_named_and_what_helps():
 
 
 def test_a_search_under_way_claims_nothing():
-    assert limiter_of(None, [], [], [], CAP).word == "–"
+    assert limiter_of(None, [], [], []).word == "–"
 
 
 FAILED = [["p95 < 300 ms was broken"]]
@@ -146,7 +143,7 @@ WITH_ROOM = [{"cpu": 0.40}]
 
 
 def found_beside(near: Busy, ending: Ending | None = Ending.FOUND):
-    return limiter_of(ending, FAILED, [], WITH_ROOM, CAP).beside_machine(near)
+    return limiter_of(ending, FAILED, [], WITH_ROOM).beside_machine(near)
 
 
 def test_a_busy_machine_of_the_target_is_the_likely_limit():
@@ -191,12 +188,12 @@ def test_readers_who_may_not_see_machines_see_no_sign_of_them():
     target = Finding(TargetState.OVERLOADED, (full,))
     judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
     signs = signs_of([p95(passed=False)], judgement)
-    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM, CAP).without_machine("shop.test")
+    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM).without_machine("shop.test")
     assert [row.figure for row in found.rows if row.who == "Target"] == ["p95 < 300 ms was broken"]
 
 
 def test_readers_who_may_not_see_machines_see_no_rule_about_them():
     rule = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", 91, passed=False, since=3)
     signs = signs_of([p95(passed=False), rule], None)
-    found = limiter_of(Ending.FOUND, [signs], [], [], CAP).without_machine("shop.test")
+    found = limiter_of(Ending.FOUND, [signs], [], []).without_machine("shop.test")
     assert [row.figure for row in found.rows] == ["p95 < 300 ms was broken"]

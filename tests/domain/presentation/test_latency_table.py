@@ -72,7 +72,7 @@ def test_times_of_a_busy_machine_are_weak_however_many_requests_there_are():
 
 
 def test_a_run_that_cannot_be_used_is_shown_but_not_averaged():
-    table = two_runs(is_counted=False, note="Not usable: the injector was busy.")
+    table = two_runs(is_counted=False, note="The injector was busy.")
     assert cells(table, "Repeat 2")["mean"].value == 20.3
     assert cells(table, "Mean of 1 run")["mean"].value == 10.2
 

@@ -103,7 +103,7 @@ def test_a_server_is_faster_and_slower_at_so_many_values():
     told = plain_text(sweep_sentence([apache, nginx]))
     assert told.replace("\u202f", " ").endswith(
         "nginx is faster than apache at 1 of 3 values, by 0.38 to 0.52 ms. "
-        "nginx is slower than apache at 1 of 3 values, by 0.38 to 0.52 ms. "
+        "nginx is slower than apache at 1 of 3 values, by 0.38 to 0.52 ms."
     )
     alike = replace(nginx, points=[replace(each, against=None) for each in nginx.points])
     assert "apache at" not in plain_text(sweep_sentence([apache, alike]))
@@ -139,12 +139,11 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
             [[NGINX], [OPEN], []],
             "nginx is faster than apache at L1, by 0.40 to 0.50 ms. No target is clearly ahead at "
             "L2: nginx against apache, 3.0 % faster to 2.0 % slower. About 5 more blocks would "
-            "settle it. Who is the fastest at L3 is not known: that takes 3 repeats of two "
-            "targets.",
+            "settle it. A verdict at L3 needs 3 usable runs of two targets.",
         ),
         (
             [[NGINX, THIRD]],
-            "nginx is the fastest, then apache, then caddy at L1, by 0.40 to 1.20 ms.",
+            "nginx is the fastest, then apache, then caddy at L1, by 0.40 to 1.2 ms.",
         ),
         (
             [[NGINX, THIRD_OPEN]],

@@ -26,6 +26,8 @@ def test_what_was_broken_is_said_with_its_worst_figure():
     for runs, said in [
         ([[p95(150)]], ""),
         ([[p95(312.2)]], "Broken: p95 < 200 ms (was 312 ms)"),
+        ([[replace(p95(312), at_least=210)]], "Broken: p95 < 200 ms (was 210 to 312 ms)"),
+        ([[replace(p95(312), at_least=310)]], "Broken: p95 < 200 ms (was 312 ms)"),
         ([[p95(None)]], "Broken: p95 < 200 ms (no request succeeded)"),
         (
             [[p95(312), rate(80)], [p95(150), rate(70)]],
