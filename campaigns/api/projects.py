@@ -26,7 +26,7 @@ from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.presets import PRESETS, Preset
-from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.plan.typed_request import FilesMissing, NotUnderstood, require_files
 from campaigns.domain.presentation.host_use import HostUse
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
@@ -143,8 +143,14 @@ class PasteText(fields.StrictSerializer):
     text = serializers.CharField(
         trim_whitespace=False,
         help_text="A command of curl (bash, cmd, PowerShell), HTTPie or PowerShell, fetch(…), a "
-        "raw request, a HAR file, or an OpenAPI document in JSON or YAML.",
+        "raw request, a .http file, a HAR file, or an OpenAPI document in JSON or YAML.",
     )
+
+
+_SEND_FILES = (
+    "It is a file of your machine. Leave it out here, and send its bytes as base64 in the step: as "
+    "`body_file`, or as `file` of a field in `multipart`."
+)
 
 
 class ReadRequest(serializers.Serializer):
@@ -174,6 +180,9 @@ class RequestsOfText(APIView):
         text = fields.validated(PasteText, request.data)["text"]
         try:
             paste = read_paste(text)
+            require_files(paste.requests)
+        except FilesMissing as missing:
+            raise InvalidFields({"text": f"{missing} {_SEND_FILES}"}) from None
         except NotUnderstood as fault:
             raise InvalidFields({"text": str(fault)}) from None
         rows = [
