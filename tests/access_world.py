@@ -22,6 +22,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.accounts.services import invite
+from campaigns.domain.plan.body import Blob
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import (
     ApiToken,
@@ -35,6 +36,7 @@ from campaigns.models import (
     MachineSecond,
     Note,
     OwnTlsProfile,
+    PlanVersion,
     Probe,
     Project,
     RunEvent,
@@ -206,6 +208,12 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     spec["steps"][0]["headers"] = [["X-Api-Key", f"{secret}-header"]]
     spec["steps"][0]["body"] = f"<{secret}/>"
     version = make_plan(project, f"{open_word} plan", Plan.from_json(spec).to_json())
+    file = Blob.of(f"{secret}-file".encode())
+    sent = {
+        **version.spec,
+        "steps": [{**spec["steps"][0], "body": "", "body_file": file.to_json()}],
+    }
+    PlanVersion.objects.create(plan=version.plan, number=2, spec=sent)
     claim = HostClaim.objects.create(
         project=project,
         host=host,
@@ -228,6 +236,7 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         "https": make_endpoint(target, "https", host=host),
         "version": version,
         "plan": version.plan,
+        "sha256": SimpleNamespace(pk=file.sha256),
         "claim": claim,
         "exporter": Exporter.objects.create(
             target=target, name=f"{open_word}-exporter", url=f"http://{host}:9100/metrics"

@@ -55,13 +55,14 @@ def answers(
 ) -> Callable[[Callable[..., Any]], Callable[..., HttpResponseBase]]:
     """Makes a function a GET address. What it returns is answered as `kind`, a serializer; else it
     is a file, whatever the header Accept asks for. `of`: the function takes the row of this model
-    that the address names."""
+    that the address names, before what else it names."""
     is_file = not isinstance(kind, type)
 
     def decorate(make: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
         @wraps(make)
         def answering(request: Request, **named: Any) -> HttpResponseBase:
-            made = make(request, find(of, request, **named)) if of else make(request)
+            row = [find(of, request, pk=named.pop("pk"))] if of else []
+            made = make(request, *row, **named)
             return made if is_file else Response(kind(made, many=many).data)
 
         view = api_view(["GET"])(answering)

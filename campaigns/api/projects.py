@@ -4,6 +4,7 @@ a version), archive; and the presets."""
 
 from django.conf import settings
 from django.db import transaction
+from django.http import Http404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.response import Response
@@ -22,18 +23,20 @@ from campaigns.api.access import (
     find,
     refuse_unknown,
 )
+from campaigns.api.parsers import FILE
 from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.presets import PRESETS, Preset
 from campaigns.domain.plan.typed_request import FilesMissing, NotUnderstood, require_files
 from campaigns.domain.presentation.host_use import HostUse
+from campaigns.exports.tables import bytes_file
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
 from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.items import with_counts, with_latest
+from campaigns.queries.items import file_of, with_counts, with_latest
 from campaigns.services.items import archive_items, describe_item, purge_items
 from campaigns.services.plans import create_plan, edit_plan
 
@@ -302,6 +305,15 @@ class PlanViewSet(DeletableViewSet):
         plan = self.get_object()
         archive_items(by=self.actor, items=[plan])
         return self.answer(plan.pk)
+
+
+@answers("plans_file", FILE, SavedPlan)
+def file_of_plan(request, plan: SavedPlan, sha256: str):
+    """A file that the plan's requests send, by the `sha256` that its steps have for it."""
+    refuse_unknown(request)
+    if found := file_of(plan, sha256):
+        return bytes_file(*found)
+    raise Http404
 
 
 class PlanVersionViewSet(VisibleViewSet):
