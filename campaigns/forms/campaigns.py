@@ -244,10 +244,9 @@ class CampaignForm(CheckedForm):
     )
     seed = forms.IntegerField(min_value=0, max_value=2**31, widget=forms.HiddenInput)
 
-    def __init__(self, *args, grid: Grid, is_preview: bool = False, **kwargs):
+    def __init__(self, *args, grid: Grid, **kwargs):
         super().__init__(*args, **kwargs)
         self.grid = grid
-        self.is_preview = is_preview
         targets = {str(each.pk) for each in grid.targets}
         self.fields["plans"].keys = {str(row.version.pk) for row in grid.plans}
         self.fields["targets"].keys = self.fields["offered"].keys = targets
@@ -317,13 +316,10 @@ class CampaignForm(CheckedForm):
     def _check_picks(self, keys: Sequence[str]) -> None:
         """Says of the first picker that has nothing what is missing."""
         picks = self.picks
-        unseen = set(picks.targets) - set(self.cleaned_data.get("offered", ()))
         if not picks.plans:
             self.add_error("plans", "Choose a plan.")
         elif not picks.targets:
             self.add_error("targets", "Choose a target.")
-        elif unseen and not self.is_preview:
-            self.add_error("endpoints", "Check the endpoints of the target that you chose.")
         elif not picks.endpoints:
             self.add_error("endpoints", "Choose at least one endpoint.")
         elif not picks.modes:
