@@ -355,6 +355,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
     "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan), "PATCH": TAG, "DELETE": EDIT},
     "api-plan-archive": {"POST": EDIT},
+    "api-project-restore": {"POST": Rule("administer", rows=(("project", "deleted_project"),))},
     "api-plan-restore": {"POST": Rule("edit", rows=(("plan", "deleted_plan"),))},
     "api-campaign-estimate": {"POST": Rule("edit", _new(_campaign))},
     "api-probe-list": {"GET": ACCOUNT, "POST": Rule("run", _probe)},

@@ -213,7 +213,7 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         **version.spec,
         "steps": [{**spec["steps"][0], "body": "", "body_file": file.to_json()}],
     }
-    PlanVersion.objects.create(plan=version.plan, number=2, spec=sent)
+    PlanVersion.objects.create(plan=version.plan, number=1000, spec=sent)
     claim = HostClaim.objects.create(
         project=project,
         host=host,
@@ -227,7 +227,12 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     gone = {"archived_at": now, "deleted_at": now}
     deleted_plan = make_plan(project, f"{secret} gone").plan
     type(deleted_plan).objects.filter(pk=deleted_plan.pk).update(**gone)
+    deleted_project = make_project(f"{secret} gone")
+    for each in project.memberships.all():
+        make_membership(deleted_project, each.user, each.role)
+    type(project).objects.filter(pk=deleted_project.pk).update(**gone)
     return {
+        "deleted_project": deleted_project,
         "deleted_plan": deleted_plan,
         "deleted_target": make_target(project, f"{secret} gone", **gone),
         "deleted_campaign": make_campaign(project, f"{secret} gone", **gone),

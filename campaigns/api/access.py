@@ -184,8 +184,7 @@ class VisibleViewSet(GenericViewSet):
         return Response(self.get_serializer(self.get_object()).data)
 
 
-ITEM_FIELDS = ("tags", "archived_at")
-DELETABLE_FIELDS = (*ITEM_FIELDS, "deleted_at")
+ITEM_FIELDS = ("tags", "archived_at", "deleted_at")
 
 
 class Tagged(fields.StrictSerializer):
@@ -219,8 +218,6 @@ class ItemViewSet(VisibleViewSet):
             move(by=self.actor, items=[item])
         return self.answer(item.pk)
 
-
-class DeletableViewSet(ItemViewSet):
     def get_queryset(self) -> QuerySet:
         in_trash = self.action == "list" and self.request.query_params.get("trash") in _TRUE
         if in_trash or self.action == "restore":

@@ -12,9 +12,7 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    DELETABLE_FIELDS,
     ITEM_FIELDS,
-    DeletableViewSet,
     ItemViewSet,
     Tagged,
     VisibleViewSet,
@@ -37,7 +35,7 @@ from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_o
 from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
 from campaigns.queries.items import file_of, with_counts, with_latest
-from campaigns.services.items import archive_items, describe_item, purge_items
+from campaigns.services.items import archive_items, describe_item
 from campaigns.services.plans import create_plan, edit_plan
 
 
@@ -56,12 +54,6 @@ class ProjectViewSet(ItemViewSet):
 
     def get_queryset(self):
         return with_counts(super().get_queryset(), self.actor)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Deletes it with all that belongs to it, at once. Refused (409) while a campaign runs."""
-        purge_items(by=self.actor, items=[self.get_object()])
-        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class HostUseSerializer(
@@ -229,7 +221,7 @@ class PlanSerializer(fields.ReadSerializer):
         model = SavedPlan
         fields = (
             *("id", "project", "name", "latest", "versions"),
-            *("has_secret", "secret_origins", "created_at", *DELETABLE_FIELDS),
+            *("has_secret", "secret_origins", "created_at", *ITEM_FIELDS),
         )
 
     @extend_schema_field(PlanVersionSerializer)
@@ -265,7 +257,7 @@ class NewPlan(PlanInput, Tagged):
     project = fields.IdField()
 
 
-class PlanViewSet(DeletableViewSet):
+class PlanViewSet(ItemViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet

@@ -81,6 +81,7 @@ def _url(route: str, name: str, view: Any, actions: dict[str, str] | None = None
 urlpatterns = [
     _url("projects/", "project-list", ProjectViewSet, LIST),
     _url("projects/<int:pk>/", "project", ProjectViewSet, ITEM),
+    _url("projects/<int:pk>/restore/", "project-restore", ProjectViewSet, {"post": "restore"}),
     _url("projects/<int:pk>/use/", "project-use", use_of_project),
     _url("projects/<int:pk>/read-requests/", "project-read-requests", RequestsOfText),
     _url("projects/<int:pk>/history/", "project-history", history_of_project),
