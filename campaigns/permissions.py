@@ -39,8 +39,10 @@ _ALLOWED: dict[Role, frozenset[Action]] = {
     Role.EDITOR: frozenset(set(Action) - {Action.MANAGE, Action.ADMINISTER}),
     Role.OWNER: frozenset(Action),
 }
-# What nobody may in a project that is archived: its results are read, shared, restored or deleted.
+# What nobody may in a project that is archived: its results are read, shared, restored or deleted;
 _NOT_WHERE_ARCHIVED = frozenset({Action.EDIT, Action.RUN})
+# and in one of the trash, which an owner restores or deletes for ever.
+_NOT_IN_TRASH = frozenset(set(Action) - {Action.ADMINISTER})
 
 
 class Scope(StrEnum):
@@ -69,6 +71,7 @@ class WithMembers(Protocol):
 
     name: str
     archived_at: datetime | None
+    deleted_at: datetime | None
     memberships: Manager
 
 
@@ -124,6 +127,8 @@ def role_in(actor: Actor, project: WithMembers) -> Role | None:
 def rights(actor: Actor, project: WithMembers) -> frozenset[Action]:
     """All actions allowed to the actor in the project as it is now, in one query."""
     granted = _granted(actor, project)
+    if project.deleted_at:
+        return granted - _NOT_IN_TRASH
     return granted - _NOT_WHERE_ARCHIVED if project.archived_at else granted
 
 
@@ -170,10 +175,12 @@ _TOO_NARROW = "This token has the scope {}, which does not allow this."
 
 def require(actor: Actor, action: Action, project: WithMembers) -> None:
     """Unless the actor may do this, raise Forbidden, with a sentence that names who may, or Refused
-    where the project is archived."""
+    where the project is archived or deleted."""
     if action not in _granted(actor, project):
         narrowed = actor.token is not None and action in _granted(Actor(user=actor.user), project)
         raise Forbidden(_TOO_NARROW.format(actor.token.scope) if narrowed else _NEEDS[action])
+    if project.deleted_at and action in _NOT_IN_TRASH:
+        raise Refused(f"{project.name} has been deleted. An owner can restore it for 30 days.")
     if project.archived_at and action in _NOT_WHERE_ARCHIVED:
         raise Refused(
             f"{project.name} is archived: nothing in it is changed or started until an owner "

@@ -143,6 +143,7 @@ urlpatterns = [
     page("projects/<int:project>/plans/try/", plans.plan_try),
     page("plans/<int:plan>/", plans.plan_detail),
     page("plans/<int:plan>/edit/", plans.plan_edit),
+    page("plans/<int:plan>/files/<slug:sha256>/", plans.plan_file),
     *_item_urls("plan", "projects/<int:project>/plans/"),
     path("plans/<int:plan>/archive/", items.item_archive, PLAN, name="plan-archive"),
     path("injectors/", health.injector_host_list, name="injector-list"),

@@ -165,7 +165,7 @@ _SHOWN_PAGES = (
     *("history", "history-csv", "history-test", "history-test-csv", "triage-list"),
     *("triage-csv", "run-stream", "run-csv", "run-points", "run-seconds-csv"),
     *("run-machine-seconds-csv", "run-report-text", "output-text", "comparison"),
-    *("run-requests-csv", "example-reply"),
+    *("run-requests-csv", "example-reply", "plan-file"),
     *("comparison-csv", "share-list"),
 )
 # What everybody with an account changes of it.
@@ -312,7 +312,7 @@ PAGES: dict[str, dict[str, Rule]] = {
 _SHOWN_API = (
     *("api-project-history", "api-project-history-csv", "api-test-history"),
     *("api-test-history-csv", "api-project-triage", "api-project-triage-csv"),
-    *("api-version-list", "api-version", "api-comparison", "api-comparison-csv"),
+    *("api-version-list", "api-version", "api-plan-file", "api-comparison", "api-comparison-csv"),
     *("api-probe", "api-campaign-tables", "api-campaign-csv", "api-run"),
     *("api-run-seconds", "api-run-minutes", "api-run-machine-seconds"),
     *("api-run-machine-seconds-csv", "api-run-machine-seconds-ndjson"),
@@ -355,6 +355,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-plan-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_plan))},
     "api-plan": {"GET": VIEW, "PUT": Rule("edit", _plan), "PATCH": TAG, "DELETE": EDIT},
     "api-plan-archive": {"POST": EDIT},
+    "api-project-restore": {"POST": Rule("administer", rows=(("project", "deleted_project"),))},
     "api-plan-restore": {"POST": Rule("edit", rows=(("plan", "deleted_plan"),))},
     "api-campaign-estimate": {"POST": Rule("edit", _new(_campaign))},
     "api-probe-list": {"GET": ACCOUNT, "POST": Rule("run", _probe)},

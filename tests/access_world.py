@@ -22,6 +22,7 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.accounts.services import invite
+from campaigns.domain.plan.body import Blob
 from campaigns.domain.plan.plan import Plan
 from campaigns.models import (
     ApiToken,
@@ -35,6 +36,7 @@ from campaigns.models import (
     MachineSecond,
     Note,
     OwnTlsProfile,
+    PlanVersion,
     Probe,
     Project,
     RunEvent,
@@ -206,6 +208,12 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     spec["steps"][0]["headers"] = [["X-Api-Key", f"{secret}-header"]]
     spec["steps"][0]["body"] = f"<{secret}/>"
     version = make_plan(project, f"{open_word} plan", Plan.from_json(spec).to_json())
+    file = Blob.of(f"{secret}-file".encode())
+    sent = {
+        **version.spec,
+        "steps": [{**spec["steps"][0], "body": "", "body_file": file.to_json()}],
+    }
+    PlanVersion.objects.create(plan=version.plan, number=1000, spec=sent)
     claim = HostClaim.objects.create(
         project=project,
         host=host,
@@ -219,7 +227,12 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
     gone = {"archived_at": now, "deleted_at": now}
     deleted_plan = make_plan(project, f"{secret} gone").plan
     type(deleted_plan).objects.filter(pk=deleted_plan.pk).update(**gone)
+    deleted_project = make_project(f"{secret} gone")
+    for each in project.memberships.all():
+        make_membership(deleted_project, each.user, each.role)
+    type(project).objects.filter(pk=deleted_project.pk).update(**gone)
     return {
+        "deleted_project": deleted_project,
         "deleted_plan": deleted_plan,
         "deleted_target": make_target(project, f"{secret} gone", **gone),
         "deleted_campaign": make_campaign(project, f"{secret} gone", **gone),
@@ -228,6 +241,7 @@ def _described(project: Project, open_word: str, secret: str) -> Rows:
         "https": make_endpoint(target, "https", host=host),
         "version": version,
         "plan": version.plan,
+        "sha256": SimpleNamespace(pk=file.sha256),
         "claim": claim,
         "exporter": Exporter.objects.create(
             target=target, name=f"{open_word}-exporter", url=f"http://{host}:9100/metrics"

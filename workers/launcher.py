@@ -5,6 +5,7 @@ in doubt it stops the injector, whatever else is going on, also after its own pr
 """
 
 import logging
+import os
 import threading
 import time
 from collections import deque
@@ -31,6 +32,7 @@ from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
+from workers.host_use import HostWatch
 from workers.injector_process import InjectorProcess, OutputEnded
 from workers.lines import SecondChecker, end_fault, round_fault
 from workers.scraping import Scraping
@@ -159,6 +161,7 @@ class Launch:
         self._stopped_at: float | None = None
         self._cut_off_reason = ""
         self._start_error_us = 0
+        self._host_use: HostWatch | None = None
         # By the clock since boot: when the run's start was certainly not set yet.
         self._unarmed_ns = time.monotonic_ns()
 
@@ -187,6 +190,8 @@ class Launch:
             self._settle(ends, (self._cut_off_reason or reason or exit_text) if is_wanted else "")
         finally:
             self._scraping.close()
+            if self._host_use:
+                self._host_use.close()
             self._watch.close()
             self._freeze_detector.close()
 
@@ -198,6 +203,8 @@ class Launch:
         if message["type"] != "ready":
             raise ShardFailed(f"The injector answered {message['type']!r} instead of ready.")
         self._unarmed_ns = time.monotonic_ns()
+        with suppress(OSError):
+            self._host_use = HostWatch(os.getppid())
         if not retry(lambda: shards.mark_ready(**self._fresh_lease()), for_s=settings.DEAD_MAN_S):
             raise Withdrawn
 
@@ -252,8 +259,16 @@ class Launch:
                 _check(end_fault(message))
                 ends = ends_of(message)
                 self._explain_silence(ends[0])
-                return [replace(end, start_error_us=self._start_error_us) for end in ends]
+                told = {"start_error_us": self._start_error_us, "programs": self._programs()}
+                return [replace(end, **told) for end in ends]
             self._take(message)
+
+    def _programs(self) -> list[tuple[str, float]] | None:
+        """What else used the host's CPU since the injector was ready, the most first."""
+        use = None
+        with suppress(OSError):
+            use = self._host_use and self._host_use.take()
+        return use and [(each["name"], each["cores"] / use["cores"]) for each in use["programs"]]
 
     def _explain_silence(self, end: InjectorEnd) -> None:
         """An injector that heard nothing cannot know what kept this process from telling it that it

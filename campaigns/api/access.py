@@ -55,13 +55,14 @@ def answers(
 ) -> Callable[[Callable[..., Any]], Callable[..., HttpResponseBase]]:
     """Makes a function a GET address. What it returns is answered as `kind`, a serializer; else it
     is a file, whatever the header Accept asks for. `of`: the function takes the row of this model
-    that the address names."""
+    that the address names, before what else it names."""
     is_file = not isinstance(kind, type)
 
     def decorate(make: Callable[..., Any]) -> Callable[..., HttpResponseBase]:
         @wraps(make)
         def answering(request: Request, **named: Any) -> HttpResponseBase:
-            made = make(request, find(of, request, **named)) if of else make(request)
+            row = [find(of, request, pk=named.pop("pk"))] if of else []
+            made = make(request, *row, **named)
             return made if is_file else Response(kind(made, many=many).data)
 
         view = api_view(["GET"])(answering)
@@ -183,8 +184,7 @@ class VisibleViewSet(GenericViewSet):
         return Response(self.get_serializer(self.get_object()).data)
 
 
-ITEM_FIELDS = ("tags", "archived_at")
-DELETABLE_FIELDS = (*ITEM_FIELDS, "deleted_at")
+ITEM_FIELDS = ("tags", "archived_at", "deleted_at")
 
 
 class Tagged(fields.StrictSerializer):
@@ -218,8 +218,6 @@ class ItemViewSet(VisibleViewSet):
             move(by=self.actor, items=[item])
         return self.answer(item.pk)
 
-
-class DeletableViewSet(ItemViewSet):
     def get_queryset(self) -> QuerySet:
         in_trash = self.action == "list" and self.request.query_params.get("trash") in _TRUE
         if in_trash or self.action == "restore":

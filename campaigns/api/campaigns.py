@@ -17,8 +17,8 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    DELETABLE_FIELDS,
-    DeletableViewSet,
+    ITEM_FIELDS,
+    ItemViewSet,
     Tagged,
     actor_of,
     find,
@@ -109,7 +109,7 @@ class CampaignSerializer(fields.ReadSerializer):
             *("created_at", "started_at", "opened_at", "held_at", "quiet_by"),
             *("stop_requested_at", "finished_at", "looked_at", "looked_by", "n_runs", "n_done"),
             "tests",
-            *DELETABLE_FIELDS,
+            *ITEM_FIELDS,
         )
 
 
@@ -251,7 +251,7 @@ class WaitQuery(fields.QuerySerializer):
     timeout = serializers.FloatField(default=60, min_value=0, max_value=LONGEST_WAIT_S)
 
 
-class CampaignViewSet(DeletableViewSet):
+class CampaignViewSet(ItemViewSet):
     model = Campaign
     filterset_class = CampaignFilterSet
 

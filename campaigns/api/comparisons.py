@@ -134,7 +134,7 @@ class ComparisonSerializer(serializers.Serializer):
     profiles = TableSerializer(
         many=True,
         help_text="Of perf record, for each candidate: functions whose share of the CPU time "
-        "changed most.",
+        "changed, with bounds of the difference.",
     )
 
 

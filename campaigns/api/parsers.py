@@ -17,6 +17,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 from rest_framework.utils.urls import remove_query_param, replace_query_param
 
+FILE = {(200, "application/octet-stream"): OpenApiResponse(OpenApiTypes.BINARY, "The file.")}
 CSV = {(200, "text/csv"): OpenApiResponse(OpenApiTypes.STR, "A CSV file.")}
 
 

@@ -4,6 +4,7 @@ a version), archive; and the presets."""
 
 from django.conf import settings
 from django.db import transaction
+from django.http import Http404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.response import Response
@@ -11,9 +12,7 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    DELETABLE_FIELDS,
     ITEM_FIELDS,
-    DeletableViewSet,
     ItemViewSet,
     Tagged,
     VisibleViewSet,
@@ -22,19 +21,21 @@ from campaigns.api.access import (
     find,
     refuse_unknown,
 )
+from campaigns.api.parsers import FILE
 from campaigns.api.specs import AuthSerializer, SpecSerializer, StepSerializer
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.presets import PRESETS, Preset
-from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.plan.typed_request import FilesMissing, NotUnderstood, require_files
 from campaigns.domain.presentation.host_use import HostUse
+from campaigns.exports.tables import bytes_file
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
 from campaigns.permissions import Action, may_anywhere, require
 from campaigns.queries.caps import growth, most_requests_per_s, stored_of, use_of
 from campaigns.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.queries.injector_hosts import hosts
-from campaigns.queries.items import with_counts, with_latest
-from campaigns.services.items import archive_items, describe_item, purge_items
+from campaigns.queries.items import file_of, with_counts, with_latest
+from campaigns.services.items import archive_items, describe_item
 from campaigns.services.plans import create_plan, edit_plan
 
 
@@ -53,12 +54,6 @@ class ProjectViewSet(ItemViewSet):
 
     def get_queryset(self):
         return with_counts(super().get_queryset(), self.actor)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Deletes it with all that belongs to it, at once. Refused (409) while a campaign runs."""
-        purge_items(by=self.actor, items=[self.get_object()])
-        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 class HostUseSerializer(
@@ -143,8 +138,14 @@ class PasteText(fields.StrictSerializer):
     text = serializers.CharField(
         trim_whitespace=False,
         help_text="A command of curl (bash, cmd, PowerShell), HTTPie or PowerShell, fetch(…), a "
-        "raw request, a HAR file, or an OpenAPI document in JSON or YAML.",
+        "raw request, a .http file, a HAR file, or an OpenAPI document in JSON or YAML.",
     )
+
+
+_SEND_FILES = (
+    "It is a file of your machine. Leave it out here, and send its bytes as base64 in the step: as "
+    "`body_file`, or as `file` of a field in `multipart`."
+)
 
 
 class ReadRequest(serializers.Serializer):
@@ -174,6 +175,9 @@ class RequestsOfText(APIView):
         text = fields.validated(PasteText, request.data)["text"]
         try:
             paste = read_paste(text)
+            require_files(paste.requests)
+        except FilesMissing as missing:
+            raise InvalidFields({"text": f"{missing} {_SEND_FILES}"}) from None
         except NotUnderstood as fault:
             raise InvalidFields({"text": str(fault)}) from None
         rows = [
@@ -217,7 +221,7 @@ class PlanSerializer(fields.ReadSerializer):
         model = SavedPlan
         fields = (
             *("id", "project", "name", "latest", "versions"),
-            *("has_secret", "secret_origins", "created_at", *DELETABLE_FIELDS),
+            *("has_secret", "secret_origins", "created_at", *ITEM_FIELDS),
         )
 
     @extend_schema_field(PlanVersionSerializer)
@@ -253,7 +257,7 @@ class NewPlan(PlanInput, Tagged):
     project = fields.IdField()
 
 
-class PlanViewSet(DeletableViewSet):
+class PlanViewSet(ItemViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
     filterset_class = PlanFilterSet
@@ -293,6 +297,15 @@ class PlanViewSet(DeletableViewSet):
         plan = self.get_object()
         archive_items(by=self.actor, items=[plan])
         return self.answer(plan.pk)
+
+
+@answers("plans_file", FILE, SavedPlan)
+def file_of_plan(request, plan: SavedPlan, sha256: str):
+    """A file that the plan's requests send, by the `sha256` that its steps have for it."""
+    refuse_unknown(request)
+    if found := file_of(plan, sha256):
+        return bytes_file(*found)
+    raise Http404
 
 
 class PlanVersionViewSet(VisibleViewSet):

@@ -14,8 +14,8 @@ from rest_framework.views import APIView
 
 from campaigns.api import fields
 from campaigns.api.access import (
-    DELETABLE_FIELDS,
-    DeletableViewSet,
+    ITEM_FIELDS,
+    ItemViewSet,
     Tagged,
     VisibleViewSet,
     actor_of,
@@ -204,7 +204,7 @@ class TargetSerializer(fields.ReadSerializer):
         model = Target
         fields = (
             *("id", "project", "name", "environment", "endpoints", "created_at"),
-            *DELETABLE_FIELDS,
+            *ITEM_FIELDS,
         )
 
 
@@ -239,7 +239,7 @@ class NewTarget(TargetInput, Tagged):
     project = fields.IdField()
 
 
-class TargetViewSet(DeletableViewSet):
+class TargetViewSet(ItemViewSet):
     model = Target
     serializer_class = TargetSerializer
     filterset_class = TargetFilterSet

@@ -31,6 +31,7 @@ from campaigns.api.projects import (
     PlanViewSet,
     ProjectViewSet,
     RequestsOfText,
+    file_of_plan,
     injector_host_list,
     preset_list,
     use_of_project,
@@ -80,6 +81,7 @@ def _url(route: str, name: str, view: Any, actions: dict[str, str] | None = None
 urlpatterns = [
     _url("projects/", "project-list", ProjectViewSet, LIST),
     _url("projects/<int:pk>/", "project", ProjectViewSet, ITEM),
+    _url("projects/<int:pk>/restore/", "project-restore", ProjectViewSet, {"post": "restore"}),
     _url("projects/<int:pk>/use/", "project-use", use_of_project),
     _url("projects/<int:pk>/read-requests/", "project-read-requests", RequestsOfText),
     _url("projects/<int:pk>/history/", "project-history", history_of_project),
@@ -113,6 +115,7 @@ urlpatterns = [
     _url("plans/<int:pk>/", "plan", PlanViewSet, ITEM_AND_EDIT),
     _url("plans/<int:pk>/restore/", "plan-restore", PlanViewSet, {"post": "restore"}),
     _url("plans/<int:pk>/archive/", "plan-archive", PlanViewSet, {"post": "archive"}),
+    path("plans/<int:pk>/files/<slug:sha256>/", file_of_plan, name="api-plan-file"),
     _url("plans/<int:plan>/versions/", "version-list", PlanVersionViewSet, LIST),
     _url("plans/<int:plan>/versions/<int:number>/", "version", PlanVersionViewSet, READ),
     _url("campaigns/", "campaign-list", CampaignViewSet, LIST_AND_CREATE),

@@ -11,7 +11,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
-from django.utils.http import quote_etag
+from django.utils.http import content_disposition_header, quote_etag
 
 from campaigns.cache import release
 from campaigns.domain.errors import InvalidFields
@@ -48,6 +48,12 @@ def text_file(name: str, text: str) -> HttpResponse:
 def text_stream(name: str, parts: Iterable[str]) -> StreamingHttpResponse:
     """As `text_file`, of a text that is made while it is sent."""
     return StreamingHttpResponse(parts, content_type=_type_of(name), headers=_download(name))
+
+
+def bytes_file(name: str, data: bytes) -> HttpResponse:
+    """A download of what somebody uploaded under that name; no browser shows it."""
+    disposition = {"Content-Disposition": content_disposition_header(True, name)}
+    return HttpResponse(data, content_type="application/octet-stream", headers=disposition)
 
 
 def _type_of(name: str) -> str:

@@ -19,13 +19,6 @@ from campaigns.models.projects import Item
 from campaigns.queries.history import HistoryFilter, begin_of, end_of, is_mark
 from campaigns.services.tool_outputs import MOST_BYTES
 
-PLAN_GONE = {"invalid_choice": "This plan is archived or edited. Choose another."}
-CHOOSE_ENDPOINT = "Choose an endpoint"
-ENDPOINT_GONE = {
-    "invalid_choice": "This endpoint is archived. Choose another.",
-    "required": "Choose an endpoint.",
-}
-
 
 def name_field(noun: str, **more: Any) -> forms.CharField:
     """Of a new campaign, whatever its form calls it."""

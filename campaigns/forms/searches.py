@@ -1,6 +1,7 @@
 """The forms of a protocol ladder and of a search for a capacity. Messages say what to enter."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
@@ -13,35 +14,28 @@ from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.domain.plan.tls_options import TlsProfile
 from campaigns.domain.presentation.ladder import SECTION_TITLES
 from campaigns.domain.typed_text import per_second_in, seconds_in
-from campaigns.forms.filters import CHOOSE_ENDPOINT, ENDPOINT_GONE, PLAN_GONE, name_field
-from campaigns.forms.requests import CheckedForm, amount_field, number_field
+from campaigns.forms.filters import name_field
+from campaigns.forms.pickers import PickerFields
+from campaigns.forms.requests import amount_field, number_field
 from campaigns.models import Endpoint, PlanVersion
 from campaigns.queries.campaign_grid import Arm, Grid, GridPlan
 from campaigns.services.blocks import MAX_REPEATS, CampaignCell
 from campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
 from campaigns.services.searches import LONGEST_SEARCH_S, LONGEST_TRIAL_S, SHORTEST_TRIAL_S
 
+_NAMED = "Leave empty for the question and the target."
 # The fields on which the estimate depends.
-_COSTS = ("plan", "endpoint", "rungs", "repeats", "pause_s")
+_COSTS = ("rungs", "repeats", "pause_s")
 
 
-class LadderForm(CheckedForm):
-    """Takes a `grid`, the plans and arms of the project, and its own TLS `profiles`: rungs too."""
+class LadderForm(PickerFields):
+    """Takes the project's own TLS `profiles`, too: they are rungs. Of the `grid` it offers plans of
+    HTTP/1.1 and each HTTPS origin once."""
 
-    field_of: ClassVar = {"version": "plan"}
+    field_of: ClassVar = {"version": "plans", "endpoint": "endpoints"}
+    is_single, has_modes = True, False
 
-    name = name_field("ladder")
-    plan = forms.ChoiceField(
-        label="Plan",
-        help_text="What is sent on every rung, and how hard. Rungs of HTTP/2 send the same by a "
-        "plan of their own.",
-        error_messages=PLAN_GONE,
-    )
-    endpoint = forms.ChoiceField(
-        label="Endpoint",
-        help_text="Rungs of other TLS profiles get endpoints of the same address.",
-        error_messages=ENDPOINT_GONE,
-    )
+    name = name_field("ladder", required=False, help_text=_NAMED)
     rungs = forms.MultipleChoiceField(
         initial=list(USUAL_RUNGS), error_messages={"required": "Tick at least two rungs."}
     )
@@ -52,22 +46,38 @@ class LadderForm(CheckedForm):
     pause_s = amount_field(seconds_in, 0, MAX_PAUSE_S, initial=1, label="Pause between runs")
 
     def __init__(self, *args, grid: Grid, profiles: Sequence[TlsProfile] = (), **kwargs):
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, grid=_grid_of_ladders(grid), **kwargs)
         own = {rung.key: rung for rung in map(rung_of_profile, profiles)}
-        self.offered = {**RUNGS, **own}
-        self.fields["rungs"].choices = [(key, rung.title) for key, rung in self.offered.items()]
-        self.versions = {str(version.pk): version for version in _plans(grid)}
-        self.endpoints = {str(each.pk): each for each in _endpoints(grid)}
-        self.fields["plan"].choices = [(pk, v.plan.name) for pk, v in self.versions.items()]
-        choices = [(pk, each.named) for pk, each in self.endpoints.items()]
-        self.fields["endpoint"].choices = [("", CHOOSE_ENDPOINT), *choices]
+        self.offered_rungs = {**RUNGS, **own}
+        choices = [(key, rung.title) for key, rung in self.offered_rungs.items()]
+        self.fields["rungs"].choices = choices
+
+    def clean(self) -> dict[str, Any]:
+        self.check_picks(())
+        return super().clean()
+
+    @property
+    def version(self) -> PlanVersion | None:
+        chosen = self.picks.plans
+        rows = (row.version for row in self.grid.plans if str(row.version.pk) in chosen)
+        return next(rows, None)
+
+    @property
+    def endpoint(self) -> Endpoint | None:
+        chosen = self.picks.endpoints
+        return next((a.endpoint for a in self.grid.arms if str(a.endpoint.pk) in chosen), None)
+
+    @property
+    def usual_name(self) -> str:
+        target = self.endpoint and self.endpoint.target.name
+        return f"What does each layer cost{f' {target}' if target else ''}?"[:150]
 
     @property
     def sections(self) -> list[tuple[str, list[tuple[Rung, bool]]]]:
         """(title, [(rung, is it ticked)]) in the order of the ladder."""
         ticked = set(self["rungs"].value() or ())
         found: dict[str, list[tuple[Rung, bool]]] = {}
-        for key, rung in self.offered.items():
+        for key, rung in self.offered_rungs.items():
             of_section = found.setdefault(SECTION_TITLES[rung.section], [])
             of_section.append((rung, key in ticked))
         return list(found.items())
@@ -80,54 +90,54 @@ class LadderForm(CheckedForm):
             typed = {name: self.cleaned_data[name] for name in _COSTS if name in self.cleaned_data}
             found |= {"rungs": [], **typed}
         return {
-            "version": self.versions.get(found["plan"]),
-            "endpoint": self.endpoints.get(found["endpoint"]),
-            "rungs": [self.offered[key] for key in found["rungs"]],
+            "version": self.version,
+            "endpoint": self.endpoint,
+            "rungs": [self.offered_rungs[key] for key in found["rungs"]],
             "repeats": found["repeats"],
             "pause_s": found["pause_s"],
         }
 
     def fields_of_service(self) -> dict[str, Any]:
         """The arguments of services.searches.start_ladder."""
-        values = dict(self.cleaned_data)
-        version, endpoint = values.pop("plan"), values.pop("endpoint")
+        names = ("rungs", "repeats", "pause_s")
         return {
-            **values,
-            "version": self.versions[version],
-            "endpoint": self.endpoints[endpoint],
+            **{name: self.cleaned_data[name] for name in names},
+            "name": self.cleaned_data["name"] or self.usual_name,
+            "version": self.version,
+            "endpoint": self.endpoint,
         }
 
 
-def _plans(grid: Grid) -> Iterator[PlanVersion]:
-    """Those that a ladder can be made of: HTTP/1.1, no WebSocket."""
-    for row in grid.plans:
-        if row.plan.exchange is None and row.plan.http_version == HttpVersion.HTTP_1_1:
-            yield row.version
-
-
-def _endpoints(grid: Grid) -> Iterator[Endpoint]:
-    """Each HTTPS origin of a target once, with the standard TLS profile where it has one."""
+def _grid_of_ladders(grid: Grid) -> Grid:
+    """Plans that a ladder can be made of, HTTP/1.1 and no WebSocket; and each HTTPS origin of a
+    target once, with the standard TLS profile where it has one."""
+    plans = [
+        row
+        for row in grid.plans
+        if row.plan.exchange is None and row.plan.http_version == HttpVersion.HTTP_1_1
+    ]
     https = {arm.endpoint for arm in grid.arms if arm.endpoint.scheme == "https"}
-    seen = set()
-    for each in sorted(https, key=lambda each: (each.target.name, each.tls_profile, each.pk)):
-        if (each.target_id, each.origin) not in seen:
-            seen.add((each.target_id, each.origin))
-            yield each
-
-
-class SearchForm(CheckedForm):
-    """Takes a `grid`: the plans and arms of the project."""
-
-    field_of: ClassVar = {"longest_s": "longest_min", "cell": "plan"}
-    refused_at = "plan"
-
-    name = name_field("search")
-    plan = forms.ChoiceField(
-        label="Plan",
-        help_text="What is sent. The search replaces the plan's load by a rate of its own.",
-        error_messages=PLAN_GONE,
+    by_origin: dict[tuple[int, str], Endpoint] = {}
+    for each in sorted(https, key=lambda each: (each.tls_profile, each.pk)):
+        by_origin.setdefault((each.target_id, each.origin), each)
+    kept = {each.pk for each in by_origin.values()}
+    arms = tuple(arm for arm in grid.arms if arm.endpoint.pk in kept)
+    targets = {arm.endpoint.target_id for arm in arms}
+    return replace(
+        grid,
+        plans=tuple(plans),
+        arms=arms,
+        targets=tuple(each for each in grid.targets if each.pk in targets),
     )
-    arm = forms.ChoiceField(label="Endpoint", error_messages=ENDPOINT_GONE)
+
+
+class SearchForm(PickerFields):
+    """Of one plan on one endpoint in one mode."""
+
+    field_of: ClassVar = {"longest_s": "longest_min", "cell": "plans"}
+    is_single = True
+
+    name = name_field("search", required=False, help_text=_NAMED)
     objective = forms.CharField(
         label="Objective",
         required=False,
@@ -162,34 +172,18 @@ class SearchForm(CheckedForm):
         forms.IntegerField, 1, MAX_INJECTORS, initial=1, label="Injector processes"
     )
 
-    def __init__(self, *args, grid: Grid, **kwargs):
-        super().__init__(*args, **kwargs)
-        self.cells = grid.cells
-        spoken = {arm.is_websocket for arm in grid.arms}
-        self.fields["plan"].choices = [
-            (str(row.version.pk), row.version.plan.name)
-            for row in grid.plans
-            if row.is_websocket in spoken
-        ]
-        needed = {row.is_websocket for row in grid.plans}
-        choices = [
-            (arm.key, f"{arm.endpoint.named}, {arm.mode}")
-            for arm in grid.arms
-            if arm.is_websocket in needed
-        ]
-        self.fields["arm"].choices = [("", CHOOSE_ENDPOINT), *choices]
-
     def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
-        if "plan" in cleaned and "arm" in cleaned and self.cell() is None:
-            name = dict(self.fields["plan"].choices)[cleaned["plan"]]
-            self.add_error("arm", f"{name} cannot be sent here: one speaks HTTP, one WebSocket.")
-        return cleaned
+        self.check_picks(self.combinations)
+        return super().clean()
 
     def cell(self) -> tuple[GridPlan, Arm] | None:
         """What is chosen; None if the two do not fit."""
-        known = self.known()
-        return self.cells.get(f"{known['plan']}.{known['arm']}")
+        return next((self.grid.cells[key] for key in self.combinations), None)
+
+    @property
+    def usual_name(self) -> str:
+        cell = self.cell()
+        return f"How much can {cell[1].endpoint.target.name if cell else 'it'} handle?"[:150]
 
     def known(self) -> dict[str, Any]:
         """All usable values, even while others are invalid: the input of the estimate."""
@@ -198,13 +192,13 @@ class SearchForm(CheckedForm):
 
     def fields_of_service(self) -> dict[str, Any]:
         """The arguments of services.searches.start_search."""
-        values = dict(self.cleaned_data)
         plan, arm = self.cell()
-        del values["plan"], values["arm"]
-        injectors, longest_min = values.pop("injectors"), values.pop("longest_min")
+        names = ("start_per_s", "limit_per_s", "trial_s")
+        values = self.cleaned_data
         return {
-            **values,
-            "cell": CampaignCell(plan.version, arm.endpoint, str(arm.mode), injectors),
+            **{name: values[name] for name in names},
+            "name": values["name"] or self.usual_name,
+            "cell": CampaignCell(plan.version, arm.endpoint, str(arm.mode), values["injectors"]),
             "objective": rules_of_text(values["objective"]),
-            "longest_s": longest_min * 60,
+            "longest_s": values["longest_min"] * 60,
         }

@@ -19,7 +19,7 @@ from campaigns.domain.typed_text import is_digest
 from campaigns.domain.units import duration
 from campaigns.models.plans import PlanVersion
 from campaigns.models.projects import (
-    Deletable,
+    Item,
     Project,
     ProjectQuerySet,
     SharedQuerySet,
@@ -31,7 +31,7 @@ HELD_FOR = timedelta(hours=1)  # a campaign whose preflight requests failed
 UNDER_WAY = models.Q(started_at__isnull=False, finished_at=None)  # of campaigns
 
 
-class Campaign(Deletable):
+class Campaign(Item):
     project_path = "project"
 
     class Order(models.TextChoices):

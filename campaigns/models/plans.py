@@ -7,10 +7,10 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.domain.plan.plan import Plan
-from campaigns.models.projects import Deletable, Project, ProjectQuerySet, deleted_are_archived
+from campaigns.models.projects import Item, Project, ProjectQuerySet, deleted_are_archived
 
 
-class SavedPlan(Deletable):
+class SavedPlan(Item):
     """A project's named plan; its content is in its versions."""
 
     project_path = "project"

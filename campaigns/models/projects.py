@@ -13,14 +13,14 @@ from campaigns.permissions import Action, Actor, Role, WithMembers, viewers_path
 
 
 @cache
-def _not_in_trash(model: type[models.Model]) -> models.Q:
-    """Neither the row itself nor a campaign, plan or target that it belongs to: by its
-    `project_path`, and by what it has `beside`."""
+def _not_in_trash(model: type[models.Model], *, whole: bool = True) -> models.Q:
+    """Neither the row itself nor a campaign, plan, target or project that it belongs to: by its
+    `project_path`, and by what it has `beside`. Unless `whole`, the row itself may be."""
     names = model.project_path.split("__")
-    paths = ["__".join(names[:n]) for n in range(len(names))]
+    paths = ["__".join(names[:n]) for n in range(len(names) + 1)]
     found = models.Q()
     for path in (*paths, *getattr(model, "beside", ())):
-        if "deleted_at" in _fields_at(model, path):
+        if (path or whole) and "deleted_at" in _fields_at(model, path):
             found &= models.Q(**{f"{path}__deleted_at".removeprefix("__"): None})
     return found
 
@@ -42,7 +42,8 @@ class ProjectQuerySet(models.QuerySet):
         return self.filter(_not_in_trash(self.model))
 
     def in_trash(self, actor: Actor):
-        return self.filter(visible(actor, self.model.project_path), deleted_at__isnull=False)
+        seen = visible(actor, self.model.project_path)
+        return self.filter(seen, _not_in_trash(self.model, whole=False), deleted_at__isnull=False)
 
     def viewers(self):
         """The numbers of the users who see one of these rows, by `visible_to`."""
@@ -59,12 +60,16 @@ class SharedQuerySet(ProjectQuerySet):
 
 
 class Item(models.Model):
-    """Has a `name`, tags, and can be archived: then lists and forms leave it out."""
+    """Has a `name`, tags, and can be archived: then lists and forms leave it out. Its deletion can
+    be undone for KEPT_DAYS. Until then it is in the trash, archived, and nowhere else
+    (`visible_to`)."""
 
+    KEPT_DAYS = 30
     administered_by = Action.EDIT  # the right to rename, tag, archive, restore and delete it
 
     tags = ArrayField(models.CharField(max_length=LONGEST_TAG), default=list, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         abstract = True
@@ -73,18 +78,6 @@ class Item(models.Model):
     def home(self) -> WithMembers:
         """The project whose members it belongs to."""
         return self.project
-
-
-class Deletable(Item):
-    """Its deletion can be undone for KEPT_DAYS. Until then it is in the trash, archived, and
-    nowhere else (`visible_to`)."""
-
-    KEPT_DAYS = 30
-
-    deleted_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        abstract = True
 
     @property
     def kept_until(self) -> datetime | None:
@@ -111,6 +104,7 @@ class Project(Item):
 
     class Meta:
         ordering = ["name", "pk"]
+        constraints = [deleted_are_archived("project")]
 
     def __str__(self) -> str:
         return self.name

@@ -19,7 +19,7 @@ from campaigns.domain.plan.tls_options import (
     own_profile,
 )
 from campaigns.domain.typed_text import REFERENCE_TAG
-from campaigns.models.projects import Deletable, Project, ProjectQuerySet, deleted_are_archived
+from campaigns.models.projects import Item, Project, ProjectQuerySet, deleted_are_archived
 
 
 class HostClaim(models.Model):
@@ -127,7 +127,7 @@ class OwnTlsProfile(models.Model):
         return own_profile(self.name, self.offers)
 
 
-class Target(Deletable):
+class Target(Item):
     project_path = "project"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="targets")

@@ -99,7 +99,7 @@ def _announce(pk: int) -> int:
         return 0
     same = Event.objects.filter(announced_at=None, project=first.project_id, at=first.at)
     related = ("change__plan", "change__endpoint__target", "change__entry__project")
-    events = list(same.select_related("campaign__project", *related).order_by("pk"))
+    events = list(same.select_related("campaign__project", "project", *related).order_by("pk"))
     kind, message = _announcement(events)
     lead = next((each for each in events if each.kind == EventKind.ENDED), events[0])
     creator = lead.campaign and lead.campaign.created_by_id
@@ -355,10 +355,14 @@ def _watching(kind: EventKind):
     """Projects in which somebody wants to know."""
     channels = NotificationChannel.objects.filter(kinds__contains=[str(kind)], paused_at=None)
     people = channels.filter(user__isnull=False).values("user")
-    return Project.objects.filter(
-        Q(pk__in=channels.filter(project__isnull=False).values("project"))
-        | Q(memberships__user__in=people)
-    ).values("pk")
+    return (
+        Project.objects.outside_trash()
+        .filter(
+            Q(pk__in=channels.filter(project__isnull=False).values("project"))
+            | Q(memberships__user__in=people)
+        )
+        .values("pk")
+    )
 
 
 def forget_old_events() -> int:

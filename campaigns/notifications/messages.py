@@ -38,7 +38,7 @@ def announcement_of(events: Sequence[Event]) -> Announcement:
     """Of the events of one transaction."""
     event = next((each for each in events if each.kind == EventKind.ENDED), events[0])
     changes = [each.change for each in events if each.change]
-    if event.campaign and event.campaign.deleted_at:
+    if any(each and each.deleted_at for each in (event.campaign, event.project)):
         return Announcement(EventKind(event.kind))
     if event.message is not None:
         return Announcement(EventKind(event.kind), EventMessage.from_json(event.message))

@@ -138,9 +138,6 @@ class ItemFilterSet(ListFilterSet):
     def in_the_order(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return ordered(rows, value)
 
-
-class DeletableFilterSet(ItemFilterSet):
-    project = IdFilter()
     trash = django_filters.BooleanFilter(
         method="as_it_is", help_text="Those in the trash, which no other list has."
     )
@@ -149,19 +146,23 @@ class DeletableFilterSet(ItemFilterSet):
         return rows
 
 
+class OfProjectFilterSet(ItemFilterSet):
+    project = IdFilter()
+
+
 class ProjectFilterSet(ItemFilterSet):
     ordering = ordering_of(Project)
 
 
-class PlanFilterSet(DeletableFilterSet):
+class PlanFilterSet(OfProjectFilterSet):
     ordering = ordering_of(SavedPlan)
 
 
-class TargetFilterSet(DeletableFilterSet):
+class TargetFilterSet(OfProjectFilterSet):
     ordering = ordering_of(Target)
 
 
-class CampaignFilterSet(DeletableFilterSet):
+class CampaignFilterSet(OfProjectFilterSet):
     target = IdFilter(method="on_target", help_text="Those with a test of this target.")
     state = one_of(STATE_IS, method="in_state")
     measurement = one_of(Trust, method="with_trust")

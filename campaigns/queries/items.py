@@ -34,6 +34,7 @@ from campaigns.models import (
     Run,
     SavedPlan,
     ShardSecond,
+    StoredBody,
     Target,
     Test,
 )
@@ -193,6 +194,20 @@ def versions_of(plan: SavedPlan) -> list[PlanVersion]:
     for before, after in zip([None, *versions], versions, strict=False):
         after.changes = _changes(before, after) if before else []
     return versions[::-1]
+
+
+def file_of(plan: SavedPlan, sha256: str) -> tuple[str, bytes] | None:
+    """(name, bytes) of a file that one of the plan's versions sends; None if there is none."""
+    for version in plan.versions.order_by("-number"):
+        for number, step in enumerate(version.value().steps, 1):
+            named = [(f"body-of-step-{number}", step.body_file)]
+            named += [(part.filename, part.file) for part in step.multipart]
+            for name, blob in named:
+                if blob and blob.sha256 == sha256:
+                    stored = StoredBody.objects.filter(project=plan.project_id, sha256=sha256)
+                    data = blob.data or stored.values_list("data", flat=True).first()
+                    return None if data is None else (name, bytes(data))
+    return None
 
 
 def _changes(before: PlanVersion, after: PlanVersion) -> list[tuple[str, str, str]]:

@@ -1,7 +1,7 @@
 """Reads for the run pages: events, plan and progress. A project's runs, filtered, with their
 figures. A campaign's failures: those of its measured runs together."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,13 +21,14 @@ from campaigns.domain.plan.target import counted_in
 from campaigns.domain.plan.turns import TRIAL_S
 from campaigns.domain.presentation.errors_table import Errors, errors_of
 from campaigns.domain.presentation.exchange_tables import exchange_columns
+from campaigns.domain.presentation.host_use import BusyProgram, programs_of
 from campaigns.domain.presentation.latency_table import Line, line_cells
 from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import rate
-from campaigns.models import FailureExample, Run, RunEvent, RunSummary
+from campaigns.models import FailureExample, Project, Run, RunEvent, RunSummary, Shard
 from campaigns.models.machines import EXPORTER_PROBLEM
-from campaigns.permissions import Actor
+from campaigns.permissions import Action, Actor, may
 from campaigns.queries.kept_figures import BriefTotals, in_brief
 from campaigns.queries.measurements import MeasuredRun, pooled_total, whole_seconds
 from campaigns.queries.pages import sorted_by
@@ -93,6 +94,17 @@ def _lasts_s(run: Run) -> float | None:
     """By everybody's clock, while an arm's own stands still; None where only the target decides."""
     turns = run.frozen.turns
     return turns.limit_s if turns else planned_of(run).seconds
+
+
+def programs_beside(runs: Iterable[Run], actor: Actor, project: Project) -> tuple[BusyProgram, ...]:
+    """What else used the CPU of the injector hosts of these runs, which have ended; () for those
+    who may start no campaign."""
+    if not may(actor, Action.RUN, project):
+        return ()
+    shards = Shard.objects.filter(run__in=runs, end__programs__isnull=False)
+    # Of several injectors of a run on one host one tells it.
+    rows = shards.order_by("run_id", "host", "number").distinct("run_id", "host")
+    return programs_of(rows.values_list("end__programs", flat=True))
 
 
 def planned_end(run: Run) -> datetime | None:

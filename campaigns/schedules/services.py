@@ -167,7 +167,7 @@ def fire_due(now: datetime, *, is_helper: bool = False) -> int:
     """Start what is due in one project, the longest overdue first; how many schedules had their
     turn, of at most MOST_AT_ONCE. A helper begins at the other end: starts in one project wait for
     each other."""
-    due = Schedule.objects.filter(next_at__lte=now).order_by("next_at", "pk")
+    due = Schedule.objects.outside_trash().filter(next_at__lte=now).order_by("next_at", "pk")
     if is_helper:
         due = due.reverse()
     try:
@@ -324,7 +324,8 @@ def _with_results(now: datetime) -> QuerySet[Schedule]:
     usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
     last = usable.order_by("-due_at").values("due_at")[:1]
     later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
-    schedules = Schedule.objects.filter(next_at__isnull=False).select_related("project")
+    schedules = Schedule.objects.outside_trash().filter(next_at__isnull=False)
+    schedules = schedules.select_related("project")
     # Greatest leaves out what is null.
     schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
     return schedules.annotate(waits_since=Subquery(later.values("due_at")[:1]))

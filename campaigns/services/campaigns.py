@@ -173,7 +173,7 @@ def edit_draft(
     Refused once it was started."""
     require(by, Action.EDIT, campaign.project)
     drafts = Campaign.objects.outside_trash().filter(pk=campaign.pk, started_at=None)
-    drafts = drafts.select_for_update()
+    drafts = drafts.select_for_update(of=("self",))
     draft = drafts.first()
     if draft is None:
         raise Refused("This campaign has already been started. Run it again with these changes.")
@@ -312,10 +312,12 @@ def start_campaigns(
     Refused, none."""
     project = campaigns[0].project
     require(by, Action.RUN, project)
+    hold(project)  # so that nobody deletes it meanwhile
     numbers = [campaign.pk for campaign in campaigns]
     asked = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
     asked |= {"opened_at": Now()} if anyway else {}
-    drafts = Campaign.objects.outside_trash().filter(pk__in=numbers, started_at=None)
+    # Without a join, so that of two at once one updates nothing.
+    drafts = Campaign.objects.filter(pk__in=numbers, started_at=None, deleted_at=None)
     if drafts.update(**asked) < len(campaigns):
         for campaign in campaigns:
             hold(campaign)  # which refuses one that is gone

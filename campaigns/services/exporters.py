@@ -129,7 +129,7 @@ def ask_again() -> int:
     what is so now."""
     if why_load_is_off():
         return 0
-    rows = Exporter.objects.filter(target__archived_at=None).order_by("?")
+    rows = Exporter.objects.outside_trash().filter(target__archived_at=None).order_by("?")
     chosen = list(rows.values_list("pk", flat=True)[:MOST_ASKED_AGAIN])
     Exporter.objects.filter(pk__in=chosen).update(asked_at=ClockTimestamp())
     for pk in chosen:

@@ -17,7 +17,7 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name, clean_tags
 from campaigns.models import Campaign, Project, SavedPlan, Target, Test
 from campaigns.models.dbtime import db_now
-from campaigns.models.projects import Deletable, Item
+from campaigns.models.projects import Item
 from campaigns.permissions import NOBODY, Actor, require
 from campaigns.queries.items import refusal_to_archive, refusal_to_delete
 from campaigns.services import audit
@@ -75,7 +75,7 @@ def hold(item: Item, *, in_trash: bool = False) -> None:
         item.refresh_from_db(from_queryset=type(item).objects.select_for_update(no_key=True))
     except type(item).DoesNotExist:
         raise Refused(f"{item.name} has been deleted.") from None
-    if not in_trash and _deleted_at(item):
+    if not in_trash and item.deleted_at:
         raise Refused(f"{item.name} has been deleted.")
 
 
@@ -120,7 +120,7 @@ def restore_items(*, by: Actor, items: Sequence[Item]) -> None:
     _require(by, items)
     for item in items:
         hold(item, in_trash=True)
-        deleted_at = _deleted_at(item)
+        deleted_at = item.deleted_at
         fields: dict[str, datetime | None] = {"archived_at": None}
         if deleted_at:
             # What was archived before it was deleted has another time.
@@ -138,7 +138,7 @@ def restore_items(*, by: Actor, items: Sequence[Item]) -> None:
 
 
 @transaction.atomic
-def delete_items(*, by: Actor, items: Sequence[Deletable]) -> datetime:
+def delete_items(*, by: Actor, items: Sequence[Item]) -> datetime:
     """Put the items into the trash. Returns when, which names them for an undo. Raises
     Refused, and deletes none, if one of them is in use."""
     _require(by, items)
@@ -155,13 +155,13 @@ def delete_items(*, by: Actor, items: Sequence[Deletable]) -> datetime:
 
 @transaction.atomic
 def purge_items(*, by: Actor, items: Sequence[Item]) -> None:
-    """Delete projects, or items of the trash, with all that belongs to them, and nothing else.
-    Raises Refused, and deletes none, if one of them is in use or was restored."""
+    """Delete items of the trash with all that belongs to them, and nothing else. Raises Refused,
+    and deletes none, if one of them is in use or was restored."""
     _require(by, items)
     with _refused_while_parts_change(items):
         found = _locked(items)
         for item in found:
-            if isinstance(item, Deletable) and item.deleted_at is None:
+            if item.deleted_at is None:
                 raise Refused(f"{item.name} has been restored.")
             if refusal := refusal_to_delete(item):
                 raise Refused(refusal)
@@ -171,14 +171,7 @@ def purge_items(*, by: Actor, items: Sequence[Item]) -> None:
             # other way round. Less than the second after which PostgreSQL would end one of the two.
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '500ms'")
-            projects = [item.pk for item in found]
-            _delete_campaigns(Campaign.objects.filter(project__in=projects))
-            Target.objects.filter(project__in=projects).delete()
-            SavedPlan.objects.filter(project__in=projects).delete()
-        if isinstance(items[0], Campaign):
-            _delete_campaigns(_as_list(items))
-        else:
-            _as_list(items).delete()
+        _delete_rows(found)
         connection.check_constraints()  # here, where it can be refused, and not when it is stored
 
 
@@ -186,9 +179,9 @@ def empty_trash(*, is_over: Callable[[], bool]) -> int:
     """Delete what has been in the trash for as long as it is kept; how many items. What somebody
     restores now stays, and so does what a campaign needs, which may itself be in the trash."""
     n_gone = 0
-    for kind in (Campaign, SavedPlan, Target):  # a campaign's plan and target after it
+    for kind in (Project, Campaign, SavedPlan, Target):  # a campaign's plan and target after it
         old = kind.objects.filter(deleted_at__lt=db_now(-kind.KEPT_DAYS * 24 * 3600))
-        if kind is not Campaign:
+        if kind in _PATHS:
             old = old.exclude(pk__in=Test.objects.values(_PATHS[kind]))
         while not is_over():
             with transaction.atomic():
@@ -196,7 +189,8 @@ def empty_trash(*, is_over: Callable[[], bool]) -> int:
                 for item in held:
                     what = f"{_label_of(item)}, {item.KEPT_DAYS} days after its deletion"
                     audit.note(NOBODY, AuditEvent.DELETED_FOREVER, what, project=item.home)
-                kind.objects.filter(pk__in=[item.pk for item in held]).delete()
+                if held:
+                    _delete_rows(held)
             n_gone += len(held)
             if len(held) < _AT_ONCE:
                 break
@@ -204,10 +198,6 @@ def empty_trash(*, is_over: Callable[[], bool]) -> int:
 
 
 _PATHS = {SavedPlan: "plan_version__plan", Target: "endpoint__target"}
-
-
-def _deleted_at(item: Item) -> datetime | None:
-    return getattr(item, "deleted_at", None)
 
 
 def _label_of(item: Item) -> str:
@@ -227,8 +217,21 @@ def _refused_while_parts_change(items: Sequence[Item]) -> Iterator[None]:
         raise Refused(f"{names}: something was made with it meanwhile. Try again.") from None
 
 
-def _delete_campaigns(campaigns) -> None:
-    pks = list(campaigns.values_list("pk", flat=True))
+def _delete_rows(items: Sequence[Item]) -> None:
+    pks = [item.pk for item in items]
+    if isinstance(items[0], Project):
+        _delete_campaigns(
+            list(Campaign.objects.filter(project__in=pks).values_list("pk", flat=True))
+        )
+        Target.objects.filter(project__in=pks).delete()
+        SavedPlan.objects.filter(project__in=pks).delete()
+    if isinstance(items[0], Campaign):
+        _delete_campaigns(pks)
+    else:
+        _as_list(items).delete()
+
+
+def _delete_campaigns(pks: Sequence[int]) -> None:
     for start in range(0, len(pks), _AT_ONCE):
         Campaign.objects.filter(pk__in=pks[start : start + _AT_ONCE]).delete()
 

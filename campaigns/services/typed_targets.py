@@ -16,6 +16,7 @@ from campaigns.domain.plan.typed_request import (
     NotUnderstood,
     TypedRequest,
     read_address,
+    require_files,
     shared_credentials,
     twin_of,
 )
@@ -41,6 +42,7 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
     NotUnderstood with what to change."""
     project = project or first_project(by=by)
     require(by, Action.EDIT, project)
+    require_files([request])
     try:
         version = _credentials(by, project, request)
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
@@ -267,10 +269,11 @@ def plan_from_requests(
 ) -> tuple[PlanVersion, str]:
     """(a new plan whose steps are these requests, what to say of its credentials), and a target for
     their origin if there is none yet. Raises Refused where they have several origins or
-    credentials, and InvalidPlan."""
+    credentials, FilesMissing, and InvalidPlan."""
     require(by, Action.EDIT, project)
     if not requests:
         raise Refused("Choose at least one request.")
+    require_files(requests)
     if len(origins := {each.origin for each in requests}) > 1:
         raise Refused(f"A plan is for one origin. Leave the requests of {len(origins) - 1} out.")
     try:

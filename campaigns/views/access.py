@@ -78,8 +78,8 @@ takes_a_form = require_http_methods(["GET", "HEAD", "POST"])
 
 def _signed_in(limit: Callable[..., Any]):
     """Decorates a view for those who have signed in. Given rows, a model or a queryset of one, it
-    is a view of the row that the address names, which it gets after the request and who asks;
-    `right`: what one must be allowed to do in the row's project."""
+    is a view of the row that the address names, which it gets after the request and who asks, and
+    before what else is named; `right`: what one must be allowed to do in the row's project."""
 
     def decorator(rows: Any, right: Action | None = None):
         if isinstance(rows, FunctionType):
@@ -87,13 +87,13 @@ def _signed_in(limit: Callable[..., Any]):
 
         def decorate(view):
             @wraps(view)
-            def answering(request: HttpRequest, **named: int) -> HttpResponseBase:
-                (pk,) = named.values()
+            def answering(request: HttpRequest, **named: Any) -> HttpResponseBase:
+                pk, *more = named.values()
                 actor = actor_of(request)
                 row = find(rows, actor, pk=pk)
                 if right is not None:
                     require(actor, right, row if isinstance(row, Project) else row.project)
-                return view(request, actor, row)
+                return view(request, actor, row, *more)
 
             return limit(answering)
 

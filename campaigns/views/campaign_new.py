@@ -203,7 +203,7 @@ def campaign_new(request: HttpRequest, actor: Actor, project: Project) -> HttpRe
     edit = _edit_of(request, again)
     initial = initial_of(request, grid, again, confirm)
     is_kept = not {_TRY, _PICK} & request.POST.keys()
-    form = CampaignForm(request.POST or None, grid=grid, initial=initial, is_preview=not is_kept)
+    form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     not_tried = _try_chosen(request, form) if _TRY in request.POST else ""
     if is_kept:
         campaign = saved_by(form, lambda values: _save(request, values, project, edit, again))
@@ -305,7 +305,7 @@ def _save(
 def campaign_estimate(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The form page's fragments for the current input."""
     grid = grid_of(project, _versions_in(request))
-    form = CampaignForm(request.POST, grid=grid, is_preview=True)
+    form = CampaignForm(request.POST, grid=grid)
     return render(request, "campaigns/_estimate.html", _form_context(form, project))
 
 

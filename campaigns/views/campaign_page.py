@@ -26,7 +26,7 @@ from campaigns.queries.ladders import ladder_metric
 from campaigns.queries.machine_runs import target_resources
 from campaigns.queries.pages import Page
 from campaigns.queries.references import reference_sentence
-from campaigns.queries.runs import examples_of
+from campaigns.queries.runs import examples_of, programs_beside
 from campaigns.queries.searches import SearchReport
 from campaigns.queries.side_by_side import pass_under_way
 from campaigns.queries.target_costs import perf_counters, target_costs
@@ -99,6 +99,9 @@ def campaign_context(
         "campaign": campaign,
         "answer": answer,
         "disturbed": MEANING,
+        "programs": programs_beside(campaign.runs.all(), actor, campaign.project)
+        if answer.caveats
+        else (),
         "badge": badge_of(campaign, answer),
         "against": campaign_against(campaign),
         "may_be_baseline": campaign.state == "done" and may_be_baseline(campaign),

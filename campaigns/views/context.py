@@ -25,6 +25,8 @@ from campaigns.queries.load_control import why_nothing_begins
 # Prefix of a URL's name → section in the top bar.
 PLACES = {
     "campaign": "campaigns",
+    "search": "campaigns",
+    "ladder": "campaigns",
     "run": "campaigns",
     "share": "settings",
     "schedule": "settings",

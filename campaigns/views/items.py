@@ -18,8 +18,8 @@ from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
 from campaigns.forms.filters import ItemForm
 from campaigns.models import Campaign, Project, SavedPlan, Target
-from campaigns.models.projects import Deletable, Item
-from campaigns.permissions import Actor, require
+from campaigns.models.projects import Item
+from campaigns.permissions import Actor, Role, require
 from campaigns.queries.campaign_list import campaign_views, list_campaigns, makers_of
 from campaigns.queries.columns import LETTERS
 from campaigns.queries.filters import (
@@ -163,7 +163,7 @@ def items_context(
     }
 
 
-def trash_list(request: HttpRequest, noun: str, project: Project) -> HttpResponse:
+def trash_list(request: HttpRequest, noun: str, project: Project | None = None) -> HttpResponse:
     """What was deleted lately, the latest first, to be restored or deleted forever."""
     kind, actor = KINDS[noun], actor_of(request)
     shelf = _shelf(request, kind, project)
@@ -172,7 +172,7 @@ def trash_list(request: HttpRequest, noun: str, project: Project) -> HttpRespons
     context = {
         **list_context(request, kind.filters, rows, [], nouns=kind.nouns, finds=finds),
         **shelf,
-        "may": rights_in(project, actor),
+        "may": rights_in(project, actor) if project else {"edit": True},
     }
     return render(request, "items/trash.html", context)
 
@@ -185,12 +185,12 @@ def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dic
     views = kind.views(actor)
     counts, view = view_counts(everything, views), _view_asked(request, views)
     n_all = sum(counts.get(each, 0) for each in ("", "drafts", ARCHIVED))
-    trash = None
-    if issubclass(kind.model, Deletable):
-        trash = kind.model.objects.in_trash(actor).filter(project=project)
-        counts[TRASH] = trash.count()
-        if request.GET.get("view") == TRASH:
-            view = TRASH
+    trash = kind.model.objects.in_trash(actor)
+    owned = {"memberships__user": actor.user, "memberships__role": Role.OWNER}
+    trash = trash.filter(project=project) if project else trash.filter(**owned)
+    counts[TRASH] = trash.count()
+    if request.GET.get("view") == TRASH:
+        view = TRASH
     return {
         "project": project,
         "kind": kind,
@@ -199,7 +199,7 @@ def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dic
         "everything": everything,
         "trash": trash,
         "counts": counts,
-        "n_all": n_all + counts.get(TRASH, 0),
+        "n_all": n_all + counts[TRASH],
         "views": [
             (each, VIEW_WORDS[each], n)
             for each, n in counts.items()
@@ -274,8 +274,6 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         pks = sorted(campaign.pk for campaign in items)
         columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
         return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
-    if what == "delete" and kind.model is Project:
-        what = "purge"
     if what == "purge" and "confirmed" not in request.POST:
         return _ask_before_purging(request, kind, found, items)
     known = what in _ACTIONS or what in _TAGGING
@@ -292,7 +290,7 @@ def _chosen(
 ) -> Sequence[Item]:
     """The ticked items, or all that the list's filters leave; 404 if the actor cannot see one. An
     undo names them by when it was done to them."""
-    in_trash = request.GET.get("view") == TRASH and issubclass(kind.model, Deletable)
+    in_trash = request.GET.get("view") == TRASH
     rows = kind.model.objects
     rows = rows.in_trash(actor) if in_trash else rows.visible_to(actor)
     rows = rows.filter(project=project) if project else rows

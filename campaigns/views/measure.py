@@ -20,7 +20,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS, Question, recommended
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.domain.plan.step import MAX_STEPS
-from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest
+from campaigns.domain.plan.typed_request import FilesMissing, NotUnderstood, TypedRequest
 from campaigns.domain.presentation.cost_words import duration_words
 from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS
 from campaigns.domain.units import counted
@@ -52,7 +52,7 @@ _HTTPS_DEMO = next(each for each in DEMO["endpoints"] if each[0] == "https")
 DEMO_ADDRESS = "{}://{}:{}/".format(*_HTTPS_DEMO)
 
 
-@takes_bytes(settings.MOST_PASTE_BYTES)
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @signed_in_form
 def measure(request: HttpRequest) -> HttpResponse:
     """What is typed where there is no project yet, or several: `project` is posted with it."""
@@ -63,7 +63,7 @@ def measure(request: HttpRequest) -> HttpResponse:
     return _try_typed(request, project)
 
 
-@takes_bytes(settings.MOST_PASTE_BYTES)
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @signed_in_form(Project)
 def project_measure(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     if request.method == "POST":
@@ -78,17 +78,31 @@ def _try_typed(request: HttpRequest, project: Project | None) -> HttpResponse:
     if project is not None:
         require(actor, Action.EDIT, project)
     try:
-        paste = read_paste(text)
+        paste = _read(request, text)
         if len(paste.requests) > 1:
             project = project or typed_targets.first_project(by=actor)
             return choice_page(request, project, text, paste)
         (typed,) = paste.requests
         probe = typed_targets.try_typed(by=actor, project=project, request=typed)
+    except FilesMissing as fault:
+        return field_page(request, project, text=text, files=_numbered(paste, fault))
     except (NotUnderstood, Refused) as fault:
         return field_page(request, project, text=text, fault=str(fault), status=422)
     if paste.note:
         messages.info(request, paste.note)
     return redirect(_address_of(probe))
+
+
+def _read(request: HttpRequest, text: str) -> Paste:
+    """With the files that were sent for those that the text names. Raises NotUnderstood."""
+    paste = read_paste(text)
+    chosen = {n: request.FILES.get(f"file_{n}") for n in range(len(paste.files))}
+    files = {paste.files[n]: upload.read() for n, upload in chosen.items() if upload is not None}
+    return read_paste(text, files) if files else paste
+
+
+def _numbered(paste: Paste, fault: FilesMissing) -> list[tuple[int, str]]:
+    return [(paste.files.index(name), name) for name in fault.names]
 
 
 def _address_of(probe: Probe) -> str:
@@ -102,15 +116,18 @@ def field_page(
     *,
     text: str = "",
     fault: str = "",
+    files: Sequence[tuple[int, str]] = (),
     status: int = 200,
 ) -> HttpResponse:
-    """The page before anything was tried: what this is, the field, a good result to look at."""
+    """The page before anything was tried: what this is, the field, a good result to look at.
+    `files`: those that the request names, to be chosen."""
     actor = actor_of(request)
     stored = stored_sample(actor)
     context = {
         **_page(request, project),
         "text": text,
         "fault": fault,
+        "files": files,
         "machine": machine_checks(),
         "stored": stored,
         "here": samples(actor).filter(started_at__isnull=False).first(),
@@ -252,7 +269,7 @@ class OriginChoice:
     is_first: bool
 
 
-@takes_bytes(settings.MOST_PASTE_BYTES)
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @signed_in_form(Project, Action.EDIT)
 def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     if request.method != "POST":
@@ -260,7 +277,7 @@ def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     upload = request.FILES.get("file")
     text = upload.read().decode("utf-8", "replace") if upload else request.POST.get("what", "")
     try:
-        paste = read_paste(text)
+        paste = _read(request, text)
     except NotUnderstood as fault:
         return _paste_page(request, project, text=text, fault=str(fault), status=422)
     chosen = {int(each) for each in request.POST.getlist("chosen") if each.isdecimal()}
@@ -270,6 +287,9 @@ def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     requests = [each for number, each in numbered if number in chosen or len(paste.requests) == 1]
     try:
         version, note = plan_from_requests(by=actor, project=project, requests=requests)
+    except FilesMissing as fault:
+        asked = {"files": _numbered(paste, fault), "requests": requests, "chosen": chosen}
+        return _paste_page(request, project, text=text, note=paste.note, **asked)
     except (InvalidFields, Refused) as fault:
         told = " ".join(dict.fromkeys(getattr(fault, "errors", {"": str(fault)}).values()))
         return choice_page(request, project, text, paste, fault=told, chosen=chosen, status=422)

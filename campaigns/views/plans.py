@@ -33,6 +33,7 @@ from campaigns.domain.presentation.plan_words import (
     session_facts,
 )
 from campaigns.domain.units import DASH, duration
+from campaigns.exports.tables import bytes_file
 from campaigns.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.forms.plans import PlanForm
@@ -51,6 +52,7 @@ from campaigns.views.access import (
     find,
     rights_in,
     signed_in_form,
+    signed_in_get,
     signed_in_post,
     signed_in_safe,
 )
@@ -164,6 +166,14 @@ def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
         "may": rights_in(plan.project, actor),
     }
     return render(request, "plans/detail.html", context)
+
+
+@signed_in_get(SavedPlan.objects.select_related("project"))
+def plan_file(request: HttpRequest, actor: Actor, plan: SavedPlan, sha256: str) -> HttpResponse:
+    """A file that its requests send."""
+    if found := queries.file_of(plan, sha256):
+        return bytes_file(*found)
+    raise Http404
 
 
 def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:

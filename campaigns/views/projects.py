@@ -42,17 +42,19 @@ from campaigns.views.access import (
     signed_in_safe,
     takes_a_form,
 )
-from campaigns.views.items import items_context
+from campaigns.views.items import TRASH, items_context, trash_list
 from campaigns.views.measure import field_page
 
 
 @signed_in_safe
 def project_list(request):
     """Home: the only project opens by itself; without one the first use creates it."""
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "project")
     context = items_context(request, "project")
     if not context["n_all"]:
         return field_page(request, None)
-    if context["counts"][""] == 1 and not request.GET:
+    if context["counts"][""] == 1 and not request.GET and not context["undo"]:
         return redirect("campaign-list", project=context["page"].rows[0].pk)
     mine = queries.list_projects(actor_of(request)).filter(archived_at=None).order_by("name")
     context["editable"] = mine.filter(role__in=(Role.OWNER, Role.EDITOR))

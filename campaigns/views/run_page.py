@@ -12,6 +12,7 @@ from django.utils.timezone import localtime
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.presentation.errors_table import Errors
+from campaigns.domain.presentation.host_use import programs_table
 from campaigns.domain.presentation.machine_table import (
     machine_means_table,
     machine_runs_table,
@@ -36,7 +37,15 @@ from campaigns.queries.machine_runs import (
     runs_beside_each_other,
 )
 from campaigns.queries.reports import report_between
-from campaigns.queries.runs import Key, chart_plan, examples_of, happenings, planned_end, planned_of
+from campaigns.queries.runs import (
+    Key,
+    chart_plan,
+    examples_of,
+    happenings,
+    planned_end,
+    planned_of,
+    programs_beside,
+)
 from campaigns.views.drawings import parts_bar, sparks_of
 from campaigns.views.load_plots import machine_run_charts
 from campaigns.views.plots import over_time_charts, percentile_charts, request_charts
@@ -62,6 +71,8 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
     drawing = chart_plan(run) | {"limits": threshold_lines(plan.thresholds, verdicts)}
     if run.is_done and actor.share is None:
         drawing["details"] = reverse("run-points", args=[run.pk])
+    programs = programs_beside([run], actor, run.campaign.project) if run.is_done else ()
+    has_caveat = report.has_no_answer or any(mark != "info" for mark, _ in report.checks)
     sparks = sparks_of(points, drawing["wholeSeconds"])
     # What a queued run waits for; names only what this actor may see.
     waiting = (
@@ -92,6 +103,8 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "chart_plan": drawing,
         "machine": machine_report(run) if run.shows_machine else {},
         "outputs": outputs_of_run(run) if run.shows_machine else [],
+        "blamed_programs": programs if has_caveat else (),
+        "programs_table": programs_table(programs),
         "most_shown": MOST_SHOWN,
         "happened": happenings(run, points, shows_machines=run.shows_machine),
         "under_way": waiting or ("" if run.is_done else _under_way(run)),

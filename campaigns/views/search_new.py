@@ -22,7 +22,7 @@ from campaigns.domain.units import counted, duration, number
 from campaigns.forms.searches import LadderForm, SearchForm
 from campaigns.models import Project, Search
 from campaigns.permissions import Action, Actor
-from campaigns.queries.campaign_grid import Grid, grid_of, proposal
+from campaigns.queries.campaign_grid import Grid, grid_of, picks_of, proposal
 from campaigns.queries.campaigns import Again, again_of
 from campaigns.queries.caps import most_requests_per_s
 from campaigns.queries.checks import checks_before_start, room_checks, room_of
@@ -51,19 +51,24 @@ _TRIAL_S, _LONGEST_S = 20.0, 3600.0
 def search_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     grid = grid_of(project)
     again = _asked_again(request, project, grid)
-    initial = _initial_again(again) if again else _initial_of(request, grid)
+    initial = _initial_again(again, grid) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    if begun := saved_by(form, lambda given: start_search(**how, **given)):
+    begun = _is_kept(request) and saved_by(form, lambda given: start_search(**how, **given))
+    if begun:
         return redirect("campaign-detail", campaign=begun.pk)
     context = {
         **_form_context(form, project),
         "again": again,
-        "target": whole(request.GET.get("target", "")),
-        "grid": grid,
         "nothing_to_tick": nothing_to_tick(has_arms=bool(grid.arms), has_plans=bool(grid.plans)),
     }
-    return render(request, "campaigns/search_new.html", context, status=422 if form.errors else 200)
+    status = 422 if _is_kept(request) and form.errors else 200
+    return render(request, "campaigns/search_new.html", context, status=status)
+
+
+def _is_kept(request: HttpRequest) -> bool:
+    """Whether it is more than a choice in a picker, where no script runs."""
+    return "pick" not in request.POST
 
 
 @signed_in_post(Project, Action.EDIT)
@@ -87,6 +92,7 @@ def _page_of(project: Project, form: SearchForm | LadderForm) -> dict[str, Any]:
     return {
         "project": project,
         "form": form,
+        "grid": form.grid,
         "busy_host": busy_host(),
         "questions": ASKED_QUESTIONS,
     }
@@ -128,9 +134,7 @@ def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     arm = grid.cells[keys[0]][1] if keys else None
     first_us = first_response_us(row.version, arm.endpoint) if arm else None
     return {
-        "name": f"How much can {arm.endpoint.target.name if arm else 'it'} handle?"[:150],
-        "plan": str(row.version.pk),
-        "arm": arm.key if arm else "",
+        **(picks_of(grid, keys[:1]) if arm else picks)._asdict(),
         "objective": _rules_of(row.plan.thresholds) or objective_for(first_us),
         "start_per_s": start_for(first_us),
         "limit_per_s": limit_for(most_requests_per_s()),
@@ -145,14 +149,12 @@ def _asked_again(request: HttpRequest, project: Project, grid: Grid) -> Again | 
     return again_of(find(rows, actor_of(request), pk=whole(request.GET["again"])).campaign, grid)
 
 
-def _initial_again(again: Again) -> dict[str, Any]:
+def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
     """As it was, with the plan's latest version."""
     search = again.campaign.search
-    version, _, arm = again.ticks[0].partition(".") if again.ticks else ("", "", "")
     return {
+        **picks_of(grid, again.ticks[:1])._asdict(),
         "name": again.name,
-        "plan": version,
-        "arm": arm,
         "objective": _rules_of(objective_of(search)),
         "start_per_s": search.start_per_s,
         "limit_per_s": search.limit_per_s,
@@ -172,19 +174,19 @@ def ladder_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     form = _form(request, project, grid)
     form.initial = _ladder_values(request, form)
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    if begun := saved_by(form, lambda given: start_ladder(**how, **given)):
+    begun = _is_kept(request) and saved_by(form, lambda given: start_ladder(**how, **given))
+    if begun:
         return redirect("campaign-detail", campaign=begun.pk)
     # Why no ladder at all can be made; [] where only what it needs is missing.
     has_arms, has_plans = bool(grid.arms), bool(grid.plans)
     context = {
         **_ladder_context(form, project),
-        "target": whole(request.GET.get("target", "")),
-        "grid": grid,
         "nothing_to_tick": []
         if has_arms and has_plans
         else nothing_to_tick(has_arms=has_arms, has_plans=has_plans),
     }
-    return render(request, "campaigns/ladder_new.html", context, status=422 if form.errors else 200)
+    status = 422 if _is_kept(request) and form.errors else 200
+    return render(request, "campaigns/ladder_new.html", context, status=status)
 
 
 @signed_in_post(Project, Action.EDIT)
@@ -220,21 +222,16 @@ def _ladder_context(form: LadderForm, project: Project) -> dict[str, Any]:
 
 
 def _ladder_values(request: HttpRequest, form: LadderForm) -> dict[str, Any]:
-    """The plan, the endpoint or target and the rungs that the address asks for, else the first
-    plan and rungs, and the endpoint of the only target."""
-    rungs = [key for key in request.GET.getlist("rungs") if key in form.offered]
-    plans = {str(version.plan_id): pk for pk, version in form.versions.items()}
-    endpoints = list(form.endpoints.values())
-    asked, target = (whole(request.GET.get(name, "")) for name in ("endpoint", "target"))
-    if not endpoints or not plans:
-        return {}
-    is_only = len({each.target_id for each in endpoints}) == 1
-    endpoints.sort(key=lambda each: (each.pk != asked, each.target_id != target))
-    first = endpoints[0]
-    chosen = first if is_only or first.pk == asked or first.target_id == target else None
-    return {
-        "name": f"What does each layer cost{f' {chosen.target.name}' if chosen else ''}?"[:150],
-        "plan": plans.get(request.GET.get("plan", ""), next(iter(plans.values()))),
-        "endpoint": str(chosen.pk) if chosen else "",
-        **({"rungs": rungs} if rungs else {}),
-    }
+    """The plan, the endpoint or target and the rungs that the address asks for, else those used
+    last, and the only target."""
+    rungs = [key for key in request.GET.getlist("rungs") if key in form.offered_rungs]
+    asked = {name: whole(request.GET.get(name, "")) for name in ("plan", "target", "endpoint")}
+    number = asked.pop("endpoint")
+    endpoint = next((a.endpoint for a in form.grid.arms if a.endpoint.pk == number), None)
+    if endpoint:
+        asked["target"] = endpoint.target_id
+    picks = proposal(form.grid, **asked)
+    if endpoint:
+        picks = picks._replace(endpoints=[str(endpoint.pk)])
+    picks = picks._replace(endpoints=picks.endpoints[:1])
+    return {**picks._asdict(), **({"rungs": rungs} if rungs else {})}

@@ -65,22 +65,16 @@ def created(api, kind: str, project, **fields) -> dict:
     return item
 
 
-def test_a_project_is_deleted_at_once(api, project):
-    address = f"/api/v1/projects/{make_item('project', project, 'a').pk}/"
-    assert api.delete(address).status_code == 204
-    assert api.get(address).status_code == 404
-
-
-@pytest.mark.parametrize("kind", ["campaign", "plan", "target"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_delete_puts_into_the_trash_and_restore_takes_out(api, project, kind):
     address = f"/api/v1/{kind}s/{make_item(kind, project, 'a').pk}/"
     assert api.post(f"{address}restore/").status_code == 404
     assert api.delete(address).status_code == 204
     for method in (api.get, api.delete):
         assert method(address).status_code == 404
-    assert names(api, f"{kind}s/") == []
+    assert "a" not in names(api, f"{kind}s/")
     assert names(api, f"{kind}s/?trash=true") == ["a"]
-    assert names(api, f"{kind}s/?trash=false") == []
+    assert "a" not in names(api, f"{kind}s/?trash=false")
     restored = api.post(f"{address}restore/")
     assert (restored.status_code, restored.json()["archived_at"]) == (200, None)
     assert restored.json() == api.get(address).json()

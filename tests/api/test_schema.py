@@ -151,13 +151,14 @@ DOC = (DOCS / "api.md").read_text()
 TABLE = DOC.split("## URLs")[1].split("\n## ")[0]
 _TEXTS = DOC + "".join((DOCS / f"{name}.md").read_text() for name in ("as-code", "schedules"))
 EXAMPLES = "\n".join(re.findall(r"^```sh\n(.*?)^```", _TEXTS, re.MULTILINE | re.DOTALL))
-NUMBER = re.compile(r"<int:(\w+)>")
+NUMBER = re.compile(r"<(?:int|slug):(\w+)>")
 ROUTES = [str(each.pattern) for each in PATTERNS if each.name != "api-nothing-here"]
 
 
 def in_words(route: str) -> str:
     """projects/<int:pk>/ is projects/ID/ in the table; a version is named by its NUMBER."""
-    return NUMBER.sub(lambda found: "NUMBER" if found[1] == "number" else "ID", route)
+    named = {"number": "NUMBER", "sha256": "SHA256"}
+    return NUMBER.sub(lambda found: named.get(found[1], "ID"), route)
 
 
 def test_the_table_has_every_address_and_no_other():
@@ -179,4 +180,6 @@ def test_what_an_example_puts_into_an_address_is_an_id():
     for name in sorted(set(re.findall(r"\$SITE/\S*?\$(\w+)", EXAMPLES))):
         made = re.search(rf"^{name}=\$\((.*?)\)$", EXAMPLES, re.MULTILINE | re.DOTALL)
         assert made, f"no example sets {name}"
-        assert re.search(r"\| jq (\S*\.id|\.campaign|'[^']*\bid\b[^']*')$", made[1]), made[1]
+        assert re.search(
+            r"\| jq (\S*\.id|-r \S*\.sha256|\.campaign|'[^']*\bid\b[^']*')$", made[1]
+        ), made[1]

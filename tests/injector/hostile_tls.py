@@ -48,9 +48,9 @@ def speaks(**given: Any) -> Context:
     return lambda: server_context(issue(authority()), **given)
 
 
-def _of_another() -> ssl.SSLContext:
+def _of_another(**given: Any) -> ssl.SSLContext:
     other = issue(is_authority=True, common_name="nobody knows me")
-    return server_context(issue(other), sends=(other,))
+    return server_context(issue(other, **given), sends=(other,))
 
 
 def _under(sends_middle: bool, **given: Any) -> Context:
@@ -75,6 +75,9 @@ _CERTIFICATES = {
     "no name but the common one": ("tls_name", shows(names=(), common_name="127.0.0.1")),
     "self-signed": ("tls_self_signed", lambda: server_context(issue())),
     "unknown authority": ("tls_unknown_issuer", _of_another),
+    "unknown authority, expired": ("tls_unknown_issuer", lambda: _of_another(days=(-30, -1))),
+    "other name, expired": ("tls_name", shows(names=("127.0.0.2",), days=(-30, -1))),
+    "self-signed, not yet valid": ("tls_self_signed", lambda: server_context(issue(days=(1, 30)))),
     "weak key": ("tls_verify", shows(key=weak_key())),
     "meant for clients": ("tls_verify", shows(usage=CLIENT)),
     "middle not sent": ("tls_unknown_issuer", _under(sends_middle=False)),

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from campaigns.domain.presentation.remedies import DETAIL_REMEDIES, remedy
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.presentation.remedies import DETAIL_REMEDIES, REMEDIES, remedy
 from tests.injector.hostile_tls import CASES
 from tests.injector.servers import against, always, make_order, measure, scripted
 from tests.injector.test_hostile_tls import run
@@ -19,6 +20,9 @@ OF_TLS = {
     "name instead of the address, verified": "issued for shop.example, not for 127.0.0.1",
     "no name but the common one, verified": "issued for the common name 127.0.0.1, not for .*",
     "unknown authority, verified": "issued by nobody knows me",
+    "unknown authority, expired, verified": f"issued by nobody knows me, also expired on {DATE}",
+    "other name, expired, verified": f"issued for 127.0.0.2, not for .*, also expired on {DATE}",
+    "self-signed, not yet valid, verified": f"issued by test .*, also not yet valid until {DATE}",
     "self-signed, verified": "issued by test for itself",
     "weak key, verified": "EE certificate key too weak",
     "TLS 1.0 and 1.1 only": "no TLS version in common",
@@ -59,6 +63,14 @@ def test_a_bad_reply_says_what_is_wrong_with_it():
     for reply in OF_REPLIES:
         result, _ = against(always(reply))
         assert re.fullmatch(OF_REPLIES[reply], detail_of(result))
+
+
+def test_two_faults_of_a_certificate_have_two_remedies():
+    detail = "issued by Acme, also expired on 2021-01-01"
+    both = remedy("tls_unknown_issuer", 0, [detail])
+    assert both.startswith(REMEDIES[Kind.TLS_UNKNOWN_ISSUER])
+    assert both.endswith(REMEDIES[Kind.TLS_EXPIRED])
+    assert remedy("tls_unknown_issuer", 0, ["issued by Acme"]) == REMEDIES[Kind.TLS_UNKNOWN_ISSUER]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from campaigns.schedules.services import (
     run_now,
     switch_schedule,
 )
-from campaigns.services.items import archive_items, delete_items
+from campaigns.services.items import archive_items, delete_items, restore_items
 from campaigns.services.load_control import stop_all_load_from_console
 from tests.factories import make_project
 from tests.kept_rows import undone
@@ -62,6 +62,15 @@ def end(campaign: Campaign) -> None:
             connection_mode=test.connection_mode, injectors=1, started_at=campaign.started_at,
             n=100, errors=0, typical_us=[1000.0],
         )  # fmt: skip
+
+
+def test_a_deleted_project_s_schedules_wait_until_it_is_restored(schedule, project, alice):
+    by = Actor(user=alice)
+    delete_items(by=by, items=[project])
+    assert fire_due(NIGHT) == 0
+    restore_items(by=by, items=[project])
+    assert fire_due(NIGHT) == 1
+    assert firings(schedule)[0].campaign
 
 
 def test_a_campaign_is_started_once_when_it_is_due(schedule):

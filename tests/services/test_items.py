@@ -15,7 +15,6 @@ from campaigns.services.items import (
     archive_items,
     delete_items,
     describe_item,
-    purge_items,
     restore_items,
     tag_items,
 )
@@ -133,7 +132,7 @@ class TestDeleting:
         with pytest.raises(Refused, match="study is running"):
             delete_items(by=as_alice, items=[draft, running])
         with pytest.raises(Refused, match="study is running"):
-            purge_items(by=as_alice, items=[project])
+            delete_items(by=as_alice, items=[project])
         assert Campaign.objects.outside_trash().count() == 2
 
     def test_a_campaign_started_meanwhile_is_not_deleted(self, project, as_bob):
@@ -174,7 +173,7 @@ def test_who_deletes_a_project_gives_way_to_who_starts_a_campaign_of_it(project,
     def delete() -> str:
         time.sleep(0.2)
         with pytest.raises(Refused):
-            purge_items(by=by, items=[project])
+            delete_items(by=by, items=[project])
         return "refused"
 
     monkeypatch.setattr(campaigns, "notify_viewers", notify_slowly)

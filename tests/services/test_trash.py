@@ -12,7 +12,10 @@ from campaigns.models import (
     AuditEntry,
     Campaign,
     Endpoint,
+    Exporter,
+    Membership,
     PlanVersion,
+    Project,
     Run,
     SavedPlan,
     ShareLink,
@@ -20,9 +23,10 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.permissions import Actor
+from campaigns.permissions import Action, Actor, rights
 from campaigns.queries.campaign_list import trends_of
 from campaigns.services.campaigns import start_campaign
+from campaigns.services.exporters import ask_again
 from campaigns.services.items import (
     archive_items,
     delete_items,
@@ -31,7 +35,7 @@ from campaigns.services.items import (
     restore_items,
 )
 from campaigns.services.summaries import keep_figures
-from campaigns.services.tokens import create_share
+from campaigns.services.tokens import create_share, open_share
 from tests.factories import make_campaign, make_plan, make_run, make_target, make_test
 from tests.items import MODELS, make_item
 from tests.kept_rows import undone
@@ -88,6 +92,35 @@ def test_nothing_of_a_campaign_is_anywhere_meanwhile(project, ended, as_alice):
         visitor = Actor(share=link)
         assert not Campaign.objects.visible_to(visitor).exists()
         assert not Run.objects.visible_to(visitor).exists()
+
+
+def test_nothing_of_a_project_is_anywhere_and_nobody_may_anything_in_it(project, ended, as_alice):
+    share, token = create_share(by=as_alice, project=project, campaign=ended, days=1)
+    exporter = Exporter.objects.create(target=ended.tests.get().endpoint.target, name="a", url="x")
+    delete_items(by=as_alice, items=[project])
+    for model in (Project, Campaign, Test, Run, TestFigures, ShareLink, Exporter, Membership):
+        assert not model.objects.visible_to(as_alice).exists(), model
+    assert not Run.objects.visible_to(Actor(share=share)).exists()
+    assert open_share(token=token) is None
+    ask_again()
+    exporter.refresh_from_db()
+    assert exporter.asked_at is None
+    project.refresh_from_db()
+    assert rights(as_alice, project) == {Action.ADMINISTER}
+    with pytest.raises(Refused, match="An owner can restore it"):
+        create_share(by=as_alice, project=project, campaign=ended, days=1)
+    restore_items(by=as_alice, items=[project])
+    assert open_share(token=token) == share
+    assert Run.objects.visible_to(as_alice).count() == 1
+
+
+def test_a_deleted_project_s_campaigns_are_in_no_trash(project, as_alice):
+    campaign = make_campaign(project)
+    delete_items(by=as_alice, items=[campaign])
+    delete_items(by=as_alice, items=[project])
+    assert not Campaign.objects.in_trash(as_alice).exists()
+    with pytest.raises(Refused, match="has been deleted"):
+        restore_items(by=as_alice, items=[Campaign.objects.get(pk=campaign.pk)])
 
 
 def test_neither_is_anything_of_a_plan_or_target(project, as_alice):
@@ -150,6 +183,14 @@ def test_it_is_gone_after_thirty_days(project, ended, as_alice):
     assert not Run.objects.exists()
 
 
+def test_a_project_goes_with_all_that_belongs_to_it(project, ended, as_alice):
+    delete_items(by=as_alice, items=[project])
+    age(project, 30.1)
+    assert empty_trash(is_over=never) == 1
+    for model in (Project, Campaign, Run, SavedPlan, Target):
+        assert not model.objects.exists(), model
+
+
 def test_a_plan_and_a_target_go_after_the_campaigns_that_need_them(project, ended):
     test = ended.tests.get()
     plan, target = test.plan_version.plan, test.endpoint.target
@@ -168,6 +209,13 @@ def test_a_deleted_draft_is_not_started(project, as_alice):
     with pytest.raises(Refused, match="has been deleted"):
         start_campaign(by=as_alice, campaign=campaign)
     assert not campaign.runs.exists()
+
+
+def test_nothing_of_a_deleted_project_is_started(project, as_alice):
+    campaign = draft(project)
+    delete_items(by=as_alice, items=[Project.objects.get(pk=project.pk)])
+    with pytest.raises(Refused, match="has been deleted"):
+        start_campaign(by=as_alice, campaign=campaign)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -216,17 +216,17 @@ def test_the_form_keeps_the_target_that_one_came_from(as_editor, project, target
     assert f"?question=https&amp;target={other.pk}" in page.content.decode()
 
 
-def test_a_target_that_was_chosen_just_now_starts_nothing_before_its_endpoints_were_shown(
+def test_a_campaign_starts_on_targets_that_were_chosen_just_now(
     as_editor, project, target, version
 ):
+    """Before the preview has come with their endpoints."""
     other = make_target(project, "zebra")
     added = make_endpoint(other, "https", host="10.0.0.9")
     asked = fields(cells(version, target, ("http", "new"))) | {"targets": [other.pk], "start": "1"}
-    page = as_editor.post(new_url(project), asked)
-    assert page.context["form"].errors.keys() == {"endpoints"}
-    assert page.context["form"].cells == [f"{version.pk}.{added.pk}.new"]
-    asked |= {"offered": [other.pk], "endpoints": [added.pk]}
     assert as_editor.post(new_url(project), asked).status_code == 302
+    campaign = Campaign.objects.get()
+    assert campaign.started_at
+    assert [test.endpoint for test in campaign.tests.all()] == [added]
 
 
 def test_what_cannot_be_used_stays_with_its_reason(as_editor, project, target, version):

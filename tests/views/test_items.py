@@ -4,13 +4,21 @@ import re
 from html import unescape
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign, Project
 from campaigns.services.items import archive_items
 from campaigns.views import lists
-from tests.factories import make_campaign, make_endpoint, make_plan, make_project, make_target
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_membership,
+    make_plan,
+    make_project,
+    make_target,
+)
 from tests.items import KINDS, MODELS, make_item
 from tests.services.engine import started
 from tests.views.pages import text_of
@@ -132,12 +140,23 @@ def test_all_that_match_are_changed_at_once(as_owner, project):
     assert not Campaign.objects.filter(name__contains="smoke").exclude(archived_at=None).exists()
 
 
-def test_deleting_a_project_asks_first_and_then_deletes(as_owner, project):
-    item = make_item("project", project, "gone")
+def test_a_deleted_project_is_undone_or_deleted_forever_by_its_owners(as_owner, project, bob):
+    item, as_bob = make_item("project", project, "gone"), Client()
+    make_membership(item, bob, "editor")
+    as_bob.force_login(bob)
     ticked = {"pk": item.pk, "do": "delete"}
+    after = as_owner.post(bulk_url("project", project), ticked, follow=True)
+    assert after.context["undo"]["words"].startswith("1 project deleted")
+    trash = f"{list_url('project', project)}?view=trash"
+    assert [each.name for each in as_owner.get(trash).context["page"]] == ["gone"]
+    assert list(as_bob.get(trash).context["page"]) == []
+    undo = after.context["undo"]
+    as_owner.post(undo["url"], {"at": undo["at"], "do": "restore"})
+    assert as_owner.get(reverse("campaign-list", args=[item.pk])).status_code == 200
     as_owner.post(bulk_url("project", project), ticked)
-    assert Project.objects.filter(pk=item.pk).exists()
-    as_owner.post(bulk_url("project", project), {**ticked, "do": "purge", "confirmed": "1"})
+    assert as_owner.get(reverse("campaign-list", args=[item.pk])).status_code == 404
+    bulk = f"{bulk_url('project', project)}?view=trash"
+    as_owner.post(bulk, {"pk": item.pk, "do": "purge", "confirmed": "1"})
     assert not Project.objects.filter(pk=item.pk).exists()
 
 

@@ -53,9 +53,9 @@ def test_each_origin_is_offered_once_and_only_plans_that_have_a_ladder(as_editor
     make_plan(project, "prices")
     make_plan(project, "over HTTP/2", spec=plan_spec() | {"http_version": "2"})
     form = as_editor.get(form_url(project)).context["form"]
-    assert [name for _, name in form.fields["plan"].choices] == ["prices"]
-    endpoints = [name for key, name in form.fields["endpoint"].choices if key]
-    assert endpoints == ["shop: https://127.0.0.1:8444"]
+    assert [each.name for each in form.plan_picker.options] == ["prices"]
+    ((_, chips),) = form.endpoint_rows
+    assert [(each.name, each.words) for each in chips] == [("https", ":8444")]
 
 
 def test_the_page_says_what_the_ticked_rungs_take(as_editor, project, shop):
@@ -77,7 +77,7 @@ def test_the_page_says_what_the_ticked_rungs_take(as_editor, project, shop):
 def test_the_estimate_of_what_is_half_filled_in_is_of_what_is_there(as_editor, project, shop):
     make_plan(project, "prices")
     url = reverse("ladder-estimate", args=[project.pk])
-    answer = as_editor.post(url, {"plan": "0", "repeats": "many"})
+    answer = as_editor.post(url, {"plans": "0", "repeats": "many"})
     assert answer.status_code == 200
     assert "estimate" not in answer.context
 

@@ -118,3 +118,54 @@ def test_the_api_reads_requests_and_answers_no_secret(as_editor, project):
     assert "tok3n" not in answer.content.decode()
     wrong = as_editor.post(address, {"text": "curl"}, content_type="application/json")
     assert list(wrong.json()["error"]["fields"]) == ["text"]
+
+
+FILE_COMMAND = "curl -u ann:s3cret -H 'X-A: b' --data-binary @dir/p.json https://shop.example/in"
+PAYLOAD = b'{"id": 7}'
+
+
+def test_the_file_of_a_command_is_asked_for_and_nothing_else_again(as_editor, project, paste):
+    asked = paste(what=FILE_COMMAND)
+    assert "Choose <b>dir/p.json</b>" in asked.content.decode()
+    assert asked.context["text"] == FILE_COMMAND
+    assert not PlanVersion.objects.exists()
+    paste(what=FILE_COMMAND, choose="1", file_0=SimpleUploadedFile("p.json", PAYLOAD))
+    version = PlanVersion.objects.get()
+    (step,) = version.spec["steps"]
+    assert (step["body"], step["headers"][0]) == (PAYLOAD.decode(), ["X-A", "b"])
+    assert PlanSecret.objects.filter(plan=version.plan).exists()
+
+
+def test_only_the_files_of_chosen_requests_are_asked_for(paste):
+    text = f"{FILE_COMMAND}\n{FILE_COMMAND.replace('dir/p.json', 'q')}"
+    asked = paste(what=text, chosen=["1"], choose="1")
+    assert asked.context["files"] == [(1, "q")]
+    paste(what=text, chosen=["1"], choose="1", file_1=SimpleUploadedFile("q", b"\xff"))
+    assert PlanVersion.objects.get().spec["steps"][0]["body_file"] == "/w=="
+
+
+def test_a_test_request_with_a_file_waits_for_it(as_editor, project):
+    address = reverse("project-measure", args=[project.pk])
+    asked = as_editor.post(address, {"what": FILE_COMMAND})
+    assert (asked.context["files"], asked.context["text"]) == ([(0, "dir/p.json")], FILE_COMMAND)
+    assert not Probe.objects.exists()
+    upload = SimpleUploadedFile("p.json", PAYLOAD)
+    as_editor.post(address, {"what": FILE_COMMAND, "file_0": upload})
+    assert Probe.objects.filter(endpoint__scheme="https").get().request["body"] == PAYLOAD.decode()
+
+
+def test_the_api_names_the_field_for_a_file(as_editor, project):
+    address = f"/api/v1/projects/{project.pk}/read-requests/"
+    answer = as_editor.post(address, {"text": FILE_COMMAND}, content_type="application/json")
+    assert answer.status_code == 400
+    assert "`body_file`" in answer.json()["error"]["fields"]["text"]
+
+
+def test_requests_of_a_http_file_are_steps_with_their_names(paste):
+    text = "@h = https://shop.example\n### Log in\nPOST {{h}}/in\n\na=1\n### List\nGET {{h}}/all\n"
+    paste(what=text, chosen=["0", "1"], choose="1")
+    steps = PlanVersion.objects.get().spec["steps"]
+    assert [(each["label"], each["path"]) for each in steps] == [
+        ("Log in", "/in"),
+        ("List", "/all"),
+    ]

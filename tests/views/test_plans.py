@@ -245,6 +245,26 @@ def test_fields_with_files_are_typed_as_curl_has_them(as_editor, project):
     assert PlanVersion.objects.get() == version
 
 
+@pytest.mark.parametrize("size", [10, 10_000])
+def test_an_uploaded_file_is_downloaded_as_it_was(as_editor, project, size):
+    data = b"<b>\xff" + bytes(size)
+    upload = SimpleUploadedFile("p.html", data)
+    body = {"body_kind": "multipart", "body": "photo=@p.html;type=text/html"}
+    as_editor.post(new(project), form(**body, files=upload))
+    plan, digest = PlanVersion.objects.get().plan, sha256(data).hexdigest()
+    page = as_editor.get(reverse("plan-detail", args=[plan.pk])).content.decode()
+    address = reverse("plan-file", args=[plan.pk, digest])
+    assert address in page
+    for each in (address, f"/api/v1/plans/{plan.pk}/files/{digest}/"):
+        answer = as_editor.get(each, HTTP_ACCEPT="text/html")
+        assert answer.content == data
+        assert answer["Content-Type"] == "application/octet-stream"
+        assert answer["Content-Disposition"] == 'attachment; filename="p.html"'
+        assert answer["X-Content-Type-Options"] == "nosniff"
+    for each in ((plan.pk, "0" * 64), (make_plan(project).plan_id, digest)):
+        assert as_editor.get(reverse("plan-file", args=each)).status_code == 404
+
+
 def test_a_file_of_more_than_8_mib_is_refused_at_its_field(as_editor, project):
     upload = SimpleUploadedFile("big.bin", bytes(8 * 1024 * 1024 + 1))
     answer = as_editor.post(new(project), form(body_kind="file", files=upload))

@@ -22,7 +22,7 @@ from campaigns.queries.columns import columns_of
 from campaigns.queries.compared_tests import comparison_of
 from campaigns.queries.measurements import points_of
 from campaigns.queries.reports import run_report
-from campaigns.queries.runs import chart_plan
+from campaigns.queries.runs import chart_plan, programs_beside
 from campaigns.services.summaries import summarise_run
 from campaigns.services.tool_outputs import add_output
 from tests.factories import (
@@ -114,6 +114,18 @@ def test_a_finished_run_is_the_same_page_without_stream_and_stop(as_editor, run)
     assert "stop-dialog" not in page
     assert block(page, "points")["second"] == list(range(10))
     assert block(page, "charts-percentiles")["panels"][0]["series"]
+
+
+def test_programs_that_used_the_cpu_meanwhile_are_named_to_those_who_may_start(
+    as_editor, run, bob, vera
+):
+    run = measure(run, 12_000)
+    told = {"programs": [["python3 report.py", 0.4], ["node", 0.1]]}
+    run.shards.update(end=told, host="lab-1")
+    assert "python3 report.py" in page_of(as_editor, run)
+    named = [programs_beside([run], Actor(user=each), run.campaign.project) for each in (bob, vera)]
+    assert [tuple(each) for each in named[0]] == [("python3 report.py", 0.4), ("node", 0.1)]
+    assert named[1] == ()
 
 
 def test_the_tables_of_a_range_are_of_its_seconds_alone(as_editor, run):

@@ -139,7 +139,7 @@ def form_url(project) -> str:
 def filled_in(as_editor, project, target, version):
     """What the form would send if nothing was changed."""
     form = as_editor.get(form_url(project)).context["form"]
-    return {name: form[name].value() for name in form.fields}
+    return {name: form[name].value() or "" for name in form.fields}
 
 
 def test_everything_has_a_default_and_the_start_is_one_click(as_editor, project, filled_in):
@@ -175,7 +175,8 @@ def test_an_error_is_beside_its_field_and_nothing_typed_is_lost(
     typed = filled_in | wrong
     form = as_editor.post(form_url(project), typed).context["form"]
     assert form.errors.keys() == wrong.keys()
-    assert {name: form[name].value() for name in typed} == {k: str(v) for k, v in typed.items()}
+    for name, value in typed.items():
+        assert form[name].value() in (value, str(value)) or name == "offered"
     assert not Campaign.objects.exists()
 
 
@@ -195,10 +196,16 @@ def test_search_again_opens_the_form_as_it_was(client, alice, project):
     search_through(campaign, limit_of(400))
     answer = client.get(new_url(project), {"again": campaign.pk})
     form = client.get(answer.url).context["form"]
-    assert {name: form[name].value() for name in form.fields} == {
+    test = campaign.tests.get()
+    values = {
+        name: form[name].value() for name in form.fields if name not in ("question", "offered")
+    }
+    assert values == {
         "name": "How much can it take? (2)",
-        "plan": str(campaign.tests.get().plan_version_id),
-        "arm": f"{campaign.tests.get().endpoint_id}.new",
+        "plans": [str(test.plan_version_id)],
+        "targets": [str(test.endpoint.target_id)],
+        "endpoints": [str(test.endpoint_id)],
+        "modes": ["new"],
         "objective": "p99 < 1 s",
         "start_per_s": 50,
         "limit_per_s": 900,
@@ -210,20 +217,38 @@ def test_search_again_opens_the_form_as_it_was(client, alice, project):
 
 def test_of_several_targets_none_is_chosen_until_the_plan_ran_on_one(as_editor, project, version):
     _, second = (make_endpoint(make_target(project), "http") for _ in range(2))
-    assert as_editor.get(form_url(project)).context["form"].initial["arm"] == ""
+    assert as_editor.get(form_url(project)).context["form"].cell() is None
     campaign = make_campaign(project, started_at=timezone.now())
     make_test(campaign, version, endpoint=second, connection_mode="keep-alive")
-    chosen = as_editor.get(form_url(project)).context["form"].initial["arm"]
-    assert chosen == f"{second.pk}.keep-alive"
+    _, arm = as_editor.get(form_url(project)).context["form"].cell()
+    assert (arm.endpoint, arm.mode) == (second, "keep-alive")
 
 
 def test_endpoints_of_targets_that_share_an_address_are_told_apart(as_editor, project, version):
     for name in ("release 1.0", "release 1.1"):
         make_endpoint(make_target(project, name), "http", 8130)
     form = as_editor.get(form_url(project)).context["form"]
-    labels = [label for _, label in form.fields["arm"].choices]
-    assert len(set(labels)) == len(labels)
-    assert "release 1.1: http://127.0.0.1:8130, keep-alive" in labels
+    assert {each.name for each in form.target_picker.options} == {"release 1.0", "release 1.1"}
+
+
+def test_a_search_is_of_one_plan_endpoint_and_kind_of_connection(
+    as_editor, project, target, version, filled_in
+):
+    form = as_editor.get(form_url(project)).context["form"]
+    assert not form.target_picker.is_several
+    other = make_target(project, "zebra")
+    make_endpoint(other, "https")
+    # As a browser posts it before the preview has come with the new target's endpoints.
+    as_editor.post(form_url(project), filled_in | {"targets": [other.pk], "offered": [target.pk]})
+    assert [str(each.endpoint.target) for each in Search.objects.get().campaign.tests.all()] == [
+        "zebra"
+    ]
+
+
+def test_a_choice_without_a_script_starts_nothing(as_editor, project, target, version, filled_in):
+    page = as_editor.post(form_url(project), filled_in | {"pick": "use"})
+    assert page.status_code == 200
+    assert not Campaign.objects.exists()
 
 
 @pytest.mark.parametrize("page", ["search-new", "ladder-new", "campaign-new"])

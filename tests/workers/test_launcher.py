@@ -4,6 +4,7 @@ import errno
 import sys
 import time
 from itertools import takewhile
+from types import SimpleNamespace
 
 import pytest
 from django.db import OperationalError, transaction
@@ -29,7 +30,29 @@ def test_a_shard_goes_from_claim_to_done_with_all_its_seconds(run, dispatcher, t
     assert list(run.seconds.values_list("second", flat=True).order_by("second")) == [0, 1, 2]
     assert shard.end["totals"] == {"started": 30, "ok": 30}
     assert 0 <= shard.end["start_error_us"] < 1_000_000
+    assert all(0 < share <= 1 for _, share in shard.end["programs"])
     assert [path.suffix for path in tmp_path.iterdir()] == [".stored"]
+
+
+def test_what_else_used_the_cpu_meanwhile_is_stored_with_the_end(run, dispatcher, monkeypatch):
+    programs = [{"name": "python3 report.py", "cores": 0.9}]
+    use = SimpleNamespace(take=lambda: {"cores": 2, "programs": programs}, close=lambda: None)
+    monkeypatch.setattr(launcher, "HostWatch", lambda own: use)
+    assert launch("--seconds", "1")
+    done(run)
+    assert run.shards.get().injector_end.programs == [["python3 report.py", 0.45]]
+
+
+def test_a_host_that_does_not_tell_what_else_runs_measures_all_the_same(
+    run, dispatcher, monkeypatch
+):
+    def no_files(own):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(launcher, "HostWatch", no_files)
+    assert launch("--seconds", "1")
+    done(run)
+    assert (run.outcome, run.shards.get().injector_end.programs) == ("complete", None)
 
 
 def test_without_an_open_shard_there_is_nothing_to_do(db):

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
@@ -176,7 +177,10 @@ def read_file(options: argparse.Namespace) -> PasteFile:
         if getattr(options, name):
             raise ValueError(f"--{name}: the file of {options.url} says that; change it there.")
     name = options.url[1:]
-    paste = read_paste(sys.stdin.read() if name == "-" else text_of(name))
+    text = sys.stdin.read() if name == "-" else text_of(name)
+    paste = read_paste(text)
+    if paste.files:
+        paste = read_paste(text, {each: Path(each).read_bytes() for each in paste.files})
     first = paste.requests[0]
     own = [each for each in paste.requests if each.origin == first.origin]
     if n_others := len(paste.requests) - len(own):

@@ -13,7 +13,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import ALSO, Detail, Kind
 
 MAX_CHAIN = 10
 _MOST_NAMES = 5
@@ -36,28 +36,38 @@ def chain_facts(certificates_der_b64: list[str]) -> list[dict[str, Any]]:
 
 def refusal_words(kind: Kind, chain_der: Sequence[bytes], name: str, at: datetime) -> str:
     """Why a chain, the server's own certificate first, is refused for a name at a time: "expired on
-    2021-01-01"; "" where the kind says it all, or it cannot be read."""
+    2021-01-01", "issued by Acme, also expired on 2021-01-01"; "" where the kind says it all, or it
+    cannot be read."""
     try:
         chain = [x509.load_der_x509_certificate(der) for der in chain_der]
         own = chain[0]
     except (IndexError, *CERTIFICATE_FAULTS):
         return ""
+    words = ""
     if kind == Kind.TLS_NAME:
         names = ", ".join(_names(own)[:_MOST_NAMES])
-        return f"issued for {names}, not for {name}"
-    if kind == Kind.TLS_UNKNOWN_ISSUER:
-        return f"issued by {_name(chain[-1].issuer)}"
-    if kind == Kind.TLS_SELF_SIGNED:
-        return f"issued by {_name(own.issuer)} for itself"
-    if kind == Kind.TLS_EXPIRED:
-        wrong = next((each for each in chain if each.not_valid_after_utc < at), own)
-        words = f"expired on {wrong.not_valid_after_utc:%Y-%m-%d}"
-    elif kind == Kind.TLS_NOT_YET_VALID:
-        wrong = next((each for each in chain if each.not_valid_before_utc > at), own)
-        words = f"not yet valid until {wrong.not_valid_before_utc:%Y-%m-%d}"
-    else:
+        words = f"issued for {names}, not for {name}"
+    elif kind == Kind.TLS_UNKNOWN_ISSUER:
+        words = f"issued by {_name(chain[-1].issuer)}"
+    elif kind == Kind.TLS_SELF_SIGNED:
+        words = f"issued by {_name(own.issuer)} for itself"
+    if words:  # OpenSSL looks at the dates after these, and names only the first fault
+        late = _date_words(own, at)
+        return f"{words}{ALSO}{late}" if late else words
+    if kind not in {Kind.TLS_EXPIRED, Kind.TLS_NOT_YET_VALID}:
         return ""
+    wrong, words = next(
+        ((each, late) for each in chain if (late := _date_words(each, at))), (own, "")
+    )
     return words if wrong is own else f"that of {_name(wrong.subject)}, which signed it, {words}"
+
+
+def _date_words(certificate: x509.Certificate, at: datetime) -> str:
+    if certificate.not_valid_after_utc < at:
+        return f"{Detail.EXPIRED} on {certificate.not_valid_after_utc:%Y-%m-%d}"
+    if certificate.not_valid_before_utc > at:
+        return f"{Detail.NOT_YET_VALID} until {certificate.not_valid_before_utc:%Y-%m-%d}"
+    return ""
 
 
 def _facts(certificate: x509.Certificate) -> dict[str, Any]:

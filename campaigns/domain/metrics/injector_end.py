@@ -57,7 +57,8 @@ class InjectorEnd:
 
     `by_peer`: if load goes over all addresses of a name, a `Total` as JSON for each address.
 
-    `start_error_us` comes from the launcher: the maximum error of the common start.
+    From the launcher come `start_error_us`, the maximum error of the common start, and `programs`:
+    name and share of the host's CPU of those beside the injectors that used most of it meanwhile.
     """
 
     outcome: str | None = None
@@ -83,6 +84,7 @@ class InjectorEnd:
     warnings: Sequence[str] = ()
     certificate_der_b64: str | None = None
     start_error_us: int | None = None
+    programs: Sequence[tuple[str, float]] | None = None
 
     @property
     def is_complete(self) -> bool:

@@ -69,6 +69,12 @@ class Detail(StrEnum):
     TLS = "TLS on this port"
     NOT_HTTP = "not HTTP"
     NO_MESSAGE = "no message was the reply"
+    EXPIRED = "expired"
+    NOT_YET_VALID = "not yet valid"
+
+
+# Before the second thing that is wrong with a certificate.
+ALSO = ", also "
 
 
 # Faults of the injector's machine, never of the target: such a measurement has no answer.

@@ -1,8 +1,7 @@
 """What `perf record` found on a target's machine in a run: the functions in which its CPU time
-went. And how their shares differ between two campaigns."""
+went."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
@@ -90,56 +89,6 @@ def _is_row(row: Any) -> bool:
     count, *names = row
     is_named = all(isinstance(name, str) and len(name) <= _LONGEST_NAME for name in names)
     return is_named and is_number(count) and 0 <= count <= _MOST_SAMPLES
-
-
-def together(profiles: Sequence[Profile]) -> Profile | None:
-    """Those of several runs as one; None where none recorded anything. A function that is among
-    those with most samples in some runs alone counts with 0 in the others, so its share is at
-    least this."""
-    recorded = [profile for profile in profiles if profile.samples]
-    if not recorded:
-        return None
-    counts: Counter[tuple[str, str, str]] = Counter()
-    for profile in recorded:
-        for function in profile.functions:
-            counts[function.names] += function.samples
-    functions = tuple(ProfiledFunction(n, *names) for names, n in counts.most_common())
-    ends = (min(each.began_s for each in recorded), max(each.ended_s for each in recorded))
-    return Profile(recorded[-1].of, *ends, sum(each.samples for each in recorded), functions)
-
-
-@dataclass(frozen=True, slots=True)
-class ShareChange:
-    """Of a function in two profiles, without the command: shares, 0 where it is not among those
-    with most samples."""
-
-    object: str
-    symbol: str
-    before: float
-    after: float
-
-    @property
-    def growth(self) -> float:
-        return self.after - self.before
-
-
-def share_changes(before: Profile, after: Profile, most: int = 10) -> list[ShareChange]:
-    """Those whose share grew most, then those whose share fell most; at most so many of each."""
-    shares = [_shares(profile) for profile in (before, after)]
-    every = [
-        ShareChange(*names, *(each.get(names, 0.0) for each in shares))
-        for names in {**shares[0], **shares[1]}
-    ]
-    grown = sorted((each for each in every if each.growth > 0), key=lambda each: -each.growth)
-    fallen = sorted((each for each in every if each.growth < 0), key=lambda each: each.growth)
-    return [*grown[:most], *fallen[:most]]
-
-
-def _shares(profile: Profile) -> dict[tuple[str, str], float]:
-    shares: dict[tuple[str, str], float] = defaultdict(float)
-    for function in profile.functions:
-        shares[function.object, function.symbol] += profile.share(function)
-    return shares
 
 
 def faults_of(profiles: Iterable[Profile]) -> list[str]:

@@ -7,13 +7,14 @@ would measure something else than what was typed.
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
-from urllib.parse import quote_plus
+from urllib.parse import quote, quote_plus
 
 from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions, RequestDraft
 from campaigns.domain.paste.shells import split_of, with_straight_quotes
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.body import FORM_TYPE
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, shortened
+from campaigns.domain.typed_text import whole
 
 _SHORT = {
     "X": "request", "H": "header", "d": "data", "u": "user", "A": "user-agent", "e": "referer",
@@ -30,7 +31,7 @@ _SHORT = {
 _WITH_VALUE = {
     "request", "header", "data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json",
     "user", "user-agent", "referer", "cookie", "url", "oauth2-bearer", "form", "form-string",
-    "resolve", "range", "url-query",
+    "resolve", "range", "url-query", "upload-file",
 }  # fmt: skip
 _SWITCHES = {"insecure", "get", "head", "globoff"}
 _VERSIONS = {
@@ -66,7 +67,6 @@ _TOLD_WITH_VALUE = {
 }  # fmt: skip
 _FOLLOWED = {"compressed", "location"}
 _INSTEAD = {
-    "upload-file": "Files on your machine cannot be read. Put the file into the plan's body.",
     "cert": "Add the client certificate to the target's endpoint.",
     "key": "Add the client certificate's key to the target's endpoint.",
     "cacert": "Add the authorities to the target's endpoint.",
@@ -79,6 +79,11 @@ _ELSEWHERE |= {"socks5-hostname", "socks4a", "abstract-unix-socket", "proxy-user
 _BEGINS = re.compile(r"curl(?:\.exe)?\s")
 _BEGINS_LINE = re.compile(r"^[ \t]*curl(?:\.exe)?\s", re.M)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_FILE_KINDS = {
+    "gif": "image/gif", "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png",
+    "svg": "image/svg+xml", "txt": "text/plain", "htm": "text/html", "html": "text/html",
+    "pdf": "application/pdf", "xml": "application/xml",
+}  # fmt: skip
 _LONGEST_GLOBBED = 2000
 _GLOB = re.compile(
     r"\{([^{}]+,[^{}]*)\}|\[(\d{1,9})-(\d{1,9})(?::(\d{1,9}))?\]|\[([a-z])-([a-z])\]", re.I
@@ -87,16 +92,30 @@ _GLOB = re.compile(
 
 class _Options:
     """Those of one request; data and headers in their order. `unset`: headers that are not to be
-    sent, in small letters."""
+    sent, in small letters. `stdin`: the file that the command reads from there, "" without."""
 
-    def __init__(self) -> None:
+    def __init__(self, stdin: str, omissions: Omissions) -> None:
         self.draft = RequestDraft()
+        self.stdin = stdin
+        self.omissions = omissions
         self.urls: list[str] = []
-        self.data: list[str] = []
+        self.data: list[bytes] = []
+        self.has_file = False
+        self.upload: tuple[str, bytes] | None = None
         self.query: list[str] = []
         self.switches: set[str] = set()
         self.unset: set[str] = set()
         self.pins: list[tuple[str, str, str]] = []
+
+    def file(self, name: str) -> bytes:
+        self.has_file = True
+        if name == "-":
+            name = self.stdin or "the standard input"
+        return self.draft.read_file(name, self.omissions)
+
+    def content(self, value: str) -> bytes:
+        """What was typed, or after an @ that of a file."""
+        return self.file(value[1:]) if value.startswith("@") else whole(value).encode()
 
 
 def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
@@ -109,22 +128,22 @@ def read_curl(text: str, omissions: Omissions) -> list[TypedRequest]:
         words = [word for word in command.words if word not in {"$", ">"}]
         if not words or words[0] not in {"curl", "curl.exe"}:
             break
-        requests += _requests_of(words[1:], omissions)
+        requests += _requests_of(words[1:], command.stdin, omissions)
         for each in command.expanded:
             omissions.other(f"the value of {shortened(each)}")
-        text = command.rest.lstrip(";&\r\n \t")
+        text = command.left_out.lstrip(";&\r\n \t")
         if text and not _BEGINS.match(text):
             # On a line of its own the next command of curl is one more request.
             later = _BEGINS_LINE.search(text)
-            dropped = text[: later.start()] if later else command.rest
+            dropped = text[: later.start()] if later else command.left_out
             what = "pipe" if command.rest.startswith("|") else "command"
             omissions.other(f"what follows the {what} ({shortened(dropped.strip())})")
             text = text[later.start() :].lstrip() if later else ""
     return requests
 
 
-def _requests_of(words: list[str], omissions: Omissions) -> Iterator[TypedRequest]:
-    options = _Options()
+def _requests_of(words: list[str], stdin: str, omissions: Omissions) -> Iterator[TypedRequest]:
+    options = _Options(stdin, omissions)
     for name, value in chain(_options(words, omissions), [("next", "")]):
         if name != "next":
             _take(options, name, value, omissions)
@@ -138,7 +157,7 @@ def _requests_of(words: list[str], omissions: Omissions) -> Iterator[TypedReques
             urls = islice(chain.from_iterable(map(_globbed, urls)), MAX_REQUESTS + 1)
         for url in urls:
             yield _request(options, url, omissions)
-        options = _Options()
+        options = _Options(stdin, omissions)
 
 
 def _globbed(url: str) -> Iterator[str]:
@@ -159,28 +178,37 @@ def _globbed(url: str) -> Iterator[str]:
 
 
 def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
-    draft, data = options.draft, "&".join(options.data)
+    draft, data = options.draft, b"&".join(options.data)
     headers = list(draft.headers)
-    query = [*options.query, *([data] if data and "get" in options.switches else [])]
+    is_got = "get" in options.switches
+    query = [*options.query, *([data.decode(errors="replace")] if data and is_got else [])]
     for each in query:
         url = url.partition("#")[0]
         url = f"{url}{'&' if '?' in url else '?'}{each}"
-    is_posted = bool(options.data) and "get" not in options.switches
+    if options.upload and url.partition("://")[2].partition("?")[0].endswith("/"):
+        url += quote(options.upload[0].rpartition("/")[2])
+    is_posted = bool(options.data) and not is_got
     if is_posted and not draft.value_of("content-type") and "content-type" not in options.unset:
         headers.append(("Content-Type", FORM_TYPE))
     usual = "HEAD" if "head" in options.switches else "POST" if options.data else ""
+    usual = "PUT" if options.upload else usual
     made = RequestDraft(
         url=url,
-        method=draft.method or ("GET" if "get" in options.switches else usual),
+        method=draft.method or ("GET" if is_got else usual),
         headers=headers,
-        body=data if is_posted else "",
         multipart=draft.multipart,
         user=draft.user,
         bearer=draft.bearer,
         is_insecure="insecure" in options.switches,
         http_version=draft.http_version,
         redirects=draft.redirects,
+        keeps_signs=True,
+        missing=draft.missing,
     )
+    if options.upload or (options.has_file and is_posted):
+        made.set_file(options.upload[1] if options.upload else data)
+    elif is_posted:
+        made.body = data.decode()
     request = made.request(omissions)
     for host, port, address in options.pins:
         if host in {request.host, "*"} and port == str(request.port):
@@ -262,23 +290,33 @@ def _take(options: _Options, name: str, value: str, omissions: Omissions) -> Non
             draft.bearer = value
         case "json":
             # Several are one document, without a sign between them.
-            options.data[-1:] = ["".join([*options.data[-1:], _inline(value)])]
+            options.data[-1:] = [b"".join([*options.data[-1:], options.content(value)])]
             for each, kind in (
                 ("Content-Type", "application/json"),
                 ("Accept", "application/json"),
             ):
                 if not draft.value_of(each.lower()):
                     draft.headers.append((each, kind))
-        case "data" | "data-ascii" | "data-binary":
-            options.data.append(_inline(value))
+        case "data" | "data-ascii":
+            content = options.content(value)
+            # As curl reads a file that is no binary one.
+            options.data.append(
+                content.translate(None, b"\r\n\0") if value.startswith("@") else content
+            )
+        case "data-binary":
+            options.data.append(options.content(value))
         case "data-raw":
-            options.data.append(value)
+            options.data.append(whole(value).encode())
         case "data-urlencode":
-            options.data.append(_encoded(value))
+            options.data.append(_encoded(value, options).encode())
         case "url-query":
-            options.query.append(value[1:] if value.startswith("+") else _encoded(value))
-        case "form" | "form-string":
-            _add_field(draft, value, omissions, is_text=name == "form-string")
+            options.query.append(value[1:] if value.startswith("+") else _encoded(value, options))
+        case "upload-file":
+            options.upload = value, options.file("-" if value == "." else value)
+        case "form":
+            _add_field(options, value)
+        case "form-string":
+            draft.add_part(*_named(value), "", "", omissions)
         case "resolve":
             options.pins.append(_pin(value))
         case "location" | "location-trusted":
@@ -320,36 +358,52 @@ def _header(text: str) -> list[tuple[str, str]]:
     raise NotUnderstood(f"{shortened(text)} is not a header; write it as in -H 'Name: value'.")
 
 
-def _inline(value: str) -> str:
-    if value.startswith("@"):
-        raise NotUnderstood(
-            f"{shortened(value)}: files on your machine cannot be read. Paste the content with "
-            "--data-raw, or put the file into the plan's body."
-        )
-    return value
-
-
-def _encoded(value: str) -> str:
+def _encoded(value: str, options: _Options) -> str:
     name, equals, content = value.partition("=")
     if "@" in name:
-        _inline("@" + value.partition("@")[2])
+        name, _, path = value.partition("@")
+        encoded = quote_plus(options.file(path))
+        return f"{name}={encoded}" if name else encoded
     if not equals:
         return quote_plus(value)
     return f"{name}={quote_plus(content)}" if name else quote_plus(content)
 
 
-def _add_field(draft: RequestDraft, text: str, omissions: Omissions, *, is_text: bool) -> None:
+def _named(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
-    kind = ""
     if not equals:
         raise NotUnderstood(f"{shortened(text)} is not a field; write it as in -F name=value.")
-    if not is_text:
-        if value.startswith(("@", "<")):
-            _inline(f"@{value[1:]}")
-        quoted = _QUOTED.match(value)
-        plain, _, kind = (value[quoted.end() :] if quoted else value).partition(";type=")
-        value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else plain
-    draft.add_part(name, value, "", kind, omissions)
+    return name, value
+
+
+def _add_field(options: _Options, text: str) -> None:
+    """name=value;type=text/plain, name=@file,file;filename=other.png, or name=<file for its text"""
+    name, value = _named(text)
+    sign = value[:1] if value.startswith(("@", "<")) else ""
+    value = value.removeprefix(sign)
+    quoted = _QUOTED.match(value)
+    plain, *more = (value[quoted.end() :] if quoted else value).split(";")
+    if not sign and not quoted:  # of a text only these end it
+        plain, _, kind = value.partition(";type=")
+        more = [f"type={kind}"]
+    value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else plain
+    given = dict(each.strip().partition("=")[::2] for each in more)
+    kind, filename = given.get("type", ""), given.get("filename", "").strip('"')
+    if sign == "<":
+        value = _text_of(options.file(value), value)
+    if sign != "@":
+        options.draft.add_part(name, value, "", kind, options.omissions)
+        return
+    for path in [value] if quoted else value.split(","):
+        usual = _FILE_KINDS.get(path.rpartition(".")[2].lower(), "")
+        options.draft.add_file(name, options.file(path), filename or path, kind or usual)
+
+
+def _text_of(data: bytes, name: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise NotUnderstood(f"{shortened(name)} is not a text in UTF-8; send it with @.") from None
 
 
 def _pin(text: str) -> tuple[str, str, str]:

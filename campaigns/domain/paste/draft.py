@@ -1,12 +1,15 @@
 """What the readers of all dialects collect of a request, and how it becomes one that is sent."""
 
 import base64
+import re
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from email import message_from_string
 from typing import Any
 
 from campaigns.domain.plan.reply_rules import TOKEN
-from campaigns.domain.plan.step import RESERVED_HEADERS, read_method
+from campaigns.domain.plan.step import MAX_BODY_BYTES, RESERVED_HEADERS, read_method
 from campaigns.domain.plan.typed_request import (
     NotUnderstood,
     TypedRequest,
@@ -25,9 +28,12 @@ _HOP_BY_HOP = (RESERVED_HEADERS - {"content-length"}) | {
 
 
 class Omissions:
-    """What a paste says and a plan does not: told in one note."""
+    """What a paste says and a plan does not: told in one note. `files`: what came with it, by the
+    names that it has for files of the user's machine; `wanted`: all of these names."""
 
-    def __init__(self) -> None:
+    def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
+        self.files = files or {}
+        self.wanted: dict[str, None] = {}
         self._headers: dict[str, None] = {}
         self._options: dict[str, None] = {}
         self._others: dict[str, None] = {}
@@ -62,7 +68,8 @@ def _named(noun: str, names: list[str]) -> str:
 @dataclass
 class RequestDraft:
     """`form` and `multipart` as a step has them. `pinned`: what the host is pinned to. `redirects`:
-    "all" where they are followed."""
+    "all" where they are followed. `keeps_signs`: the address is sent as it is, not as a browser
+    would write it."""
 
     url: str = ""
     method: str = ""
@@ -77,6 +84,9 @@ class RequestDraft:
     http_version: str = ""
     pinned: str = ""
     redirects: str = ""
+    missing: list[str] = field(default_factory=list)
+    label: str = ""
+    keeps_signs: bool = False
 
     @property
     def has_body(self) -> bool:
@@ -86,15 +96,40 @@ class RequestDraft:
         """A header's value, the last one's; "" without."""
         return next((v for n, v in reversed(self.headers) if n.lower() == name), "")
 
+    def read_file(self, name: str, omissions: Omissions) -> bytes:
+        """A file of the user's machine; b"" where it did not come with the paste."""
+        omissions.wanted[name] = None
+        if name not in omissions.files:
+            self.missing.append(name)
+        return omissions.files.get(name, b"")
+
+    def set_file(self, data: bytes) -> None:
+        """A body of a file: a text where it is one that a plan puts no values into."""
+        if b"${" not in data and b"\0" not in data and len(data) <= MAX_BODY_BYTES:
+            with suppress(UnicodeDecodeError):
+                self.body = data.decode()
+        if not self.body:
+            self.body_file = base64.b64encode(data).decode()
+
+    def add_file(self, name: str, data: bytes, filename: str, content_type: str) -> None:
+        """A file as a field of multipart/form-data, by the last part of its path."""
+        filename = re.split(r"[/\\]", filename)[-1]
+        kind = {"content_type": content_type} if content_type else {}
+        file = base64.b64encode(data).decode()
+        self.multipart.append({"name": name, "file": file, "filename": filename, **kind})
+
     def request(self, omissions: Omissions) -> TypedRequest:
         """Raises NotUnderstood."""
         self._make_storable()
-        request = read_address(self.url.strip().replace(" ", "%20"))
+        url = self.url.strip().replace(" ", "%20")
+        request = read_address(url, keeps_signs=self.keeps_signs)
         kind = self.value_of("content-type")
         if self.body and kind.lower().startswith("multipart/form-data"):
             self._read_parts(kind, omissions)
         try:
-            method = read_method(self.method or ("POST" if self.has_body else "GET"))
+            method = read_method(
+                self.method or ("POST" if self.has_body or self.missing else "GET")
+            )
         except ValueError as fault:
             raise NotUnderstood(f"{shortened(self.method)} is not a method. {fault}") from None
         request = replace(
@@ -109,6 +144,8 @@ class RequestDraft:
             http_version=self.http_version,
             pinned=self.pinned,
             redirects=self.redirects and "all",
+            missing=tuple(self.missing),
+            label=self.label,
         )
         return self._signed(request)
 
@@ -142,14 +179,13 @@ class RequestDraft:
         self, name: str, value: str, filename: str, content_type: str, omissions: Omissions
     ) -> None:
         """A field of multipart/form-data; a file without its content is left out."""
-        part: dict[str, Any] = {"name": name, "value": value}
         if filename and not value:
             omissions.other(f"the file {shortened(filename)}, whose content is not there")
-            return
-        if filename:
-            file = base64.b64encode(value.encode()).decode()
-            part = {"name": name, "file": file, "filename": filename}
-        self.multipart.append({**part, **({"content_type": content_type} if content_type else {})})
+        elif filename:
+            self.add_file(name, value.encode(), filename, content_type)
+        else:
+            kind = {"content_type": content_type} if content_type else {}
+            self.multipart.append({"name": name, "value": value, **kind})
 
     def _kept_headers(self, request: TypedRequest, omissions: Omissions) -> list[tuple[str, str]]:
         kept: list[tuple[str, str]] = []

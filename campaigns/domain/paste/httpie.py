@@ -1,6 +1,7 @@
 """HTTPie's commands: http POST shop.example/cart id=7."""
 
 import json
+import mimetypes
 import re
 from typing import Any
 from urllib.parse import quote_plus
@@ -44,9 +45,9 @@ def read_httpie(text: str, omissions: Omissions) -> list[TypedRequest]:
     command = read_command(text)
     for each in command.expanded:
         omissions.other(f"the value of {shortened(each)}")
-    if command.rest:
-        omissions.other(f"what follows the command ({shortened(command.rest)})")
-    words, options, kind = [], {"scheme": command.words[0]}, "json"
+    if command.left_out:
+        omissions.other(f"what follows the command ({shortened(command.left_out)})")
+    words, options, kind = [], {"scheme": command.words[0], "stdin": command.stdin}, "json"
     rest = iter(command.words[1:])
     for word in rest:
         name, equals, given = word.partition("=")
@@ -87,12 +88,15 @@ def _request(
     redirects = options.get("redirects", "")
     draft = RequestDraft(_url(words[0], scheme), method=method, redirects=redirects)
     data: dict[str, Any] = {}
-    query = [_take(draft, item, data) for item in words[1:]]
+    query = [_take(draft, item, data, omissions) for item in words[1:]]
     for each in filter(None, query):
         draft.url += f"{'&' if '?' in draft.url else '?'}{each}"
     _write_data(draft, data, kind)
+    if stdin := options["stdin"]:
+        draft.set_file(draft.read_file(stdin, omissions))
     if raw := options.get("--raw"):
         draft.body = raw
+    if raw or stdin:
         draft.headers.insert(0, ("Content-Type", "application/json"))
     auth = options.get("--auth") or options.get("-a")
     auth_kind = options.get("--auth-type") or options.get("-A") or "basic"
@@ -113,14 +117,25 @@ def _url(text: str, scheme: str) -> str:
     return f"{scheme}://{text}"
 
 
-def _take(draft: RequestDraft, item: str, data: dict[str, Any]) -> str:
+def _take(draft: RequestDraft, item: str, data: dict[str, Any], omissions: Omissions) -> str:
     """A header or a field; what it adds to the address, or ""."""
     match = _ITEM.fullmatch(item)
     if match is None:
         raise NotUnderstood(f"{shortened(item)} is not an item; write it as in name=value.")
     name, sign, value = re.sub(r"\\(.)", r"\1", match[1]), match[2], match[3]
-    if sign in {"@", "=@", ":=@"}:
-        raise NotUnderstood(f"{shortened(item)}: files on your machine cannot be read.")
+    if sign == "@":
+        path, _, kind = value.partition(";type=")
+        content = draft.read_file(path, omissions)
+        if name:
+            draft.add_file(name, content, path, kind or mimetypes.guess_type(path)[0] or "")
+        else:
+            draft.set_file(content)
+            kind = mimetypes.guess_type(path)[0] or "application/json"
+            draft.headers.insert(0, ("Content-Type", kind))
+        return ""
+    if sign in {"=@", ":=@"}:
+        sign, content = sign[:-1], draft.read_file(value, omissions)
+        value = "null" if value in draft.missing else content.decode(errors="replace")
     if sign in ":;":
         if value or sign == ";":
             draft.headers.append((name, value))
@@ -146,10 +161,10 @@ def _write_data(draft: RequestDraft, data: dict[str, Any], kind: str) -> None:
         [name, value if isinstance(value, str) else json.dumps(value)]
         for name, value in data.items()
     ]
-    if kind == "form":
+    if kind == "multipart" or draft.multipart:
+        draft.multipart += [{"name": name, "value": value} for name, value in pairs]
+    elif kind == "form":
         draft.form = pairs
-    elif kind == "multipart":
-        draft.multipart = [{"name": name, "value": value} for name, value in pairs]
     else:
         draft.body = json.dumps(data, ensure_ascii=False)
         for header, value in (

@@ -1,15 +1,16 @@
 """What somebody typed or pasted: an address, a command of curl or HTTPie, PowerShell, fetch(…), a
-raw request, a HAR file or an OpenAPI document. How it begins says which it is."""
+raw request, a .http file, a HAR file or an OpenAPI document. How it begins says which it is."""
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.paste import httpie, javascript, powershell, recorded
 from campaigns.domain.paste.curl import read_curl
 from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions
+from campaigns.domain.paste.http_file import is_http_file, read_http_file
 from campaigns.domain.paste.openapi import read_openapi
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address, shortened
 from campaigns.domain.typed_text import whole
@@ -34,17 +35,20 @@ _READERS: tuple[tuple[re.Pattern[str], Reader], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Paste:
-    """`note` says what is left out, in one sentence; "" if nothing is."""
+    """`note` says what is left out, in one sentence; "" if nothing is. `files`: the names of those
+    of the user's machine that it sends."""
 
     requests: tuple[TypedRequest, ...]
     note: str = ""
+    files: tuple[str, ...] = ()
 
 
-def read_paste(text: str) -> Paste:
-    """Raises NotUnderstood with what to change."""
+def read_paste(text: str, files: Mapping[str, bytes] | None = None) -> Paste:
+    """`files`: those that the text names and that came with it. Raises NotUnderstood with what to
+    change."""
     # Forms end a line with two signs.
     text = whole(text).replace("\r\n", "\n").lstrip("\ufeff").strip()
-    omissions = Omissions()
+    omissions = Omissions(files)
     read = _reader(text)
     if text.startswith("{") or (read is None and _YAML.search(text)):
         requests = _read_document(_parsed(text), omissions)
@@ -57,10 +61,12 @@ def read_paste(text: str) -> Paste:
         requests = read(text, omissions) if read else [read_address(text)]
     if len(requests) > MAX_REQUESTS:
         raise NotUnderstood(f"This has {len(requests):,} requests; at most {MAX_REQUESTS:,}.")
-    return Paste(tuple(requests), omissions.note)
+    return Paste(tuple(requests), omissions.note, tuple(omissions.wanted))
 
 
 def _reader(text: str) -> Reader | None:
+    if is_http_file(text):
+        return read_http_file
     return next((read for begins, read in _READERS if begins.match(text)), None)
 
 

@@ -2,7 +2,8 @@
 line, a body), and a HAR file of a browser or a proxy."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from campaigns.domain.paste.draft import Omissions, RequestDraft
@@ -13,6 +14,7 @@ BEGINS = re.compile(
     r"([A-Za-z!#$%&'*+.^_`|~0-9-]{1,40}) (?:(\S+) HTTP/(\d(?:\.\d)?)|((?:/|https?://)\S*))"
     r"[ \t]*(?:\n|\Z)"
 )
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?")
 _RAW_VERSIONS = {"1.0": "1.0", "2": "2", "2.0": "2"}
 _HTTP_3 = "HTTP/3 (sent as HTTP/1.1)"
 _HAR_VERSIONS = {"http/2": "2", "http/2.0": "2", "h2": "2", "http/1.0": "1.0"}
@@ -24,21 +26,57 @@ def read_raw(text: str, omissions: Omissions) -> list[TypedRequest]:
     line, *lines = head.splitlines()
     method, *versioned, alone = BEGINS.match(line).groups()
     target, version = versioned if alone is None else (alone, "")
+    return [read_message((method, target, version), lines, body, omissions).request(omissions)]
+
+
+def read_message(
+    line: tuple[str, str, str], headers: Iterable[str], body: str, omissions: Omissions
+) -> RequestDraft:
+    """`line`: method, target, and version or "". Raises NotUnderstood."""
+    method, target, version = line
     draft = RequestDraft(method=method, http_version=_RAW_VERSIONS.get(version, ""))
+    draft.keeps_signs = True
     if version == "3":
         omissions.other(_HTTP_3)
-    for each in lines:
+    for each in headers:
         name, colon, value = each.partition(":")
         if not colon or not name.strip():
             raise NotUnderstood(f"{shortened(each)} is not a header; write it as in Name: value.")
         draft.headers.append((name.strip(), value.strip()))
     if "chunked" in draft.value_of("transfer-encoding").lower():
-        raise NotUnderstood("Paste the body whole, without Transfer-Encoding and its chunks.")
+        body = _unchunked(body)
     draft.body = body if method != "GET" or body.strip() else ""
     if body.endswith("\n") and draft.value_of("content-length"):
         draft.body = body[:-1]  # an editor's last line end
     draft.url = target if "://" in target else _url(draft, target, version)
-    return [draft.request(omissions)]
+    return draft
+
+
+def _unchunked(body: str) -> str:
+    """Raises NotUnderstood."""
+    # Two signs end a line on the wire. A paste may have one, also where they are of the content.
+    for data, end in ((body.encode(), b"\n"), (body.replace("\n", "\r\n").encode(), b"\r\n")):
+        with suppress(ValueError):
+            return b"".join(_chunks(data, end)).decode()
+    raise NotUnderstood("The chunks of the body do not have the lengths that stand before them.")
+
+
+def _chunks(data: bytes, end: bytes) -> Iterator[bytes]:
+    """Raises ValueError."""
+    at = 0
+    while at < len(data):
+        size = _CHUNK_SIZE.match(data, at)
+        if size is None:
+            raise ValueError("no length")
+        n_bytes = int(size[1], 16)
+        begin = size.end() + len(end)
+        at = begin + n_bytes + len(end)
+        if n_bytes == 0:
+            return
+        is_whole = begin + n_bytes <= len(data) and data[size.end() : begin] == end
+        if not is_whole or data[begin + n_bytes : at] not in (end, b""):
+            raise ValueError("another length")
+        yield data[begin : begin + n_bytes]
 
 
 def _url(draft: RequestDraft, target: str, version: str) -> str:
@@ -87,6 +125,7 @@ def _draft(request: dict[str, Any], omissions: Omissions) -> RequestDraft:
         method=str(request.get("method") or "GET"),
         headers=_pairs(request.get("headers")),
         http_version=_HAR_VERSIONS.get(version, ""),
+        keeps_signs=True,
     )
     posted = request.get("postData")
     if isinstance(posted, dict):

@@ -28,6 +28,7 @@ _JOINED = re.compile(r"[ \t]*\r?\n")
 _CURLY = str.maketrans("\u2018\u2019\u201c\u201d", "''\"\"")
 # What a shell would put a value in place of.
 _EXPANDED = re.compile(r"(?<!\\)(?:\$(?:[A-Za-z_]\w*|\{[^}]{0,99}\}|\([^)]{0,99}\))|`[^`]{0,99}`)")
+_REDIRECTED = re.compile(r"<\s*([^\s<>&|;()]+)\s*")
 _NEXT_OPTION = re.compile(r"\s*-")
 _BLANKS = re.compile(r"[^\S\r\n]+")
 _PLAIN = re.compile(r"[^\s\\'\"$|;&<>#`^]+")
@@ -45,6 +46,17 @@ class ShellCommand:
     words: list[str]
     rest: str = ""
     expanded: tuple[str, ...] = ()
+
+    @property
+    def stdin(self) -> str:
+        """The file that "< payload.json" behind it lets it read; "" without."""
+        redirected = _REDIRECTED.match(self.rest)
+        return redirected[1] if redirected else ""
+
+    @property
+    def left_out(self) -> str:
+        redirected = _REDIRECTED.match(self.rest)
+        return self.rest[redirected.end() :] if redirected else self.rest
 
 
 Split = Callable[[str], ShellCommand]

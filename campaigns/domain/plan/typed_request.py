@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 from urllib.parse import quote, unquote
@@ -22,13 +22,25 @@ _TWINS = {
     ("https", 8444): ("http", 8081),
 }
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
+_BLANK = re.compile(r"[\s\0-\x1f\x7f]")
+_NO_SIGN = re.compile(r"[^\S ]|[\0-\x1f\x7f]")
 _AUTHORITY = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>.*))?")
-# Left as they are; anything else becomes %XX.
+# Left as they are; anything else becomes %XX. Browsers write a few of them so as well (WHATWG).
 _PATH_SIGNS = "/?#[]@!$&'()*+,;=:%-._~|{}^`\"<>\\"
+_BROWSERS_PATH_SIGNS = "/[]@!$&'()*+,;=:%-._~|"
+_BROWSERS_QUERY_SIGNS = "/?[]@!$&()*+,;=:%-._~|{}^`\\"
 
 
 class NotUnderstood(BenchsiteError):
     """What was typed cannot be measured; the text says what to change."""
+
+
+class FilesMissing(NotUnderstood):
+    """A pasted request sends files of the user's machine; `names` are those that did not come."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"Choose {' and '.join(map(shortened, names))}.")
+        self.names = names
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,8 @@ class TypedRequest:
     """`secret`: the password of `user`, or a bearer token; None if none was typed. `is_insecure`:
     any certificate is accepted. `http_version`: "" where none was named. `pinned`: the address that
     its host is pinned to. `redirects`: as a plan has them, "" where none was asked for. `form`,
-    `multipart` and `body_file` are as a step has them.
+    `multipart` and `body_file` are as a step has them. `missing`: the files of the user's machine
+    that it sends and that did not come with it.
     """
 
     scheme: str
@@ -56,13 +69,15 @@ class TypedRequest:
     form: tuple[tuple[str, str], ...] = ()
     multipart: tuple[dict[str, Any], ...] = ()
     body_file: Any = ""
+    missing: tuple[str, ...] = ()
+    label: str = ""
 
     @property
     def step(self) -> dict[str, Any]:
         """The request as a plan's step."""
         headers = [list(pair) for pair in self.headers]
         more = {"form": [list(pair) for pair in self.form], "multipart": list(self.multipart)}
-        more["body_file"] = self.body_file
+        more |= {"body_file": self.body_file, "label": self.label}
         given = {"method": self.method, "path": self.path, "headers": headers, "body": self.body}
         return given | {name: value for name, value in more.items() if value}
 
@@ -155,6 +170,12 @@ class TypedRequest:
         )
 
 
+def require_files(requests: Iterable[TypedRequest]) -> None:
+    """Raises FilesMissing: without its file it would be another request."""
+    if names := list(dict.fromkeys(name for each in requests for name in each.missing)):
+        raise FilesMissing(names)
+
+
 def shared_credentials(requests: Sequence[TypedRequest]) -> tuple[TypedRequest, str]:
     """(the request whose credentials a plan of all has, what to say of it, "" if all have them).
     Raises NotUnderstood where there are two."""
@@ -173,24 +194,26 @@ def twin_of(scheme: str, port: int) -> tuple[str, int] | None:
     return _TWINS.get((scheme, port))
 
 
-def read_address(text: str) -> TypedRequest:
+def read_address(text: str, *, keeps_signs: bool = False) -> TypedRequest:
     """The GET request of an address: https://shop.example:8443/prices?limit=20, or shop.example.
 
-    Without a scheme it is http, or https on the ports 443 and 8443. Raises NotUnderstood.
+    Without a scheme it is http, or https on the ports 443 and 8443. Path and query are written as
+    browsers write them, or as they are with `keeps_signs`. Raises NotUnderstood.
     """
     text = text.strip()
     if not text:
         raise NotUnderstood("Enter an address, such as https://shop.example/, or paste a request.")
     if len(text) > MAX_TYPED:
         raise NotUnderstood(f"This has {len(text):,} characters; at most {MAX_TYPED:,}.")
-    if any(ch.isspace() or ch < " " or ch == "\x7f" for ch in text):
-        raise NotUnderstood(
-            "An address has no spaces or line breaks. Write spaces as %20, or paste a request."
-        )
     scheme, rest = _split_scheme(text)
     rest = rest.partition("#")[0]
     end = min((at for sign in "/?\\" if (at := rest.find(sign)) >= 0), default=len(rest))
-    authority, path = rest[:end], quote(rest[end:], safe=_PATH_SIGNS)
+    authority, path = rest[:end], rest[end:]
+    if _BLANK.search(authority) or _NO_SIGN.search(path):
+        raise NotUnderstood(
+            "A host has no spaces or line breaks. Write one address, or paste a request."
+        )
+    path = quote(path, safe=_PATH_SIGNS) if keeps_signs else _as_browsers_write(path)
     userinfo, _, place = authority.rpartition("@")
     host, port = _place(place)
     scheme = scheme or ("https" if port in {443, 8443} else "http")
@@ -200,6 +223,12 @@ def read_address(text: str) -> TypedRequest:
         return address
     user, colon, password = userinfo.partition(":")
     return with_basic(address, unquote(user), unquote(password) if colon else None)
+
+
+def _as_browsers_write(path: str) -> str:
+    path, mark, query = path.partition("?")
+    path = quote(path.replace("\\", "/"), safe=_BROWSERS_PATH_SIGNS)
+    return f"{path}{mark}{quote(query, safe=_BROWSERS_QUERY_SIGNS)}"
 
 
 def _split_scheme(text: str) -> tuple[str, str]:

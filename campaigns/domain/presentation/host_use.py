@@ -1,15 +1,19 @@
 """What else uses an injector host, as it announced it, in words. Names of programs are only for
 those who may start a campaign."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
+from campaigns.domain.presentation.tables import Column, Figure, Row, Table, figure_cell
 from campaigns.domain.units import figure, percent
 
 # Beyond these the host is busy: shares of its CPU, and of the time for its quota.
 OTHERS_SHARE, STEAL_SHARE, THROTTLED_SHARE = 0.5, 0.05, 0.05
 MEANING = "Medians stay reliable; p99 may not."
+_MOST_PROGRAMS = 3
 # So much of what others use, and one program is the cause.
 _MOST = 0.8
 
@@ -93,6 +97,25 @@ class HostUse:
         others = f"other programs {_whole(self.others_share)} of the CPU"
         others += f" ({named})" if named else ""
         return [*load, *steal, *(quota if self.throttled_share else []), others]
+
+
+def programs_of(told: Iterable[Iterable[tuple[str, float]]]) -> tuple[BusyProgram, ...]:
+    """Of those that each run's host told: at most three, by their mean share."""
+    runs = list(told)
+    shares: Counter[str] = Counter()
+    for name, share in chain.from_iterable(runs):
+        shares[name] += share / len(runs)
+    return tuple(BusyProgram(*each) for each in shares.most_common(_MOST_PROGRAMS))
+
+
+def programs_table(programs: Sequence[BusyProgram]) -> Table:
+    return Table(
+        "programs",
+        "Programs that used most of the injector host's CPU",
+        (Column("share", "share", "% of the machine", "While the run was sending."),),
+        tuple(Row(each.name, (figure_cell(Figure(100 * each.share), 0),)) for each in programs),
+        label_title="program",
+    )
 
 
 def _whole(share: float) -> str:

@@ -5,11 +5,12 @@ functions of a run, and what changed between two campaigns."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.analysis.profile_shares import ShareChange, share_changes
 from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.machine_use import MachineUse
 from campaigns.domain.metrics.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
-from campaigns.domain.metrics.profiles import Profile, faults_of, share_changes, together
+from campaigns.domain.metrics.profiles import Profile, faults_of
 from campaigns.domain.presentation.tables import (
     Cell,
     Column,
@@ -247,6 +248,9 @@ _PROFILE = (
     _OBJECT,
     Column("samples", "samples"),
 )
+_MOST_CHANGES = 10
+_LOW_CHANGE = "Lower end of the 95 % bounds, which hold for all functions together."
+_HIGH_CHANGE = "Upper end of the 95 % bounds, which hold for all functions together."
 _UNASKED = "No agent reported a profile. Start one with --perf on the target's machine."
 
 
@@ -286,37 +290,49 @@ def compared_profiles_table(
     """`column`: of the candidate. None where neither side was asked for a profile."""
     if not before and not after:
         return None
-    sides = together(before), together(after)
-    lacking = [name for name, side in zip(names, sides, strict=True) if side is None]
-    rows: tuple[Row, ...] = ()
-    if not lacking:
-        changes = share_changes(*sides)
-        cells = [
-            column_cells([Figure(100 * value) for value in values], decimals=1, signed=signed)
-            for values, signed in (
-                ([each.before for each in changes], False),
-                ([each.after for each in changes], False),
-                ([each.growth for each in changes], True),
-            )
-        ]
-        rows = tuple(
-            Row(each.symbol, (text_cell(each.object), *of_row), "function")
-            for each, *of_row in zip(changes, *cells, strict=True)
+    sides = [any(each.samples for each in side) for side in (before, after)]
+    lacking = [name for name, is_told in zip(names, sides, strict=True) if not is_told]
+    changes = [] if lacking else share_changes(before, after)
+    certain = [each for each in changes if each.is_certain]
+    grown = [each for each in certain if each.growth > 0][:_MOST_CHANGES]
+    shown = grown + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
+    cells = [
+        column_cells([Figure(100 * value(each)) for each in shown], decimals=1, signed=signed)
+        for value, signed in (
+            (lambda each: each.before, False),
+            (lambda each: each.after, False),
+            (lambda each: each.growth, True),
+            (lambda each: each.low, True),
+            (lambda each: each.high, True),
         )
+    ]
+    rows = tuple(
+        Row(each.symbol, (text_cell(each.object), *of_row), "function")
+        for each, *of_row in zip(shown, *cells, strict=True)
+    )
     columns = (
         _OBJECT,
         Column("baseline", names[0], "% of CPU time"),
         Column("candidate", names[1], "% of CPU time"),
         Column("difference", "difference", "points"),
+        Column("low", "from", "points", _LOW_CHANGE),
+        Column("high", "to", "points", _HIGH_CHANGE),
     )
-    title = "Functions whose share of the CPU time changed most"
-    return Table(
-        f"profile-{column}", title, columns, rows, "function", _why_none(lacking, before, after)
-    )
+    if lacking:
+        faults = faults_of([*before, *after])
+        note = " ".join([f"Nothing was recorded of {' and '.join(lacking)}.", *faults])
+    else:
+        note = _change_note(changes, shown)
+    title = "Functions whose share of the CPU time changed"
+    return Table(f"profile-{column}", title, columns, rows, "function", note)
 
 
-def _why_none(lacking: Sequence[str], before: Sequence[Profile], after: Sequence[Profile]) -> str:
-    if not lacking:
-        return "Those that grew most, then those that fell most. 0: not among the 30 of a run."
-    faults = faults_of([*before, *after])
-    return " ".join([f"Nothing was recorded of {' and '.join(lacking)}.", *faults])
+def _change_note(changes: Sequence[ShareChange], shown: Sequence[ShareChange]) -> str:
+    """What is known of the functions that have no row."""
+    others = [max(abs(each.low), abs(each.high)) for each in changes if each not in shown]
+    if not others:
+        return ""
+    most = f"{100 * max(others):.1f} points"
+    if shown:
+        return f"Every other function's share changed by at most {most}."
+    return f"No share changed by more than chance explains, and none by more than {most}."

@@ -15,7 +15,7 @@ from campaigns.domain.analysis.criteria import (
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, blame
 from campaigns.domain.metrics.failures import DROPPED
-from campaigns.domain.metrics.outcomes import WORDS, Detail, Kind
+from campaigns.domain.metrics.outcomes import ALSO, WORDS, Detail, Kind
 from campaigns.domain.units import counted
 
 _ACCEPT = "enter its SHA-256 under “Only accepted certificate, SHA-256” of the target"
@@ -102,6 +102,11 @@ DETAIL_REMEDIES: dict[Detail, str] = {
     Detail.NOT_HTTP: "Another service listens on this port. Check the port.",
     Detail.NO_MESSAGE: "Compare the rule with the messages that the server sends.",
 }
+# Of the second thing that is wrong with a certificate, beside its kind's.
+_ALSO_REMEDIES: dict[Detail, str] = {
+    Detail.EXPIRED: REMEDIES[Kind.TLS_EXPIRED],
+    Detail.NOT_YET_VALID: REMEDIES[Kind.TLS_NOT_YET_VALID],
+}
 # Statuses that the plan does not expect; by the first digit where the status itself has no row.
 STATUS_REMEDIES: dict[int, str] = {
     3: "The server redirects. Let the plan follow redirects, or expect this status.",
@@ -135,13 +140,21 @@ def remedy(kind: str, status: int = 0, details: Iterable[str] = ()) -> str:
         return STATUS_REMEDIES.get(status) or STATUS_REMEDIES.get(status // 100) or FALLBACK
     if kind == DROPPED:
         return _OF_DROPPED
+    details = list(details)
     for begins, text in DETAIL_REMEDIES.items():
-        if any(detail.startswith(begins) for detail in details):
+        if _any_begins(details, begins):
             return text
     try:
-        return REMEDIES.get(Kind(kind), FALLBACK)
+        first = REMEDIES.get(Kind(kind), FALLBACK)
     except ValueError:
         return FALLBACK
+    seconds = [detail.rpartition(ALSO)[2] for detail in details if ALSO in detail]
+    also = [text for begins, text in _ALSO_REMEDIES.items() if _any_begins(seconds, begins)]
+    return " ".join(dict.fromkeys([first, *also]))
+
+
+def _any_begins(details: Iterable[str], begins: str) -> bool:
+    return any(detail.startswith(begins) for detail in details)
 
 
 def words_of(kind: str) -> str:

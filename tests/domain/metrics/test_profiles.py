@@ -8,8 +8,6 @@ from campaigns.domain.metrics.profiles import (
     Profile,
     ProfiledFunction,
     read_profile,
-    share_changes,
-    together,
 )
 from campaigns.domain.presentation.perf_table import compared_profiles_table, profile_table
 
@@ -51,21 +49,6 @@ def test_a_profile_beyond_its_bounds_is_refused():
     ]:
         with pytest.raises(InvalidFields):
             read_profile(TOLD | changed, 1058.0)
-
-
-def test_runs_count_together_by_their_samples():
-    whole = together([profile_of(a=50, b=10), profile_of(300, a=30), profile_of(0)])
-    assert whole.samples == 400
-    assert [(each.symbol, each.samples) for each in whole.functions] == [("a", 80), ("b", 10)]
-    assert together([profile_of(0)]) is None
-
-
-def test_functions_whose_share_grew_most_come_first_and_then_those_whose_share_fell():
-    before, after = profile_of(a=50, b=30, c=10), profile_of(1000, a=300, b=350, d=200, c=100)
-    changes = share_changes(before, after)
-    assert [each.symbol for each in changes] == ["d", "b", "a"], "c did not change"
-    assert [round(each.growth, 3) for each in changes] == [0.2, 0.05, -0.2]
-    assert [each.symbol for each in share_changes(before, after, most=1)] == ["d", "a"]
 
 
 def test_a_run_s_table_has_shares_of_all_samples():

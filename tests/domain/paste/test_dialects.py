@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.typed_request import NotUnderstood
+from campaigns.domain.plan.typed_request import FilesMissing, NotUnderstood, require_files
 
 # Each row: what is paste, the request ("METHOD address" and headers), its body, the note.
 CHROME_BASH = r"""curl 'https://shop.example/api/cart?x=1&y=2' \
@@ -150,6 +150,8 @@ JSON_TYPE = "Content-Type: application/json"
 FORM_TYPE = "Content-Type: application/x-www-form-urlencoded"
 GZIP = "Accept-Encoding: gzip, deflate"
 PIPE = "what follows the pipe"
+CHUNKED = "POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n"
+NOT_CHUNKED = "Left out: the header Transfer-Encoding."
 
 ROWS = [
     # curl, as bash has it
@@ -320,12 +322,20 @@ ROWS = [
      ["Content-Type: text/plain"], "hi", ""),
     ("GET /x HTTP/3\nhost: shop.example\n", "GET https://shop.example/x", [], "",
      "Left out: HTTP/3 (sent as HTTP/1.1)."),
-    ("POST / HTTP/1.1\nHost: a\nTransfer-Encoding: chunked\n\n1\na\n0\n\n", None, None, None,
-     "without Transfer-Encoding"),
+    (f"{CHUNKED}5\nhello\n7;x=y\n, world\n0\nX: y\n\n", "POST http://a/", [], "hello, world",
+     NOT_CHUNKED),
+    (f"{CHUNKED}7\r\nhel\r\nlo\r\n2\r\né\r\n0\r\n\r\n", "POST http://a/", [], "hel\r\nloé",
+     NOT_CHUNKED),
+    (f"{CHUNKED}9\nhello\n0\n\n", None, None, None, "do not have the lengths"),
+    # as browsers write it
+    ("http://a/x y\"<>?q=\"<a b>'{}#f", "GET http://a/x%20y%22%3C%3E?q=%22%3Ca%20b%3E%27{}", [], "",
+     ""),
+    ("fetch('https://a\\/x y\"<>^?q=^<>')", "GET https://a/x%20y%22%3C%3E%5E?q=^%3C%3E", [], "",
+     ""),
+    ("curl 'http://a/\"<>'", "GET http://a/\"<>", [], "", ""),
+    ("http://a b/", None, None, None, "no spaces or line breaks"),
     # what cannot be followed
     ("GET / HTTP/1.1\nAccept: */*\n\n", None, None, None, "names no host"),
-    ("curl -T photo.png http://a/", None, None, None, "Files on your machine"),
-    ("http a/ photo@me.png", None, None, None, "files on your machine"),
     ("http a/ 'a[b]=c'", None, None, None, "nested fields"),
     ("fetch('https://a/', {body: form})", None, None, None, "cannot be read at"),
     ("Invoke-WebRequest -Uri http://a/ -InFile x", None, None, None, "cannot be followed"),
@@ -574,13 +584,119 @@ def test_hostile_text_is_refused_soon():
     for text in [
         "curl '" + "\\" * 200_000, "fetch(" + "[" * 5000, "{" * 100_000, "$ " * 200_000,
         "curl http://a/[1-999999999]", "curl http://a/" + "{a,b}" * 300,
+        "###\n" * 200_000, "< {%\n" * 100_000, "GET http://a/" + " " * 900_000 + "b",
         "curl http://a/ | x\n" * 10_000, "/**/" * 50_000 + "x", 'curl "' + "$(" * 100_000 + '"',
     ]:  # fmt: skip
         with pytest.raises(NotUnderstood):
             read_paste(text)
 
 
-def test_the_text_of_a_request_is_read_as_the_same_or_refused():
+def test_a_file_is_asked_for_by_its_name_and_sent_as_the_command_would():
+    png = b"\x89PNG"
+    for text, names, body in [
+        ("curl -d @dir/p.json -d x=1 http://a/", ["dir/p.json"], "ab&x=1"),
+        ("curl --data-binary @p.json http://a/", ["p.json"], "a\r\nb\n"),
+        ("curl --json '[' --json @p.json http://a/", ["p.json"], "[a\r\nb\n"),
+        ("curl --data-urlencode n@p.json http://a/", ["p.json"], "n=a%0D%0Ab%0A"),
+        ("curl -T p.json http://a/up/", ["p.json"], "a\r\nb\n"),
+        ("curl --data-binary @- http://a/ < p.json", ["p.json"], "a\r\nb\n"),
+        ("http a/ < p.json", ["p.json"], "a\r\nb\n"),
+        ("http a/ @p.json", ["p.json"], "a\r\nb\n"),
+        ("http a/ note=@p.json", ["p.json"], '{"note": "a\\r\\nb\\n"}'),
+        ("POST http://a/\nX: y\n\n< ./p.json\n###\n", ["./p.json"], "a\r\nb\n"),
+    ]:
+        paste = read_paste(text)
+        assert (list(paste.files), list(paste.requests[0].missing)) == (names, names)
+        with pytest.raises(FilesMissing):
+            require_files(paste.requests)
+        (request,) = read_paste(text, {names[0]: b"a\r\nb\n"}).requests
+        assert (request.body, request.missing, paste.note) == (body, (), "")
+    (upload,) = read_paste("curl -T p http://a/up/", {"p": png}).requests
+    assert (upload.method, upload.path, upload.body_file) == ("PUT", "/up/p", "iVBORw==")
+    (literal,) = read_paste("curl -d @p http://a/", {"p": b"${x}"}).requests
+    assert (literal.body, literal.body_file) == ("", "JHt4fQ==")
+
+
+def test_files_of_a_form_keep_their_names_and_types():
+    text = "curl -F 'f=@dir/me.png' -F 'g=@a,b;type=x/y;filename=c' -F 'n=<note' http://a/"
+    files = {"dir/me.png": b"\x89", "a": b"1", "b": b"2", "note": b"hi"}
+    (request,) = read_paste(text, files).requests
+    assert [
+        (each["name"], each.get("filename"), each.get("content_type"), each.get("value"))
+        for each in request.multipart
+    ] == [
+        ("f", "me.png", "image/png", None),
+        ("g", "c", "x/y", None),
+        ("g", "c", "x/y", None),
+        ("n", None, None, "hi"),
+    ]
+    (httpie,) = read_paste("http a/ photo@me.png x=1", {"me.png": b"1"}).requests
+    assert [set(each) - {"name"} for each in httpie.multipart] == [
+        {"file", "filename", "content_type"},
+        {"value"},
+    ]
+
+
+HTTP_FILE = """@host = https://shop.example
+@base={{host}}/v1
+# ours
+
+### Log in
+POST {{base}}/login HTTP/1.1
+Content-Type: application/json
+
+{
+### a heading of the body
+  "user": "ann"
+}
+
+> {% client.global.set("token", response.body.token); %}
+
+###
+# @name list
+GET {{base}}/items
+    ?page=2
+    &limit=10
+Authorization: Bearer {{token}}
+###
+GET /health
+Host: shop.example
+Authorization: Basic ann secret
+
+>> health.json
+### Talk
+WEBSOCKET wss://shop.example/talk
+###
+https://shop.example/plain
+###
+"""
+
+
+def test_the_requests_of_a_http_file_have_its_names_and_variables():
+    paste = read_paste(HTTP_FILE)
+    assert [(each.label, each.method, each.address) for each in paste.requests] == [
+        ("Log in", "POST", "https://shop.example/v1/login"),
+        ("list", "GET", "https://shop.example/v1/items?page=2&limit=10"),
+        ("", "GET", "http://shop.example/health"),
+        ("", "GET", "https://shop.example/plain"),
+    ]
+    login, _, health, _ = paste.requests
+    assert login.body == '{\n### a heading of the body\n  "user": "ann"\n}'
+    assert (health.user, health.secret) == ("ann", "secret")
+    assert paste.note == (
+        "Left out: its scripts, the value of {{token}}, where replies are stored, "
+        "the WEBSOCKET request."
+    )
+
+
+def test_variables_that_grow_without_end_are_refused():
+    grown = "".join(f"@v{n}={{{{v{n + 1}}}}}{{{{v{n + 1}}}}}\n" for n in range(8))
+    text = f"{grown}@v8={'x' * 100_000}\nGET http://a/{{{{v0}}}}\n"
+    with pytest.raises(NotUnderstood, match="too long"):
+        read_paste(text)
+
+
+def test_the_text_of_a_request_is_read_as_the_same_or_asks_for_its_file():
     for text in [
         "curl -F 'm={\"a\": \"\\\\\"};type=application/json' --form-string 'o=@x;type=y' http://a/",
         "curl -X PUT -H 'X;' -H 'Y: 5 €' --json '[1]' --http2 -L -k https://a/?b=%20",
@@ -593,8 +709,7 @@ def test_the_text_of_a_request_is_read_as_the_same_or_refused():
     har = {"log": {"entries": [{"request": {"url": "http://a/", "postData": posted}}]}}
     for text in [har, {"log": {"entries": [{"request": BINARY}]}}]:
         (request,) = read_paste(json.dumps(text)).requests
-        with pytest.raises(NotUnderstood, match="files on your machine"):
-            read_paste(request.text)
+        assert read_paste(request.text).requests[0].missing
 
 
 BINARY = {"method": "PUT", "url": "http://a/", "postData": {"mimeType": "a/b", "text": "\0"}}

@@ -145,14 +145,10 @@ def test_what_cannot_be_followed_gets_a_sentence():
         ("curl -X", "-X needs a value"),
         ("curl --frobnicate http://a/", "--frobnicate is not understood"),
         ("curl 'http://a/", "not closed"),
-        ("curl -d @/etc/passwd http://a/", "files on your machine"),
-        ("curl --data-urlencode x@/etc/passwd http://a/", "files on your machine"),
         ("curl -b cookies.txt http://a/", "reads a file"),
-        ("curl -T f http://a/", "cannot be read"),
         ("curl -x http://proxy http://a/", "would send the request elsewhere"),
         ("curl --unix-socket /run/docker.sock http://a/", "would send the request elsewhere"),
         ("curl --resolve a:80:b http://a/", "write it as in shop.example"),
-        ("curl -F photo=@me.png http://a/", "files on your machine"),
         ("curl -K conf http://a/", "is not understood"),
         ("curl -X CONNECT http://a/", "CONNECT is not a method"),
         ("curl -H nonsense http://a/", "is not a header"),
@@ -161,7 +157,6 @@ def test_what_cannot_be_followed_gets_a_sentence():
         ("curl http://a/\x00", "NUL"),
         ("curl file:///etc/passwd", "file cannot be measured"),
         ("curl http://a/" + "x" * 100_000, "100,009 characters"),
-        ("curl --data-urlencode name@/etc/passwd http://a/", "/etc/passwd"),
     ]:
         with pytest.raises(NotUnderstood, match=words):
             read_typed(text)
