@@ -189,8 +189,9 @@ def pace_of_all(
     if clock_error_s is not None:
         slice_s = max(slice_s, SHORTEST_OF_HOSTS_S)
         gap_s = max(gap_s, ceil(200 * clock_error_s) / 100)
+    common = {name: each for name, each in paces[0].items() if name != "clock_error_us"}
     return {
-        **paces[0],
+        **common,
         "slice_s": slice_s,
         "gap_s": gap_s,
         "rate_per_s": min(each["rate_per_s"] or 0.0 for each in paces) or None,
