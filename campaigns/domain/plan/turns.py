@@ -1,4 +1,4 @@
-"""How several arms of a plan take turns in one injector process, and which loads can."""
+"""How several arms of a plan take turns, in each injector process alike, and which loads can."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
