@@ -24,7 +24,7 @@ from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.kept_requests import requests_fault
 from campaigns.domain.metrics.rounds import ends_of
-from campaigns.services import shards
+from campaigns.services import rounds, shards
 from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
 from campaigns.services.shards import Lease
 from campaigns.services.vault import with_secrets
@@ -34,7 +34,7 @@ from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
 from workers.host_use import HostWatch
 from workers.injector_process import InjectorProcess, OutputEnded
-from workers.lines import SecondChecker, end_fault, round_fault
+from workers.lines import OF_A_PACE, SecondChecker, end_fault, pace_fault, round_fault
 from workers.scraping import Scraping
 from workers.spool import Spool, SpoolFull
 from workers.watch import Watch
@@ -162,6 +162,9 @@ class Launch:
         self._cut_off_reason = ""
         self._start_error_us = 0
         self._host_use: HostWatch | None = None
+        self._start_at_ns = 0
+        # Where others have the same turns: whether it waits for their paces, and for the end.
+        self._waits_to_begin = self._waits_for_all = False
         # By the clock since boot: when the run's start was certainly not set yet.
         self._unarmed_ns = time.monotonic_ns()
 
@@ -210,7 +213,7 @@ class Launch:
 
     def _start(self) -> None:
         """Wait for the common start, take the right to send, and tell the injector when."""
-        start_at_ns = self._await_start_instant()
+        start_at_ns = self._start_at_ns = self._await_start_instant()
         while time.monotonic_ns() < start_at_ns - START_TAKEN_S * NS:
             self._check_limits()
             time.sleep(POLL_S / 5)
@@ -294,14 +297,41 @@ class Launch:
             _check(round_fault(message))
         elif message["type"] == "requests":
             _check(requests_fault(message))
-        elif message["type"] != "pace":
+        elif message["type"] == "pace":
+            _check(pace_fault(message))
+            if self._lease.order["shard"]["count"] > 1:
+                message["clock_error_us"] = self._start_error_us
+                self._waits_to_begin = True
+        else:
             return
         self._delivery.take(message)
+
+    def _tell_of_all(self) -> None:
+        """What the shards of a run have together: when their rounds begin, and when all that they
+        saw is settled."""
+        if self._waits_for_all and self._watch.is_settled:
+            self._injector.tell({"settled": True})
+            self._waits_for_all = False
+        if not self._waits_to_begin:
+            return
+        try:
+            begin = rounds.begin_of_rounds(lease=self._lease)
+        except UNREACHABLE:
+            drop_connection()
+            return
+        if begin is not None:
+            # By the conversion of the start, so that its error is still that of each turn.
+            at_ns = self._start_at_ns + round(begin.after_start_s * NS)
+            pace = {name: begin.pace[name] for name in OF_A_PACE}
+            self._injector.tell({"begin_at_ns": at_ns, "pace": pace})
+            self._waits_to_begin, self._waits_for_all = False, True
+            connection.close()
 
     def _next_message(self) -> dict[str, Any]:
         """The injector's next line; checks the lease and stop requests while waiting."""
         while True:
             self._check_limits()
+            self._tell_of_all()
             try:
                 message = self._injector.next_message(POLL_S)
             except OutputEnded:

@@ -77,6 +77,18 @@ def _shape_fault(second: dict[str, Any]) -> str | None:
     return None
 
 
+OF_A_PACE = ("slice_s", "gap_s", "rate_per_s", "keeps_up")
+
+
+def pace_fault(line: dict[str, Any]) -> str | None:
+    """What is wrong with a pace, as the end of a sentence, or None."""
+    if missing := [name for name in (*OF_A_PACE, "connections") if name not in line]:
+        return f"the pace lacks {missing[0]!r}"
+    numbers = [line["slice_s"], line["gap_s"], line["rate_per_s"] or 0, *line["connections"]]
+    is_right = all(isinstance(each, int | float) for each in numbers)
+    return None if is_right else "the pace's numbers are none"
+
+
 def round_fault(line: dict[str, Any]) -> str | None:
     """What is wrong with a round, as the end of a sentence, or None."""
     try:

@@ -28,7 +28,8 @@ LOOK_EVERY_S = 0.3
 
 class Watch:
     """`is_refused`: the lease is gone. `stop_requested`: the StopReason in the run's row, or of a
-    call through Redis, if any. `file_limit`: that the last look failed for lack of files, in words.
+    call through Redis, if any. `is_settled`: all that several shards saw together. `file_limit`:
+    that the last look failed for lack of files, in words.
 
     `on_renewed` is called in the watch's thread each time the lease was renewed.
     """
@@ -42,6 +43,7 @@ class Watch:
         self._worst = 0.0, ""
         self.is_refused = False
         self.stop_requested: str | None = None
+        self.is_settled = False
         self.file_limit = ""
         # Whether the injector has ended; set by the launcher, told with each heartbeat.
         self.has_ended = False
@@ -97,6 +99,7 @@ class Watch:
             self.is_refused = not self._ended.is_set()
             return
         self.stop_requested = pulse.stop_requested or self.stop_requested
+        self.is_settled = pulse.is_settled
         if is_due:
             self._worst = self.worst_silence()
             self._renewed_at = asked_at

@@ -99,7 +99,7 @@ def freeze_sample(campaign: Campaign) -> None:
         Probe.objects.filter(campaign=campaign).order_by("pk"),
         Shard.objects.filter(**of_runs).order_by("pk"),
         ShardSecond.objects.filter(**of_runs).order_by("run", "shard", "second", "step"),
-        Round.objects.filter(**of_runs).order_by("run", "number"),
+        Round.objects.filter(**of_runs).order_by("run", "number", "shard"),
         RequestsOfShard.objects.filter(**of_runs).order_by("run"),
     ]
     campaign.name = STORED_SAMPLE

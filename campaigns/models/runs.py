@@ -93,6 +93,11 @@ class Run(models.Model):
     machines = ArrayField(models.CharField(max_length=64), null=True, blank=True)
     n_shards = models.PositiveIntegerField(default=1)
     t0 = models.DateTimeField(null=True, blank=True)  # when sending starts, warm-up included
+    # Of a leader with several shards: when the rounds begin that all of them have, how many of
+    # these it takes to look again whether all is settled, and the last one where it was.
+    rounds_at = models.DateTimeField(null=True, blank=True)
+    next_look = models.PositiveIntegerField(null=True, blank=True)
+    last_round = models.PositiveIntegerField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
     stop_requested = models.CharField(max_length=20, null=True, blank=True)  # user, kill, overrun …
     stop_requested_by = models.ForeignKey(
@@ -235,6 +240,8 @@ class Shard(models.Model):
     lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveIntegerField(default=0)
     last_second = models.IntegerField(null=True, blank=True)
+    # Of several whose arms take turns: the pace that this one has found, with `clock_error_us`.
+    pace = models.JSONField(null=True, blank=True)
     # The injector's own end line; read `injector_end`.
     end = models.JSONField(null=True, blank=True)
     reason = models.TextField(blank=True)
@@ -313,11 +320,12 @@ class RequestsOfShard(models.Model):
 
 
 class Round(models.Model):
-    """What the arms did that took turns in one round. Immutable; may be written twice."""
+    """What arms that take turns did in a round of one shard. Immutable; may be written twice."""
 
-    pk = models.CompositePrimaryKey("run_id", "number")
+    pk = models.CompositePrimaryKey("run_id", "number", "shard")
     run = models.ForeignKey(Run, models.CASCADE, related_name="rounds", db_index=False)  # leader
     number = models.PositiveIntegerField()  # from 0
+    shard = models.PositiveIntegerField(default=0)
     line = models.JSONField()  # domain.metrics.rounds.ArmsRound
 
     def __str__(self) -> str:

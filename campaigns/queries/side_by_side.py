@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import median
 
+from django.db.models import F, Q
+
 from campaigns.domain.analysis.arm_figures import ArmSeconds
 from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason
 from campaigns.domain.analysis.messages import say
@@ -21,7 +23,7 @@ from campaigns.domain.analysis.side_by_side import (
 )
 from campaigns.domain.analysis.signed_rank import Ratio, as_interval
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.presentation.side_by_side_words import (
     limits_of,
@@ -61,18 +63,14 @@ def stretches_of(runs: Iterable[MeasuredRun]) -> list[Stretch]:
         for each in passes_of(run.campaign):
             if run in each.runs:
                 arm = each.runs.index(run)
-                typical_us = [us for line in each.rounds if (us := _typical_us(line.arms[arm]))]
+                typical_us = [us for line in each.rounds if (us := line.arms[arm].typical_us)]
                 stretches += map(Stretch, _medians(typical_us))
     return stretches
 
 
-def _typical_us(arm: ArmRound) -> float | None:
-    return arm.p50_us if arm.p50_undelayed_us is None else arm.p50_undelayed_us
-
-
 def _median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
     """Of the rounds that comparisons count."""
-    known = [us for each in quieter_rounds(rounds) if (us := _typical_us(each.arms[arm]))]
+    known = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
     return median(known) if known else None
 
 
@@ -102,7 +100,8 @@ def _medians(values: Sequence[float]) -> list[float]:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Arms that took turns: their runs in the order of the injector, and what each round was."""
+    """Arms that took turns: their runs in the order of the injector, and what each round was, in
+    all shards together."""
 
     runs: Sequence[Run]
     rounds: Sequence[ArmsRound]
@@ -146,13 +145,19 @@ def _passes(campaign: Campaign) -> list[Pass]:
     if campaign.order != Campaign.Order.SIDE_BY_SIDE:
         return []
     lines: dict[int, list[ArmsRound]] = {}
-    rows = Round.objects.filter(run__campaign=campaign).order_by("run_id", "number")
-    for leader, line in rows.values_list("run_id", "line"):
+    rows = Round.objects.filter(run__campaign=campaign).order_by("run_id", "number", "shard")
+    # What was under way at the look that settled it was no part of it, and might open it again.
+    looked_at = rows.filter(Q(run__last_round=None) | Q(number__lte=F("run__last_round")))
+    for leader, line in looked_at.values_list("run_id", "line"):
         lines.setdefault(leader, []).append(ArmsRound.from_json(line))
     runs: dict[int, list[Run]] = {}
     for run in Run.objects.filter(campaign=campaign).order_by("position"):
         runs.setdefault(run.leader_id or run.pk, []).append(run)
-    return [Pass(of_pass, lines.get(pk, [])) for pk, of_pass in runs.items() if len(of_pass) > 1]
+    return [
+        Pass(of_pass, of_all_shards(lines.get(pk, []), of_pass[0].n_shards))
+        for pk, of_pass in runs.items()
+        if len(of_pass) > 1
+    ]
 
 
 def pass_under_way(campaign: Campaign) -> Pass | None:
@@ -312,8 +317,9 @@ def _look(
     """What these first rounds of the passes say. Stored rounds do not change, so it is worked out
     once."""
     leaders = tuple((each.runs[0].pk, each.runs[0].t0) for each in passes)
-    last = rounds[-1].number if rounds else None
-    key = (leaders, len(rounds), last, arm, reference, threshold, confidence)
+    # Of several shards one may tell its part of a round late.
+    which = len(rounds), sum(each.number for each in rounds)
+    key = (leaders, *which, arm, reference, threshold, confidence)
     found = _looks.get(key)
     if found is None:
         found = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)

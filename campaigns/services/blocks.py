@@ -123,7 +123,7 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
         sizes = {test.pk: len(group) for group in groups for test in group if len(group) > 1}
     return {
         test.pk: estimate_test(
-            plan_in_turns(plan, n, turns_limit_s(plan.load, n, campaign.limit_s)) if n else plan,
+            _plan_in_turns(plan, test, n) if n else plan,
             ConnectionMode(test.connection_mode),
             campaign.pause_s,
             test.injectors,
@@ -131,6 +131,11 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
         for test in tests
         for n, plan in [(sizes.get(test.pk), plan_for(test.plan(), test.injectors))]
     }
+
+
+def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
+    limit_s = turns_limit_s(plan.load, n_arms, test.campaign.limit_s, test.injectors)
+    return plan_in_turns(plan, n_arms, limit_s)
 
 
 def _runs_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
@@ -151,12 +156,13 @@ def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) ->
     turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
     snapshots = {}
     for group in groups:
-        limit_s = turns_limit_s(group[0].plan().load, len(group), campaign.limit_s)
+        load, injectors = group[0].plan().load, group[0].injectors
+        limit_s = turns_limit_s(load, len(group), campaign.limit_s, injectors)
         settings = {"limit_s": limit_s, "until_settled": campaign.until_settled}
         threshold = max(campaign.practical_threshold, _LEAST_THRESHOLD)
         settings |= {"threshold": threshold, "pairs": _compared(group)}
         for test in group:
-            plan, in_turns = test.plan(), None
+            plan, in_turns = plan_for(test.plan(), test.injectors), None
             if len(group) > 1:
                 plan, in_turns = plan_in_turns(plan, len(group), limit_s), TurnsOrder(**settings)
             if test in watched:
@@ -185,7 +191,8 @@ def _runs_alone(campaign: Campaign, watched: Sequence[Test], n_before: int) -> l
     for turn in turns:
         test = watched[turn.test]
         turn = replace(turn, position=n_before + turn.position)
-        runs.append(queued_run(test, turn, snapshot_of(test, plan_alone(test.plan()))))
+        plan = plan_alone(plan_for(test.plan(), test.injectors))
+        runs.append(queued_run(test, turn, snapshot_of(test, plan)))
         runs[-1].is_alone = True
     return runs
 
@@ -348,6 +355,8 @@ def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
 def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None) -> str:
     """Why these are not measured side by side; "" where they are."""
     counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
+    if len({cell.injectors for cell in counted}) > 1:
+        return "A sweep over injector processes needs whole runs of one arm."
     groups = [
         ArmsOfPlan(cell.plan_version.plan.name, cell.plan(), len(each), cell.injectors)
         for each in arms_by_plan(counted).values()

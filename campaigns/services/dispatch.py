@@ -38,6 +38,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Exporter, HostClaim, Probe, Project, Run, Search, Shard
 from campaigns.models.campaigns import UNDER_WAY
 from campaigns.models.dbtime import ClockTimestamp, db_now
+from campaigns.models.runs import IN_TURNS
 from campaigns.queries import engine
 from campaigns.queries.caps import quota_of
 from campaigns.queries.engine import has_shard
@@ -46,6 +47,7 @@ from campaigns.queries.load_control import has_been_on_for, why_load_is_off
 from campaigns.queries.ownership import networks_for, why_not_admitted
 from campaigns.services import results
 from campaigns.services.endings import OVER, end_queued, lock_runs, request_stop
+from campaigns.services.rounds import look_at_rounds, with_rounds_for_a_look
 from campaigns.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
 
 logger = logging.getLogger(__name__)
@@ -267,12 +269,17 @@ def age_runs() -> int:
 def _moves() -> tuple[Rule, ...]:
     asked = _active(State.PREPARING, State.ARMED, State.RUNNING).exclude(stop_requested=None)
     unasked = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
+    running = _active(State.RUNNING).filter(stop_requested=None)
+    # A round counts if all shards have it.
+    in_turns = running.filter(IN_TURNS, n_shards__gt=1)
     sending = has_shard(Part.OPEN, *LIVE_SHARD_STATES)
     begun = has_shard(*UNFINISHED_SHARD_STATES, Part.DONE)
     return (
         Rule(asked, _stop),
         Rule(unasked.filter(state=State.PREPARING).exclude(_unready()), _arm),
         Rule(unasked.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
+        Rule(in_turns.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
+        Rule(with_rounds_for_a_look(running), look_at_rounds),
         Rule(_active(State.ARMED).filter(begun), _begin),
         Rule(_active(State.RUNNING).exclude(sending), _end_sending),
         Rule(_active(State.STOPPING).exclude(has_shard(*UNFINISHED_SHARD_STATES)), _end_stopping),

@@ -3,7 +3,7 @@ right to send load is a lease on the shard's row. Its number (`epoch`) is a fenc
 of an older one changes and writes nothing, however late its statement arrives. Stores the examples
 of failures that came with a run's seconds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -89,6 +89,7 @@ class Pulse:
 
     stop_requested: str | None  # a StopReason
     t0: datetime | None
+    is_settled: bool = False  # what several shards have seen together
 
 
 # One statement: no lock is held between two, however many launchers claim at once, and a doorbell
@@ -143,7 +144,7 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
 
 
 def _order(run: Run) -> dict[str, Any]:
-    frozen, weights = run.frozen, list(run.frozen.plan.load.shares)
+    frozen = run.frozen
     return {
         "protocol": PROTOCOL,
         "run": run.label,
@@ -151,12 +152,14 @@ def _order(run: Run) -> dict[str, Any]:
         **load_bodies(run.project_id, frozen.plan_json),
         "policy": _policy([run], run.project_id),
         "seed": frozen.seed,
-        "shard": {
-            "index": run.shard_number,
-            "count": run.n_shards,
-            **({"weights": weights} if weights else {}),
-        },
+        "shard": _part_of(run),
     }
+
+
+def _part_of(run: Run) -> dict[str, Any]:
+    weights = list(run.frozen.plan.load.shares)
+    part = {"index": run.shard_number, "count": run.n_shards}
+    return {**part, "weights": weights} if weights else part
 
 
 def _order_of_arm(run: Run) -> dict[str, Any]:
@@ -169,7 +172,7 @@ def _order_of_arm(run: Run) -> dict[str, Any]:
 
 
 def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
-    """Side by side: each pass draws other orders of turns."""
+    """Side by side: each pass draws other orders of turns, the same in all shards."""
     frozen = leader.frozen
     return {
         "protocol": PROTOCOL_OF_ARMS,
@@ -178,6 +181,7 @@ def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
         **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
         "policy": _policy(runs, leader.project_id),
         "seed": frozen.seed,
+        "shard": _part_of(leader),
         "turns": frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat},
     }
 
@@ -218,10 +222,10 @@ def look(*, lease: Lease) -> Pulse | None:
     row = (
         _held(lease)
         .filter(state__in=LIVE_SHARD_STATES)
-        .values_list("run__stop_requested", "run__t0")
+        .values_list("run__stop_requested", "run__t0", "run__last_round")
         .first()
     )
-    return Pulse(*row) if row else None
+    return Pulse(*row[:2], is_settled=row[2] is not None) if row else None
 
 
 def mark_ready(*, lease: Lease, is_fresh: bool = False) -> bool:
@@ -258,8 +262,12 @@ def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] =
     return is_done or _explain(lease, _unheard(end))
 
 
+@transaction.atomic
 def _note_measured(lease: Lease) -> None:
     """How long each arm had its turn, where arms took turns."""
+    if len(lease.runs) < 2:
+        return
+    lock_run(lease.run_id)
     last = Round.objects.filter(run=lease.run_id).aggregate(last=Max("number"))["last"]
     for run in Run.objects.filter(pk__in=lease.runs if last is not None else ()):
         pace = run.snapshot["pace"]
@@ -282,10 +290,14 @@ def mark_lost(*, lease: Lease, reason: str) -> bool:
     return is_lost or _explain(lease, reason)
 
 
+def lock_run(run_id: int) -> None:
+    list(Run.objects.select_for_update(no_key=True).filter(pk=run_id).values_list("pk"))
+
+
 @transaction.atomic
 def _explain(lease: Lease, reason: str) -> bool:
     """Replace what was only guessed; False, because the shard was lost before."""
-    list(Run.objects.select_for_update(no_key=True).filter(pk=lease.run_id).values_list("pk"))
+    lock_run(lease.run_id)
     guessed = _held(lease).filter(state=Part.LOST)
     if guessed.filter(reason__in=(LOST_BEFORE, LOST_SENDING, LOST_STORING)).update(reason=reason):
         for run_id in lease.runs:
@@ -357,18 +369,24 @@ def record_rounds(*, lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
         return
     _lock_for_seconds(lease)
     for pace in (line for line in lines if line["type"] == "pace"):
-        # What determines the run, as its frozen copy is read.
-        for run in Run.objects.filter(pk__in=lease.runs).order_by("pk"):
-            Run.objects.filter(pk=run.pk).update(snapshot=run.snapshot | {"pace": pace})
+        Shard.objects.filter(pk=lease.shard_id).update(pace=pace)
+        if Run.objects.filter(pk=lease.run_id, n_shards=1).exists():
+            keep_pace(lease.runs, pace)
     Round.objects.bulk_create(
         (
-            Round(run_id=lease.run_id, number=line["round"], line=line)
+            Round(run_id=lease.run_id, number=line["round"], shard=lease.number, line=line)
             for line in lines
             if line["type"] == "round"
         ),
         ignore_conflicts=True,
     )
     notify_viewers(campaign_id=lease.campaign_id)
+
+
+def keep_pace(runs: Sequence[int], pace: Mapping[str, Any]) -> None:
+    """It is what determines them, as their frozen copies are read."""
+    for run in Run.objects.filter(pk__in=runs).order_by("pk"):
+        Run.objects.filter(pk=run.pk).update(snapshot=run.snapshot | {"pace": pace})
 
 
 @transaction.atomic

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import os
+import signal
 import threading
 import time
 
@@ -139,6 +141,101 @@ def test_the_answer_is_that_of_the_look_that_settled_it(short_trial, monkeypatch
     assert run.end.settled
     assert run.end.rounds == len(run._rounds) == settled_at == at_the_end
     assert sum(each.arms[0].n for each in run._rounds) < run.end.arms[0].totals["ok"]
+
+
+def processes(program, n, order, begin_in_s=0.3, **pace):
+    """So many that share an order, told to begin their rounds together at the first one's pace."""
+    shared = [program(order | {"shard": {"index": k, "count": n}}, FORKED) for k in range(n)]
+    for injector in shared:
+        injector.start()
+    paces = [injector.hear() for injector in shared]
+    assert [fault(line, "pace") for line in paces] == [None] * n
+    agreed = {name: paces[0][name] for name in ("slice_s", "gap_s", "rate_per_s", "keeps_up")}
+    begin_at_ns = time.monotonic_ns() + int(begin_in_s * 1e9)
+    begin = {"begin_at_ns": begin_at_ns, "pace": agreed | pace}
+    assert fault(begin, "begin") is None
+    for injector in shared:
+        injector.say(begin)
+    return shared
+
+
+def told_by(lines):
+    return [ArmsRound.from_json(line) for line in lines if line["type"] == "round"]
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        OPEN,
+        OPEN | {"distribution": "exponential"},
+        {"model": "closed", "connections": 3, "duration_s": 60},
+    ],
+    ids=["open", "random", "closed"],
+)
+def test_processes_have_the_same_turns_at_the_same_time_and_share_the_load(program, load):
+    with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
+        order = arms_order(one.port, other.port, load=load, slice_s=0.2, limit_s=4)
+        shared = processes(program, 2, order, gap_s=0.05, rate_per_s=load.get("rate_per_s"))
+        (first, _), (second, _) = (injector.rest() for injector in shared)
+    rounds = [told_by(lines) for lines in (first, second)]
+    assert len(rounds[0]) >= 1
+    for here, there in zip(*rounds, strict=False):
+        assert here.number == there.number
+        assert here.order == there.order
+        assert here.began_us == there.began_us == here.number * 2 * 250_000, "with a pause each"
+    ends = [ArmsEnd.from_json(lines[-1]) for lines in (first, second)]
+    assert [end.outcome for end in ends] == ["complete"] * 2
+    assert not any(end.settled for end in ends), "what others saw, none of them can know"
+    if load["model"] == "open":
+        # 100 a second, of which the one has the even and the other the odd ones.
+        n = [sum(each.arms[0].n for each in told) / len(told) for told in rounds]
+        assert sum(n) == pytest.approx(20, rel=0.4 if "distribution" in load else 0.01)
+        assert max(n) < 15
+
+
+def test_a_process_that_comes_late_leaves_rounds_out_and_moves_none(program):
+    with scripted(after(0.002)) as server:
+        order = arms_order(server.port, server.port, slice_s=0.1, may_lower_rate=False)
+        prompt, late = processes(program, 2, order, gap_s=0.0)
+        time.sleep(1)
+        os.kill(late.process.pid, signal.SIGSTOP)
+        time.sleep(0.7)
+        os.kill(late.process.pid, signal.SIGCONT)
+        rounds = [told_by(injector.rest()[0]) for injector in (prompt, late)]
+    orders = {each.number: each.order for each in rounds[0]}
+    numbers = {each.number for each in rounds[1]}
+    assert 2 <= len({*range(max(numbers))} - numbers) <= 6
+    assert max(numbers) == max(orders), "it goes on with the others"
+    for each in rounds[1]:
+        assert each.began_us == each.number * 200_000
+        assert each.order == orders[each.number]
+
+
+def test_processes_end_when_they_are_told_that_all_is_settled(program):
+    with scripted(after(0.002)) as one, scripted(after(0.02)) as other:
+        order = arms_order(one.port, other.port, slice_s=0.1, until_settled=True, limit_s=60)
+        shared = processes(program, 2, order)
+        while (line := shared[0].hear()) and line.get("round", 0) < 17:
+            pass
+        for injector in shared:
+            injector.say({"settled": True})
+        ends = [ArmsEnd.from_json(injector.rest()[0][-1]) for injector in shared]
+    for end in ends:
+        assert (end.outcome, end.reason, end.settled) == ("complete", "", True)
+        assert end.rounds < 60, "of 150 in the time that it has"
+
+
+def test_a_stop_ends_processes_that_wait_for_one_another(program):
+    with scripted(after(0.002)) as server:
+        order = arms_order(server.port, server.port, slice_s=0.1, may_lower_rate=False)
+        injector = program(order | {"shard": {"index": 0, "count": 2}}, FORKED)
+        injector.start()
+        assert injector.hear()["type"] == "pace"
+        injector.say({"stop": "user"})
+        lines, status = injector.rest()
+    assert status == 0
+    end = ArmsEnd.from_json(lines[-1])
+    assert (end.outcome, end.rounds) == ("stopped", 0)
 
 
 def test_a_stop_ends_it_and_what_was_seen_is_told(program):

@@ -283,7 +283,7 @@ def test_what_cannot_be_cut_into_turns_is_refused_with_what_to_use():
         (order_of(turns={"limit_s": []}), "cannot be read"),
         (order_of() | {"arms": []}, "from 2 to 16"),
         (order_of() | {"arms": [1, 2]}, "JSON object"),
-        (order_of() | {"shard": {"index": 0, "count": 2}}, "one injector process"),
+        (order_of() | {"shard": {"index": 2, "count": 2}}, "does not exist"),
         (
             order_of()
             | {

@@ -7,6 +7,7 @@ import pytest
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.plan.sweep import INJECTORS, Sweep
 from campaigns.domain.plan.turns import ALONE_S
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Exporter, Round, Run, Shard, TestFigures
@@ -20,14 +21,18 @@ from campaigns.queries.injector_hosts import taken_slots
 from campaigns.queries.measurements import measured_runs
 from campaigns.queries.overheads import compare
 from campaigns.queries.runs import share_over
+from campaigns.queries.side_by_side import passes_of
 from campaigns.queries.target_costs import target_costs
 from campaigns.services import dispatch, endings
 from campaigns.services.baselines import make_baseline
 from campaigns.services.blocks import estimate_cells
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.services.rounds import begin_of_rounds
 from campaigns.services.shards import (
     claim_shard,
+    look,
     mark_done,
+    mark_lost,
     mark_ready,
     mark_running,
     record_rounds,
@@ -466,7 +471,7 @@ def test_a_load_that_cannot_take_turns_is_measured_in_blocks(project):
             drafted(project, load, order="side_by_side")
 
 
-def test_one_arm_alone_and_several_processes_are_measured_in_blocks(project):
+def test_one_arm_alone_and_a_sweep_over_processes_are_measured_in_blocks(project):
     campaign = drafted(project)
     assert (campaign.order, campaign.repeats) == ("side_by_side", 1)
     cells = [
@@ -474,4 +479,123 @@ def test_one_arm_alone_and_several_processes_are_measured_in_blocks(project):
         for test in campaign.tests.all()
     ]
     assert drafted(project, cells=cells[:1]).order == "blocks"
-    assert drafted(project, cells=cells, injectors=2).order == "blocks"
+    assert drafted(project, cells=cells, injectors=2).order == "side_by_side"
+    assert drafted(project, cells=cells, sweep=Sweep(INJECTORS, (1, 2))).order == "blocks"
+
+
+@pytest.fixture
+def shared(project):
+    """(campaign, leases) of two arms in two injector processes, whose trial is over."""
+
+    def send(hosts=("host 1", "host 1"), **fields):
+        for name in set(hosts):
+            host(slots=2, name=name)
+        campaign = drafted(project, injectors=2, **fields)
+        start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
+        assert dispatch.admit_runs() == 1
+        assert taken_slots() == 2
+        leases = [claim_shard(worker=f"w {n}", host=name) for n, name in enumerate(hosts)]
+        assert [lease.order["shard"] for lease in leases] == [
+            {"index": index, "count": 2} for index in range(2)
+        ]
+        assert leases[0].order["turns"] == leases[1].order["turns"], "the same order of turns"
+        assert all(mark_ready(lease=lease) for lease in leases)
+        dispatch.move_runs()
+        Run.objects.filter(pk=leases[0].run_id).update(t0=db_now(-60))
+        assert all(mark_running(lease=lease) for lease in leases)
+        dispatch.move_runs()
+        return campaign, leases
+
+    return send
+
+
+def pace(**found) -> dict:
+    common = {"keeps_up": True, "connections": [4, 4], "clock_error_us": 4000}
+    return PACE | common | found
+
+
+def end_all(campaign: Campaign, leases) -> None:
+    for lease in leases:
+        end_turns(lease)
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.state == "done"
+
+
+def test_all_processes_begin_at_one_instant_at_the_pace_of_the_slowest(shared):
+    campaign, leases = shared()
+    record_rounds(lease=leases[0], lines=[pace(rate_per_s=100.0)])
+    assert begin_of_rounds(lease=leases[0]) is None, "the other is still trying"
+    record_rounds(lease=leases[1], lines=[pace(slice_s=0.2)])
+    begins = [begin_of_rounds(lease=lease) for lease in leases]
+    assert begins[0] == begins[1] == begin_of_rounds(lease=leases[0])
+    assert begins[0].after_start_s > 60, "in the future"
+    for run in campaign.runs.all():
+        found = run.frozen.pace
+        assert (found["slice_s"], found["rate_per_s"], found["connections"]) == (0.2, 100, [8, 8])
+        assert run.frozen.plan.load.rate_per_s == 100
+
+
+def test_processes_of_several_hosts_have_long_turns_with_a_pause(shared):
+    _, leases = shared(hosts=("host 1", "host 2"))
+    for lease in leases:
+        record_rounds(lease=lease, lines=[pace()])
+    begin = begin_of_rounds(lease=leases[1])
+    assert (begin.pace["slice_s"], begin.pace["gap_s"]) == (0.5, 0.01)
+
+
+def test_what_all_processes_saw_together_settles_it_once(shared):
+    campaign, leases = shared()
+    for lease in leases:
+        record_rounds(lease=lease, lines=[pace()])
+        begin_of_rounds(lease=lease)
+    for n, lease in enumerate(leases):
+        lines = [line(number, (1000, 1300 + n)) for number in range(20)]
+        record_rounds(lease=lease, lines=[each for each in lines if each["round"] != 3 + n])
+        pulse = look(lease=leases[0])
+        dispatch.move_runs()
+        assert not pulse.is_settled
+    assert all(look(lease=lease).is_settled for lease in leases)
+    # What came meanwhile might open it again.
+    for lease in leases:
+        record_rounds(lease=lease, lines=[line(number, (1000, 10)) for number in range(20, 25)])
+    end_all(campaign, leases)
+    assert set(campaign.runs.values_list("outcome", flat=True)) == {"complete"}
+    (found,) = campaign_answer(Campaign.objects.get(pk=campaign.pk)).overheads
+    assert found.word == Word.SLOWER
+    (each,) = passes_of(Campaign.objects.get(pk=campaign.pk))
+    assert [each.number for each in each.rounds] == [n for n in range(20) if n not in (3, 4)]
+    assert campaign.runs.first().frozen.pace["measured_s"] == 2.5, "with those after the look"
+
+
+def test_rounds_that_settle_nothing_go_on_to_the_last_look(shared):
+    _, leases = shared()
+    wild = random.Random(3)
+    for lease in leases:
+        record_rounds(lease=lease, lines=[pace()])
+        begin_of_rounds(lease=lease)
+    for since, until, is_over in [(0, 16, False), (16, 24, False), (24, 402, True)]:
+        for number in range(since, until):
+            times_us = [1000 * wild.uniform(0.3, 3) for _ in range(2)]
+            for lease in leases:
+                record_rounds(lease=lease, lines=[line(number, times_us)])
+        dispatch.move_runs()
+        assert look(lease=leases[0]).is_settled == is_over
+
+
+def test_a_lost_process_stops_the_others_and_what_was_measured_is_kept(shared):
+    campaign, leases = shared()
+    for lease in leases:
+        record_rounds(lease=lease, lines=[pace()])
+        begin_of_rounds(lease=lease)
+        record_rounds(lease=lease, lines=[line(number, (1000, 1500)) for number in range(12)])
+    assert mark_lost(lease=leases[1], reason="The injector was killed by SIGKILL.")
+    dispatch.move_runs()
+    assert look(lease=leases[0]).stop_requested == "shard_lost"
+    dispatch.move_runs()
+    end_all(campaign, leases[:1])
+    for run in campaign.runs.all():
+        assert run.outcome == "partial"
+        assert run.reason == "Injector process 2 of 2: The injector was killed by SIGKILL."
+    (each,) = passes_of(Campaign.objects.get(pk=campaign.pk))
+    assert len(each.rounds) == 12

@@ -2,6 +2,7 @@
 
 import re
 import time
+from functools import partial
 
 import pytest
 
@@ -9,6 +10,7 @@ from campaigns.domain.metrics.rounds import ArmsRound
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Round, Shard
 from campaigns.queries.answers import campaign_answer
+from campaigns.queries.side_by_side import passes_of
 from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.services.endings import stop_run
 from tests.factories import make_endpoint, make_plan, make_target
@@ -84,6 +86,53 @@ def test_one_injector_measures_a_run_for_each_arm_and_says_which_is_slower(proje
     assert leader.seconds.filter(second__gte=0).count() < 6, "an arm's time stands still"
     said = plain_text(campaign_answer(campaign).sentence)
     assert re.search(r"[0-9.]+\u202f[%×] slower", said), said
+
+
+def launchers(*hosts):
+    """One on each host that has claimed a shard."""
+    names = {f"w {n}": host for n, host in enumerate(hosts)}
+    return [
+        in_thread(partial(launcher.launch_one, worker=worker, host=host))
+        for worker, host in names.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "least_s"), [(("host 1", "host 1"), 0.1), (("host 1", "host 2"), 0.5)]
+)
+def test_several_injectors_have_the_same_turns_and_settle_together(
+    project, dispatcher, hosts, least_s
+):
+    with scripted(after(0.002)) as quick, scripted(after(0.006)) as slow:
+        campaign = started(project, quick.port, slow.port, limit_s=60, injectors=2)
+        when_admitted(campaign)
+        for thread in launchers(*hosts):
+            thread.join(60)
+        eventually(lambda: is_done(campaign), 20, "the campaign was to come to its end")
+    leader, follower = campaign.runs.order_by("position")
+    assert {(run.outcome, run.reason) for run in (leader, follower)} == {("complete", "")}
+    found = leader.frozen.pace
+    assert found["slice_s"] >= least_s
+    assert (found["gap_s"] > 0) >= (least_s > 0.1), "the clocks of two hosts are apart"
+    (each,) = passes_of(campaign)
+    assert len(each.rounds) >= 16
+    assert each.measured_s < 50, "it ends when it is settled"
+    for number in (0, 5, 10):
+        lines = Round.objects.filter(run=leader, number=number).order_by("shard")
+        here, there = (ArmsRound.from_json(row.line) for row in lines)
+        assert here.order == there.order
+        assert here.began_us == there.began_us
+    for run in (leader, follower):
+        assert [shard.injector_end.is_complete for shard in run.shards.all()] == [True, True]
+        sent = sum(row.value().counters["started"] for row in run.seconds.filter(second__gte=0))
+        assert run.n == sent
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert re.search(r"[0-9.]+\u202f[%×] slower", said), said
+
+
+def when_admitted(campaign: Campaign) -> None:
+    preparing = campaign.runs.filter(state="preparing")
+    eventually(lambda: preparing.count() == 2, 20, "the campaign was to be admitted")
 
 
 def slow_streams(headers, body):

@@ -160,20 +160,22 @@ class ArmInTurns:
             visits.zero_ns = zero_ns
 
     def _begin(self, load: Load, pace: Pace, until: dict[str, Any]) -> None:
-        self._own_ns = 0
+        self._own_ns, shard = 0, self.order.shard
         if pace.rate_per_s is None:
-            self.load.begin(until.get("requests"))
+            most = arrivals.requests_of(replace(load, requests=until.get("requests")), shard)
+            self.load.begin(None if most is None else shard.nth(most))
             return
         load = load_at_rate(load, pace.rate_per_s)
         load = replace(load, **{"duration_s": None, "requests": None, **until})
-        self.load.begin(arrivals.schedule(load, seed=self.order.seed))
+        self.load.begin(arrivals.schedule(load, shard=shard, seed=self.order.seed))
 
     def take_turn(self, begin_ns: int, pace: Pace, *, is_first: bool = False) -> ArmTurn:
         """`is_first`: open as many connections as a stall may take, alike in all arms."""
         length_ns, gap_ns = round(pace.slice_s * NS), round(pace.gap_s * NS)
         turn = ArmTurn(begin_ns, self._own_ns, length_ns, gap_ns)
         if is_first and self.opens_more:
-            turn.n_extra = max(1, min(_MOST_AT_ONCE, round(pace.rate_per_s * _POOL_S)))
+            own_per_s = pace.rate_per_s * float(self.order.shard.share)
+            turn.n_extra = max(1, min(_MOST_AT_ONCE, round(own_per_s * _POOL_S)))
         self._own_ns += length_ns
         self.turns.add(turn, is_measured=begin_ns >= self._zero_ns)
         self.load.take_turn(turn)

@@ -17,7 +17,7 @@ from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.turns import MOST_ARMS, TurnsOrder, why_not_in_turns
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
-_OF_ALL_ARMS = ("run", "policy", "seed", "bodies")
+_OF_ALL_ARMS = ("run", "policy", "seed", "shard", "bodies")
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -200,8 +200,6 @@ class ArmsOrder:
             raise Refusal("bad_order", f"The order needs from 2 to {MOST_ARMS} 'arms'.")
         if not all(isinstance(arm, dict) for arm in arms):
             raise Refusal("bad_order", "Each arm must be a JSON object.")
-        if (data.get("shard") or {}).get("count", 1) != 1:
-            raise Refusal("bad_order", "Side by side is one injector process: leave out 'shard'.")
         common = {name: data[name] for name in _OF_ALL_ARMS if name in data}
         dead_man = {"dead_man_s": data.get("dead_man_s"), "protocol": PROTOCOL}
         orders = tuple(Order.from_json({**arm, **common, **dead_man}) for arm in arms)

@@ -286,6 +286,8 @@ def _handle_message(
         _start_if_waiting(start)
     elif isinstance(message.get("start_at_ns"), int) and not start.ready():
         start.set(message["start_at_ns"])
+    elif isinstance(engine, Rounds):
+        engine.hear(message)
 
 
 def _stop_at_once(reason: StopReason, engine: Engine | Rounds, start: AsyncResult) -> None:

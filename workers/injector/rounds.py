@@ -1,25 +1,21 @@
 """Measures several arms side by side: in each round every arm has one turn, in an order drawn anew.
 
 A trial comes first, which finds how long turns must be; it is the warm-up too. Then rounds follow
-one another until all is settled, or the time is up.
+one another until all is settled, or the time is up. Several processes that share a run have the
+same turns: they are told a pace that all keep up with and when rounds begin, and that all is
+settled, because none of them knows what the others have seen.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil, inf
 from typing import Any, Protocol
 
 import gevent
 import numpy as np
-from gevent.event import Event
+from gevent.event import AsyncResult, Event
 
-from campaigns.domain.analysis.side_by_side import (
-    CONFIDENCE,
-    LOOK_CONFIDENCE,
-    LOOKS,
-    compare,
-    next_look,
-)
+from campaigns.domain.analysis.side_by_side import LOOKS, is_settled, next_look
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
@@ -43,6 +39,7 @@ _STAGE_S = 1.5
 _FEWEST_OF_STAGE, _ENOUGH_TO_SEE_A_QUEUE = 4, 10
 _SOON_NS, _PATIENCE_NS = NS // 200, 2 * NS
 _MOMENT_S = 0.01
+_SHARED = ("slice_s", "gap_s", "rate_per_s", "keeps_up")  # of the pace of all processes
 
 
 class ArmsOutput(Protocol):
@@ -74,9 +71,14 @@ class Rounds:
         self._abort_at_ns: int | None = None
         self._zero_ns = 1 << 62
         self._warnings: list[str] = []
-        # Rounds whose orders are drawn, and those of them that are not told yet.
-        self._orders: list[list[int]] = []
+        # Several processes: what they are told of the rounds that all of them have.
+        self._is_shared = order.arms[0].shard.count > 1
+        self._begin: AsyncResult = AsyncResult()
+        self._all_is_settled = False
+        # Rounds that were begun: number and order; and places of those that are not told yet.
+        self._begun: list[tuple[int, list[int]]] = []
         self._untold: list[int] = []
+        self._n_missed = 0
         self._told: list[ArmsRound] = []
         self._first = 0  # round of the present stage, or of the measurement
         self._measured_us = 0
@@ -133,7 +135,7 @@ class Rounds:
             outcome=COMPLETE if self._stop_reason is None else STOPPED,
             reason=self._stop_reason or "",
             rounds=len(self._told),
-            settled=self._is_settled(),
+            settled=self._all_is_settled if self._is_shared else self._is_settled(),
             measured_us=self._measured_us,
             cpu_us=round((user_s + system_s) * 1e6),
             cpu_user_us=round(user_s * 1e6),
@@ -151,6 +153,13 @@ class Rounds:
         self._abort_at_ns = min(now() + int(drain_s * NS), self._abort_at_ns or 1 << 62)
         self._sweep()
 
+    def hear(self, message: Mapping[str, Any]) -> None:
+        """Of several processes: begin at this pace, or end because all is settled."""
+        if message.get("settled"):
+            self._all_is_settled = True
+        elif isinstance(message.get("begin_at_ns"), int) and not self._begin.ready():
+            self._begin.set(message)
+
     # --- the arms' turns -------------------------------------------------------------------------
     def _order_rng(self) -> np.random.Generator:
         return np.random.Generator(np.random.PCG64(self._turns.seed % 2**64))
@@ -158,8 +167,13 @@ class Rounds:
     def _conduct(self, start_ns: int) -> None:
         try:
             pace, free_ns = self._try_out(start_ns)
+            begin_ns = max(free_ns, now() + 4 * _SOON_NS)
+            if self._is_shared and self._stop_reason is None:
+                told = self._begin.get()
+                pace = replace(pace, **{name: told["pace"][name] for name in _SHARED})
+                begin_ns = told["begin_at_ns"]
             if self._stop_reason is None:
-                self._measure(pace, max(free_ns, now() + 4 * _SOON_NS))
+                self._measure(pace, begin_ns)
         finally:
             self._has_conducted = True
 
@@ -171,14 +185,14 @@ class Rounds:
             arms[0].rate_per_s,
             turns.slice_s,
             may_lower=turns.may_lower_rate,
-            slowest_share=slowest_share(load),
+            slowest_share=slowest_share(load) * float(arms[0].order.shard.smallest_share),
             keeps_time=bool(load.stages),
         )
         least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
         free_ns, is_new = start_ns, True
         while self._stop_reason is None:
             if is_new:
-                self._first = len(self._orders)
+                self._first = len(self._begun)
                 for arm in arms:
                     arm.try_pace(pace)
             free_ns = self._play_stage(free_ns, pace)
@@ -191,7 +205,7 @@ class Rounds:
             found = next_pace(pace, self._rounds_so_far(), p95_s)
             is_new = found.keeps_up is None and tried_s < LONGEST_TRIAL_S / 2
             pace = found if is_new else replace(pace, keeps_up=bool(found.keeps_up))
-            n_tried = len(self._orders) - self._first
+            n_tried = len(self._begun) - self._first
             is_enough = tried_s >= least_s and (not pace.gap_s or n_tried >= _ENOUGH_TO_SEE_A_QUEUE)
             if not is_new and (is_enough or not pace.keeps_up):
                 self._output.pace(self._facts_of(pace))
@@ -202,7 +216,8 @@ class Rounds:
         """Rounds of a second, and what they leave over; returns when that was over."""
         until_ns, n_rounds = max(free_ns, now()) + int(_STAGE_S * NS), 0
         while self._stop_reason is None and (free_ns < until_ns or n_rounds < _FEWEST_OF_STAGE):
-            free_ns = self._play_round(free_ns, pace, is_first=not self._orders)
+            begin_ns = max(free_ns, now() + _SOON_NS)
+            free_ns = self._play_round(begin_ns, pace, is_first=not self._begun)
             n_rounds += 1
         self._wait_until(free_ns)
         patience_ns = now() + _PATIENCE_NS
@@ -214,7 +229,7 @@ class Rounds:
         limit_s = self._turns.limit_s
         self._zero_ns = begin_ns
         self._rng = self._order_rng()  # whatever a trial drew, which is longer on a busy machine
-        self._first = len(self._orders)
+        self._first = len(self._begun)
         for arm in self._arms:
             arm.measure(pace, begin_ns, limit_s)
         until_ns = begin_ns + int(limit_s * NS)
@@ -225,11 +240,14 @@ class Rounds:
         # Stages go on to their end.
         look = LOOKS[0] if self._turns.until_settled and not load.stages else None
         free_ns = begin_ns
-        # A round that is begun a moment late does not cost the last one.
-        while self._stop_reason is None and free_ns + 0.9 * round_ns <= until_ns:
-            free_ns = self._play_round(free_ns, pace)
+        while self._stop_reason is None and not self._all_is_settled:
+            begin_ns = self._next_begin_ns(free_ns, round_ns)
+            # A round that is begun a moment late does not cost the last one.
+            if begin_ns + 0.9 * round_ns > until_ns:
+                break
+            free_ns = self._play_round(begin_ns, pace)
             self._tell_rounds()
-            n_rounds = len(self._orders) - self._first
+            n_rounds = len(self._begun) - self._first
             if n_rounds >= n_most or any(arm.load.is_used_up for arm in self._arms):
                 break
             # Neither the round under way nor the one before, which may have left something over.
@@ -237,6 +255,8 @@ class Rounds:
                 self._gather()
                 if len(self._told) >= look:
                     look = next_look(len(self._told))
+                    if self._is_shared:
+                        continue
                     if self._is_settled():
                         # What is under way was no part of this look, and might open it again.
                         self._untold.clear()
@@ -247,12 +267,23 @@ class Rounds:
             arm.end_measuring()
         self._wait_until(free_ns)
         self._gather()
-        self._measured_us = (min(now(), free_ns) - begin_ns) // 1000
+        self._measured_us = (min(now(), free_ns) - self._zero_ns) // 1000
 
-    def _play_round(self, free_ns: int, pace: Pace, *, is_first: bool = False) -> int:
-        """Give each arm a turn, from `free_ns` on or as soon as possible; waits until the last of
-        them begins. Returns when the round is over."""
-        arms, begin_ns = self._arms, max(free_ns, now() + _SOON_NS)
+    def _next_begin_ns(self, free_ns: int, round_ns: int) -> int:
+        """Of the next round. Rounds that others have too wait for nobody: who comes too late for
+        one leaves it out."""
+        if not self._is_shared:
+            return max(free_ns, now() + _SOON_NS)
+        n_missed = max(0, -((free_ns - now()) // round_ns))
+        for _ in range(n_missed):
+            self._rng.permutation(len(self._arms))
+        self._n_missed += n_missed
+        return free_ns + n_missed * round_ns
+
+    def _play_round(self, begin_ns: int, pace: Pace, *, is_first: bool = False) -> int:
+        """Give each arm a turn; waits until the last of them begins. Returns when the round is
+        over."""
+        arms = self._arms
         order = self._rng.permutation(len(arms)).tolist()
         step_ns = round((pace.slice_s + pace.gap_s) * NS)
         growing = [arm for arm in arms if arm.opens_more]
@@ -261,8 +292,8 @@ class Rounds:
             one.want_connections(max(arm.n_connections for arm in alike))
         for place, number in enumerate(order):
             arms[number].take_turn(begin_ns + place * step_ns, pace, is_first=is_first)
-        self._untold.append(len(self._orders))
-        self._orders.append(order)
+        self._untold.append(len(self._begun))
+        self._begun.append((len(self._begun) - self._first + self._n_missed, order))
         self._wait_until(begin_ns + (len(arms) - 1) * step_ns)
         return begin_ns + len(arms) * step_ns
 
@@ -281,15 +312,15 @@ class Rounds:
     def _tell_rounds(self) -> None:
         """Those of the measurement of which all is known by now."""
         instant = now()
-        for number in self._untold[:]:
-            turns = [arm.turns.all[number] for arm in self._arms]
+        for place in self._untold[:]:
+            turns = [arm.turns.all[place] for arm in self._arms]
             is_measured = turns[0].begin_ns >= self._zero_ns
             pairs = zip(self._arms, turns, strict=True)
             if is_measured and not all(arm.knows_all(turn, instant) for arm, turn in pairs):
                 continue
-            self._untold.remove(number)
+            self._untold.remove(place)
             if is_measured:
-                each = self._round(number, turns)
+                each = self._round(place, turns)
                 self._told.append(each)
                 self._output.round(each)
                 for turn in turns:
@@ -297,23 +328,17 @@ class Rounds:
 
     def _rounds_so_far(self) -> list[ArmsRound]:
         """Of this stage of the trial, but the very first, which opened the connections."""
-        numbers = range(max(1, self._first), len(self._orders))
-        return [self._round(n, [arm.turns.all[n] for arm in self._arms]) for n in numbers]
+        places = range(max(1, self._first), len(self._begun))
+        return [self._round(n, [arm.turns.all[n] for arm in self._arms]) for n in places]
 
-    def _round(self, number: int, turns: Sequence[ArmTurn]) -> ArmsRound:
-        order, zero_ns = self._orders[number], self._zero_ns
+    def _round(self, place: int, turns: Sequence[ArmTurn]) -> ArmsRound:
+        (number, order), zero_ns = self._begun[place], self._zero_ns
         began_us = (min(turn.begin_ns for turn in turns) - zero_ns) // 1000
         arms = tuple(turn.figures() for turn in turns)
-        return ArmsRound(number - self._first, began_us, tuple(order), arms)
+        return ArmsRound(number, began_us, tuple(order), arms)
 
     def _is_settled(self) -> bool:
-        turns = self._turns
-        confidence = LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE
-        settings = {"threshold": turns.threshold, "confidence": confidence}
-        return all(
-            compare(self._told, arm, reference, **settings).is_settled
-            for arm, reference in turns.compared(len(self._arms))
-        )
+        return is_settled(self._told, self._turns, len(self._arms))
 
     def _facts_of(self, pace: Pace) -> dict[str, Any]:
         return {

@@ -152,7 +152,7 @@ class ClosedTurns(ClosedLoad):
         self.is_used_up = self._is_stopped = False
 
     def begin(self, most: int | None) -> None:
-        """Send so many requests from the next turn on; None: any number."""
+        """Send those with lower numbers from the next turn on; None: any number."""
         self._turns.clear()
         self._numbers, self._most = self._shard.all(), most
         self.is_used_up = False

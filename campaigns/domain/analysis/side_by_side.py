@@ -15,7 +15,7 @@ from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_su
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.percentiles import WHOLE
-from campaigns.domain.plan.turns import FEWEST_ROUNDS, PRACTICAL
+from campaigns.domain.plan.turns import FEWEST_ROUNDS, PRACTICAL, TurnsOrder
 
 CONFIDENCE = 0.99
 # Rounds after which to look whether it is settled. Each look errs in its share of all that may err.
@@ -129,6 +129,16 @@ def next_look(n_rounds: int) -> int | None:
     return next((look for look in LOOKS if look > n_rounds), None)
 
 
+def is_settled(rounds: Sequence[ArmsRound], turns: TurnsOrder, n_arms: int) -> bool:
+    """Whether all comparisons that somebody waits for are."""
+    confidence = LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE
+    settings = {"threshold": turns.threshold, "confidence": confidence}
+    return all(
+        compare(rounds, arm, reference, **settings).is_settled
+        for arm, reference in turns.compared(n_arms)
+    )
+
+
 def keeps_behind(rounds: Sequence[ArmsRound], arm: int) -> bool:
     """Whether much of an arm's work is left over when its turn ends, or grows within a turn."""
     own = [each.arms[arm] for each in rounds]
@@ -185,7 +195,8 @@ def percentile_ratio(
 
 
 def _is_complete(each: ArmsRound, reference: int, arm: int) -> bool:
-    return all(each.arms[one].n >= FEWEST_REQUESTS for one in (reference, arm))
+    arms = [each.arms[one] for one in (reference, arm)]
+    return all(one.n >= FEWEST_REQUESTS and one.p50_us is not None for one in arms)
 
 
 def _failed_share(rounds: Sequence[ArmsRound], arm: int) -> float:
@@ -233,8 +244,7 @@ def _reach(arm: ArmRound) -> tuple[float, float]:
     """How far below and above the median may be, as logarithms."""
     if arm.p50_bounds_us is None:
         return 0.0, 0.0
-    middle = arm.p50_us if arm.p50_undelayed_us is None else arm.p50_undelayed_us
-    low, high = (log(max(bound, 1.0) / max(middle, 1.0)) for bound in arm.p50_bounds_us)
+    low, high = (log(max(bound, 1.0) / max(arm.typical_us, 1.0)) for bound in arm.p50_bounds_us)
     return min(low, 0.0), max(high, 0.0)
 
 

@@ -1,7 +1,8 @@
 """What arms that are measured side by side did in one round, in which each had a turn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from statistics import geometric_mean
 from typing import Any, Self
 
 from campaigns.domain.metrics.injector_end import InjectorEnd
@@ -33,6 +34,11 @@ class ArmRound:
     second_quarter_us: float | None = None
     last_quarter_us: float | None = None
     p50_bounds_us: tuple[float, float] | None = None
+
+    @property
+    def typical_us(self) -> float | None:
+        """The median, without the injector's part where that is known."""
+        return self.p50_us if self.p50_undelayed_us is None else self.p50_undelayed_us
 
     def to_json(self) -> dict[str, Any]:
         values = {name: getattr(self, name) for name in self.__slots__}
@@ -67,6 +73,55 @@ class ArmsRound:
     def from_json(cls, line: Mapping[str, Any]) -> Self:
         arms = tuple(map(ArmRound.from_json, line["arms"]))
         return cls(line["round"], line["began_us"], tuple(line["order"]), arms)
+
+
+def of_all_shards(rounds: Iterable[ArmsRound], n_shards: int) -> list[ArmsRound]:
+    """The rounds that all shards of a run have, in order, each as one.
+
+    A median is the geometric mean of those of the shards, all of which count the same: so the log
+    ratio of two arms is the mean of the shards' log ratios. A comparison of these rounds is as
+    exact as of one shard's, because all shards have the same drawn order: two arms that are alike
+    could change places in all shards at once.
+    """
+    if n_shards == 1:
+        return list(rounds)
+    by_number: dict[int, list[ArmsRound]] = {}
+    for each in rounds:
+        by_number.setdefault(each.number, []).append(each)
+    return [
+        _together(shards)
+        for _, shards in sorted(by_number.items())
+        if len(shards) == n_shards and len({each.order for each in shards}) == 1
+    ]
+
+
+def _together(shards: Sequence[ArmsRound]) -> ArmsRound:
+    arms = tuple(map(_arm_of_all, zip(*(each.arms for each in shards), strict=True)))
+    return replace(shards[0], began_us=min(each.began_us for each in shards), arms=arms)
+
+
+_COUNTS = ("n", "failed", "spilled", "in_pause")
+_MEDIANS = ("p50_us", "p50_undelayed_us", "second_quarter_us", "last_quarter_us")
+_MEANS = ("mean_us", "mean_undelayed_us", "own_us")
+
+
+def _arm_of_all(shards: Sequence[ArmRound]) -> ArmRound:
+    """What one of them lacks nobody knows of all."""
+    found: dict[str, Any] = {}
+    for name in (*_COUNTS, *_MEDIANS, *_MEANS):
+        values = [getattr(each, name) for each in shards]
+        if name in _COUNTS:
+            found[name] = sum(values)
+        elif None not in values and name in _MEDIANS:
+            found[name] = geometric_mean(max(value, 1.0) for value in values)
+        elif None not in values:
+            weighted = (each.n * value for each, value in zip(shards, values, strict=True))
+            found[name] = sum(weighted) / found["n"]
+    if any(each.p50_bounds_us for each in shards) and "p50_us" in found:
+        bounds = [each.p50_bounds_us or (each.typical_us,) * 2 for each in shards]
+        ends = zip(*bounds, strict=True)
+        found["p50_bounds_us"] = tuple(geometric_mean(max(us, 1.0) for us in end) for end in ends)
+    return ArmRound(**found)
 
 
 @dataclass(frozen=True, slots=True)

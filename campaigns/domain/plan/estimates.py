@@ -162,7 +162,7 @@ def estimate_side_by_side(
 ) -> Estimate:
     """The estimate where the tests of each group take turns: at most as long as they may. Those
     whose machine is `watched` are sent alone as well."""
-    limits_s = [turns_limit_s(each[0][0].load, len(each), limit_s) for each in groups]
+    limits_s = [turns_limit_s(each[0][0].load, len(each), limit_s, each[0][2]) for each in groups]
     tests = [
         (plan_in_turns(plan, len(group), longest_s), mode, injectors)
         for group, longest_s in zip(groups, limits_s, strict=True)
@@ -173,7 +173,7 @@ def estimate_side_by_side(
     n_passes = (len(groups) + has_reference) * repeats
     waits_s = n_passes * (SET_UP_S + TRIAL_S) + max(0, n_passes - 1) * pause_s
     settled_s = sum(
-        _usual_s(group[0][0].load, len(group), longest_s, until_settled=until_settled)
+        _usual_s(group, longest_s, until_settled=until_settled)
         for group, longest_s in zip(groups, limits_s, strict=True)
     )
     alone = estimate_campaign(
@@ -192,11 +192,15 @@ def estimate_side_by_side(
     )
 
 
-def _usual_s(load: Load, n_arms: int, longest_s: float, *, until_settled: bool) -> float:
-    """What so many arms take in turns, where nothing disturbs."""
-    if load.stages:
-        return n_arms * planned_duration_s(load)
-    return min(longest_s, _USUAL_ROUNDS * n_arms * turn_s(load)) if until_settled else longest_s
+def _usual_s(
+    group: Sequence[tuple[Plan, ConnectionMode, int]], longest_s: float, *, until_settled: bool
+) -> float:
+    """What these arms take in turns, where nothing disturbs."""
+    (plan, _, injectors), n_arms = group[0], len(group)
+    if plan.load.stages:
+        return n_arms * planned_duration_s(plan.load)
+    settled_s = _USUAL_ROUNDS * n_arms * turn_s(plan.load, injectors)
+    return min(longest_s, settled_s) if until_settled else longest_s
 
 
 def estimate_test(plan: Plan, mode: ConnectionMode, pause_s: float, injectors: int) -> TestEstimate:

@@ -109,6 +109,13 @@ class LoadSlice:
         return Fraction(self.weights[self.index], sum(self.weights))
 
     @property
+    def smallest_share(self) -> Fraction:
+        """Of all processes."""
+        if not self.weights:
+            return Fraction(1, self.count)
+        return Fraction(min(self.weights), sum(self.weights))
+
+    @property
     def _places(self) -> tuple[int, ...]:
         return places_of(self.weights)[self.index]
 

@@ -1,4 +1,4 @@
-"""How several arms of a plan take turns in one injector process, and which loads can."""
+"""How several arms of a plan take turns, in each injector process alike, and which loads can."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -15,6 +15,7 @@ from campaigns.domain.plan.load import (
 )
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.session import ThinkKind, calls_per_arrival, makes_visits
+from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.stages import Stage
 from campaigns.domain.units import duration
 
@@ -26,7 +27,8 @@ PRACTICAL = 0.05  # a smaller difference makes none in practice
 MOST_USUAL_S = 300.0
 _UNDER_WAY = 2  # rounds that a look leaves out
 FEWEST_ROUNDS = 16  # before the first look at what they say
-REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1
+REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1  # of each injector process
+SHORTEST_OF_HOSTS_S = 0.5  # where processes of several hosts have the same turns
 # Of one WebSocket, which is opened and closed in a turn of at most half a second.
 MOST_MESSAGES, LONGEST_TALK_S = 100, 0.1
 MOST_CALLS = 20  # of one arrival, in such a turn
@@ -136,19 +138,22 @@ def slowest_share(load: Load) -> float:
     return min((mean / peak_rate_per_s(load) for mean in means if mean), default=1.0)
 
 
-def turn_s(load: Load) -> float:
-    """How long a turn is at least."""
-    rate_per_s = (peak_rate_per_s(load) or 0.0) * slowest_share(load)
+def turn_s(load: Load, injectors: int = 1) -> float:
+    """How long a turn is at least, on one host."""
+    smallest_share = float(LoadSlice(0, injectors, load.shares).smallest_share)
+    rate_per_s = (peak_rate_per_s(load) or 0.0) * slowest_share(load) * smallest_share
     return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 
-def turns_limit_s(load: Load, n_arms: int, asked_s: float | None = None) -> float:
+def turns_limit_s(
+    load: Load, n_arms: int, asked_s: float | None = None, injectors: int = 1
+) -> float:
     """How long so many arms are measured together: by default a minute, 10 s an arm, or as long as
     the first look takes at a low rate, but then not for more than MOST_USUAL_S. Stages take as long
     as they take, with pauses as long as the turns."""
     if load.stages:
         return 2 * n_arms * planned_duration_s(load)
-    looked_s = (FEWEST_ROUNDS + _UNDER_WAY) * n_arms * turn_s(load)
+    looked_s = (FEWEST_ROUNDS + _UNDER_WAY) * n_arms * turn_s(load, injectors)
     usual_s = max(LIMIT_S, LEAST_S_OF_AN_ARM * n_arms)
     return asked_s or max(usual_s, min(looked_s, MOST_USUAL_S))
 
@@ -162,9 +167,8 @@ def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = N
             return f"Side by side compares arms of a plan, and {label} has one arm."
         if n_arms > MOST_ARMS:
             return f"At most {MOST_ARMS} arms take turns, and {label} has {n_arms}."
-        if injectors > 1:
-            return "Side by side uses one injector process for each run."
-        round_s, most_s = n_arms * turn_s(plan.load), turns_limit_s(plan.load, n_arms, limit_s)
+        round_s = n_arms * turn_s(plan.load, injectors)
+        most_s = turns_limit_s(plan.load, n_arms, limit_s, injectors)
         if plan.load.stages and most_s > LONGEST_LIMIT_S:
             return (
                 f"The stages of {n_arms} arms may take {duration(most_s)}. Together arms are "
@@ -173,6 +177,27 @@ def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = N
         if FEWEST_ROUNDS * round_s > (most_s / 2 if plan.load.stages else most_s):
             return f"A round takes {duration(round_s)}. An answer takes {FEWEST_ROUNDS} rounds."
     return ""
+
+
+def pace_of_all(
+    paces: Sequence[Mapping[str, Any]], clock_error_s: float | None = None
+) -> dict[str, Any]:
+    """What all injector processes of a run keep up with, of the paces that each has found.
+    `clock_error_s`: the largest of the hosts, where they are several: turns of two may be twice as
+    far apart."""
+    slice_s, gap_s = (max(each[name] for each in paces) for name in ("slice_s", "gap_s"))
+    if clock_error_s is not None:
+        slice_s = max(slice_s, SHORTEST_OF_HOSTS_S)
+        gap_s = max(gap_s, ceil(200 * clock_error_s) / 100)
+    common = {name: each for name, each in paces[0].items() if name != "clock_error_us"}
+    return {
+        **common,
+        "slice_s": slice_s,
+        "gap_s": gap_s,
+        "rate_per_s": min(each["rate_per_s"] or 0.0 for each in paces) or None,
+        "keeps_up": all(each["keeps_up"] for each in paces),
+        "connections": list(map(sum, zip(*(each["connections"] for each in paces), strict=True))),
+    }
 
 
 def plan_in_turns(plan: Plan, n_arms: int, limit_s: float) -> Plan:

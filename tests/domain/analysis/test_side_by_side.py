@@ -21,7 +21,7 @@ from campaigns.domain.analysis.side_by_side import (
     spilled_share,
 )
 from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_sums, signed_rank
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.rounds import ArmRound, ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Timing
 
 SLICE_S = 0.1
@@ -309,3 +309,60 @@ def test_looks_come_after_these_rounds():
 def test_rounds_travel_as_json():
     given = rounds_of((1000, 1100), own_us=1.5, p50_bounds_us=(1.0, 2.0))[0]
     assert ArmsRound.from_json(given.to_json()) == given
+
+
+def shards_of(rng, n, n_shards, noise, factor=1.0):
+    """What each shard saw in the same turns of a noisy machine, each at its own distance."""
+    slots, first = noise(rng, n).reshape(n, 2), rng.integers(0, 2, n)
+    rounds = []
+    for shard in range(n_shards):
+        for k in range(n):
+            own = 0.02 * rng.standard_normal(2)
+            a, b = slots[k, first[k]] + own[0], slots[k, 1 - first[k]] + own[1]
+            us = 3000 * (1 + shard)
+            arms = arm_round(us * exp(a)), arm_round(us * factor * exp(b))
+            rounds.append(ArmsRound(k, 200_000 * k, (int(first[k]), 1 - int(first[k])), arms))
+    return rounds
+
+
+def test_rounds_of_several_shards_are_as_exact_as_of_one():
+    """The noise is the same for all of them, so more shards are no more rounds."""
+    rng, n_wrong = np.random.default_rng(5), 0
+    for _ in range(300):
+        rounds = of_all_shards(shards_of(rng, 20, 3, bursts), 3)
+        ratio = compare(rounds, 1).p50
+        n_wrong += not ratio.low <= 1 <= ratio.high
+    assert n_wrong <= 9, "of 300 at 99 %"
+    slower = compare(of_all_shards(shards_of(rng, 40, 3, white, factor=1.3), 3), 1)
+    assert slower.word == Word.SLOWER
+    assert slower.p50.low <= 1.3 <= slower.p50.high
+
+
+def test_only_rounds_that_all_shards_have_in_the_same_order_count():
+    rng = np.random.default_rng(6)
+    rounds = shards_of(rng, 5, 2, white)
+    del rounds[7]
+    other = replace(rounds[1], order=rounds[1].order[::-1])
+    assert [each.number for each in of_all_shards([*rounds[:1], other, *rounds[2:]], 2)] == [
+        0,
+        3,
+        4,
+    ]
+
+
+def test_what_one_shard_lacks_is_not_known_of_all():
+    whole = arm_round(1000, failed=1, p50_bounds_us=(900.0, 1300.0))
+    for other, p50_us, bounds_us in [
+        (
+            arm_round(4000),
+            2000,
+            (pytest.approx(900**0.5 * 4000**0.5), pytest.approx((1300 * 4000) ** 0.5)),
+        ),
+        (ArmRound(0, failed=20), None, None),
+    ]:
+        shards = [ArmsRound(0, 7, (0,), (each,)) for each in (whole, other)]
+        [together] = of_all_shards(shards, 2)
+        [arm] = together.arms
+        assert (arm.n, arm.failed) == (whole.n + other.n, 1 + other.failed)
+        assert arm.p50_undelayed_us == (p50_us and pytest.approx(p50_us))
+        assert arm.p50_bounds_us == bounds_us
