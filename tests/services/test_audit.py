@@ -292,8 +292,7 @@ def test_nothing_that_belongs_to_it_is_left(world, noun):
     before = belonging_to(row)
     assert reaching(type(row)) == before.keys(), "the world has a row of each"
     owner = Actor(world["project"].memberships.get(role="owner").user)
-    if noun != "project":
-        delete_items(by=owner, items=[row])
+    delete_items(by=owner, items=[row])
     purge_items(by=owner, items=[row])
     left = {
         model: keys
