@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 
 from campaigns.domain.analysis.capacity import CapacityAnswer, capacity_ratio
 from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.messages import advise
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.compared import ComparedCapacity, Difference
@@ -15,7 +16,6 @@ from campaigns.queries.columns import ComparisonSide
 from campaigns.queries.history import HistoryKey
 from campaigns.queries.searches import SearchReport, report_of_search
 
-_DIFFERS = "Search with the same objective and plan, then compare."
 _MOST_SEARCHES = 50  # of one history, the newest
 
 
@@ -120,7 +120,7 @@ def compared_capacity(
         return _between(*sides)
     first, second = (each.capacity if each else None for each in sides)
     other = next(each for each in (baseline, candidate) if each.letter not in searches)
-    why = f"{other.name} is no search for a capacity. Compare two searches, or single runs."
+    why = advise("no_search", first=other.name)
     return ComparedCapacity(candidate.letter, first, second, None, "", why)
 
 
@@ -157,12 +157,12 @@ def capacity_differences(
 
 def _why(*sides: SearchColumn) -> str:
     if any(each.forbids for each in _differences(*sides)):
-        return f"the two did not search for the same. {_DIFFERS}"
+        return advise("unlike_searches")
     lacking = [
         each.column.name for each in sides if each.capacity is None or each.capacity.low is None
     ]
     has = "has" if len(lacking) == 1 else "have"
-    return f"{' and '.join(lacking)} {has} no capacity with an interval. Search again."
+    return advise("no_interval_of", names=" and ".join(lacking), has=has)
 
 
 def _differences(baseline: SearchColumn, candidate: SearchColumn) -> Iterator[Difference]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from campaigns.domain.analysis.comparison import Reason
 from campaigns.domain.analysis.likeness import partners
-from campaigns.domain.analysis.messages import MESSAGES, say
+from campaigns.domain.analysis.messages import MESSAGES, advise, say
 from campaigns.domain.analysis.ratio import smallest_shown
 from campaigns.domain.presentation.compared import (
     ComparedCapacity,
@@ -321,7 +321,7 @@ def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapaci
         return []
     if not any(each.or_environment for each in tests):
         return [say("reference_speaks")]
-    return [f"{say('not_in_turn')} {MESSAGES['not_in_turn'].remedy}"]
+    return [advise("not_in_turn")]
 
 
 def _alone(

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from campaigns.domain.analysis.busy import observed_vitals
 from campaigns.domain.analysis.criteria import worst_value
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
@@ -33,8 +34,6 @@ from campaigns.queries.measurements import (
 from campaigns.queries.overheads import Overhead, compare
 from campaigns.queries.target_matrix import target_matrix
 
-_NO_RUN = "No run has ended yet."
-_OVERLOADED = "The target was overloaded, so there is no response time to compare."
 _DISTURBED = "not all its runs are trusted"
 
 
@@ -69,9 +68,9 @@ def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> 
     the injector's part are compared."""
     for each in (base, arm):
         if not each.comparable:
-            return PointAgainst(why=_why_not(each.ended) or _NO_RUN)
+            return PointAgainst(why=_why_not(each.ended) or say("no_run"))
         if not (each.counted and each.is_sound):
-            return PointAgainst(why=_OVERLOADED)
+            return PointAgainst(why=say("target_overloaded"))
     found = compare(campaign, ArmPair(base, arm, is_chosen=True))
     word = (found.verdict.word or "") if found.has_word else ""
     return PointAgainst(found.judged, word, found.verdict.text)

@@ -225,9 +225,12 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
     """The two sides of each comparison, with what would settle it. `limit_s` as in `cards_of`."""
     overheads = answer.overheads
     # The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen.
-    names = {each.names for each in overheads} or {("HTTP", "HTTPS")}
-    baseline, candidate = names.pop() if len(names) == 1 else ("plain", "TLS")
     is_chosen = any(each.is_chosen for each in overheads)
+    usual = ("baseline", "candidate") if is_chosen else ("plain", "TLS")
+    sides = zip(*{each.names for each in overheads} or {("HTTP", "HTTPS")}, strict=True)
+    baseline, candidate = (
+        own[0] if len(set(own)) == 1 else name for own, name in zip(sides, usual, strict=True)
+    )
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
         "forest": forest_groups(overheads, campaign.practical_threshold),

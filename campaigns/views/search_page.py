@@ -3,7 +3,7 @@ of a search's page, and where its trials passed and failed side by side."""
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -134,6 +134,8 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     busy = busy_by_run(report.made, with_machines=with_machines)
     near = busy_near(report, busy)
     limiter = limiter_beside(report, near, with_machines=with_machines)
+    if limiter.why in plain_text(report.sentence):  # a page says it once
+        limiter = replace(limiter, why="")
     report = report if with_machines else report.without_machine()
     current, shown = current_run_of(campaign), shown_of(trials, report)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
@@ -225,8 +227,7 @@ def _search_tiles(
     if now_per_s:
         words = objective_words(report.rules)
         tiles.insert(1, SearchTile("Now trying", rate(now_per_s), _REQUESTS, (words,)))
-    is_said = limiter.why in plain_text(report.sentence)
-    lines = (*[limiter.why] * (not is_said), *_near(report, near))
+    lines = (*filter(None, [limiter.why]), *_near(report, near))
     return [*tiles, SearchTile("What limited it", limiter.word, "", lines)]
 
 

@@ -132,7 +132,8 @@ def test_targets_that_took_turns_are_ordered_by_their_rounds(ask):
     arms = [ArmRound(10, p50_us=us, mean_us=us) for us in (9000.0, 7000.0)]
     rounds = [ArmsRound(n, n, (0, 1), tuple(arms)) for n in range(40)]
     frozen = SimpleNamespace(turns=TurnsOrder(), pace={})
-    of_pass = [SimpleNamespace(test_id=run.test_id, frozen=frozen) for run in runs]
+    known = {"frozen": frozen, "t0": None, "outcome": "complete"}
+    of_pass = [SimpleNamespace(pk=run.pk, test_id=run.test_id, **known) for run in runs]
     for run in runs:
         turns = {"turns": TurnsOrder().to_json()}
         Run.objects.filter(pk=run.pk).update(snapshot={**run.snapshot, **turns})

@@ -115,6 +115,14 @@ MESSAGES = {
     "newest_search_empty": Message("**The newest search found no capacity** for {objective}."),
     # How two capacities compare.
     "no_capacities": Message("**No verdict on the capacities**: {why}"),
+    "no_search": Message(
+        "{first} is no search for a capacity.", "Compare two searches, or single runs."
+    ),
+    "unlike_searches": Message(
+        "the two did not search for the same.",
+        "Search with the same objective and plan, then compare.",
+    ),
+    "no_interval_of": Message("{names} {has} no capacity with an interval.", "Search again."),
     "capacities_differ": Message("**{first} takes {more}** than {second}: {rates} ({interval})."),
     "capacities_alike": Message("**{word}**: {first} and {second} take {rates} ({interval})."),
     # What the server's machine does for each request.
@@ -161,6 +169,11 @@ MESSAGES = {
     "sweep_still_grows": Message("**{arm} still grows {at}: {rate}**{more}."),
     "sweep_against": Message("{arm} is {word} than {reference} at {n} of {values}{gap}."),
     "no_reference": Message("The reference was not measured at this value."),
+    "no_run": Message("No run has ended yet."),
+    "target_overloaded": Message(
+        "The target was overloaded, so there is no response time to compare."
+    ),
+    "target_unknown": Message("Nothing is said about the target: no measurement can be trusted."),
     "sweep_more": Message("{sweeps} below."),
     "sweep_too_few": Message("**Too few trusted values for a curve: {arms}.**"),
     "sweep_unknown": Message("**Runs beyond {value} are not trusted.**"),
@@ -222,6 +235,11 @@ def sentence(code: str, **values: Any) -> list[tuple[str, bool]]:
     """[(text, is it bold)]"""
     parts = MESSAGES[code].sentence.split("**")
     return [(part.format(**values), bool(n % 2)) for n, part in enumerate(parts) if part]
+
+
+def advise(code: str, **values: Any) -> str:
+    """What it says, and what to do."""
+    return f"{say(code, **values)} {MESSAGES[code].remedy}".strip()
 
 
 def say(code: str, **values: Any) -> str:

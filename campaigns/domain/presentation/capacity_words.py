@@ -43,10 +43,6 @@ RESULT_WORDS = {
     TrialResult.FAILED: "failed",
     TrialResult.UNTRUSTED: "not counted",
 }
-_NUMBERS = (
-    "no", "one", "two", "three", "four", "five",
-    "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-)  # fmt: skip
 
 
 def objective_words(rules: Sequence[Threshold]) -> str:
@@ -60,7 +56,6 @@ def objective_words(rules: Sequence[Threshold]) -> str:
 
 def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool) -> Sentence:
     """The answer with its interval, or what stopped it and what is known."""
-    first = _per_s(answer.below)
     if lacks_its_rule(answer):
         # What its trials say, whatever rule they follow from.
         known = {"none_failed": answer.at_least, "lowest_failed": answer.below}
@@ -71,23 +66,19 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
         if not (answer.capacity or answer.at_least or answer.below):
             return sentence("searching")
         waits = answer.capacity and n < FEWEST_FOR_INTERVAL
-        after = sentence("interval_of_searches", searches=_some_searches(n).capitalize())
+        after = sentence("interval_of_searches", searches=counted(n, "searches"))
         return joined([so_far(_known(answer, objective)), after if waits else []])
     if answer.ending == Ending.BELOW:
-        return sentence("capacity_below", rate=first, objective=objective)
+        return sentence("capacity_below", rate=_per_s(answer.below), objective=objective)
     if answer.ending == Ending.DRIFTED:
         # A search that was lost on its way may follow others that found the same.
         is_told = abs(answer.drift) >= LEAST_DRIFT
         change = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
         between = "the first search to the last" if change else "one search to the next"
         return sentence("capacity_drifted", change=change, between=between)
+    known = _known(answer, objective)
     if answer.ending == Ending.FOUND:
-        return _known(answer, objective)
-    known = (
-        sentence("capacity_at_least", rate=_per_s(answer.at_least), objective=objective)
-        if _is_bound(answer)
-        else _known(answer, objective)
-    )
+        return known
     return joined([known, sentence(_limited_by(answer.ending, bool(answer.below)))])
 
 
@@ -125,35 +116,27 @@ def _is_bound(answer: CapacityAnswer) -> bool:
 
 def _known(answer: CapacityAnswer, objective: str) -> Sentence:
     """What the trials say so far."""
-    found = answer.capacity
-    if found and found.low is not None:
-        return sentence(
-            "capacity",
-            rate=_per_s(found.rate_per_s),
-            low=rate(found.low),
-            high=rate(found.high),
-            searches=_some_searches(found.n_searches),
-            objective=objective,
-        )
+    found, least, below = answer.capacity, answer.at_least, answer.below
+    if _is_bound(answer):
+        found = below = None
     if found:
-        return sentence("capacity_about", rate=_per_s(found.rate_per_s), objective=objective)
-    if answer.at_least and answer.below:
-        return sentence("capacity_between", low=rate(answer.at_least), rate=_per_s(answer.below))
-    if answer.at_least:
-        return sentence("capacity_at_least", rate=_per_s(answer.at_least), objective=objective)
-    if answer.below:
-        return sentence("capacity_under", rate=_per_s(answer.below))
-    return sentence("capacity_unknown")
+        code, at = "capacity" if found.low else "capacity_about", found.rate_per_s
+    elif below:
+        code, at = "capacity_between" if least else "capacity_under", below
+    else:
+        code, at = "capacity_at_least" if least else "capacity_unknown", least
+    return sentence(
+        code,
+        rate=_per_s(at),
+        low=rate(found.low if found else least),
+        high=rate(found.high if found else None),
+        searches=counted(found.n_searches if found else 0, "searches"),
+        objective=objective,
+    )
 
 
 def _per_s(rate_per_s: float | None) -> str:
     return f"{rate(rate_per_s)} requests/s"
-
-
-def _some_searches(n: int) -> str:
-    """one search, five searches"""
-    word = _NUMBERS[n] if n < len(_NUMBERS) else str(n)
-    return f"{word} {counted(n, 'searches').partition(' ')[2]}"
 
 
 # Where on a row's bar the limit is, in percent of its length.

@@ -162,9 +162,9 @@ def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any
     return [
         {
             "metric": _title(row),
-            "ratio": round(row.interval.ratio, 4),
-            "low": round(row.interval.low, 4),
-            "high": round(row.interval.high, 4),
+            "ratio": round(row.interval.ratio, 6),
+            "low": round(row.interval.low, 6),
+            "high": round(row.interval.high, 6),
             "word": str(word) if word and row is rows[0] else "",
             "primary": row is rows[0],
         }

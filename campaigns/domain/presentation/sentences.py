@@ -24,6 +24,7 @@ _WHERE_MODE = {
     "resumed": "with resumed TLS sessions",
 }
 _MOST = 4  # pairs that the sentence tells one by one
+_CLEAR = {Word.SLOWER, Word.FASTER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,8 @@ def overhead_sentence(
     )
     sentence: Sentence = [(f"{begins[:1].upper()}{begins[1:]} ", False)] if begins else []
     after: list[str] = []
+    if not is_final and len(pairs) > _MOST:  # what is clear comes first
+        pairs = sorted(pairs, key=lambda each: each.verdict.word not in _CLEAR)
     for names, group in groupby(pairs[:_MOST], key=lambda pair: pair.names):
         clauses = []
         for pair in group:

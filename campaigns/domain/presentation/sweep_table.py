@@ -197,7 +197,7 @@ _TONES = {
     TargetState.OVERLOADED: "warn",
     TargetState.FAILING: "bad",
 }
-_NOT_JUDGED = "Nothing is said about the target: no measurement can be trusted."
+_TARGET_UNKNOWN = say("target_unknown")
 _FEW = say("interval_of_repeats")
 _NOT_THERE = PointAgainst(why=say("no_reference"))
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
@@ -272,7 +272,7 @@ def _cells(point: SweepPoint, figured: Sequence[Cell]) -> tuple[Cell, ...]:
         Cell(point.n_trusted, f"{point.n_trusted} of {point.n_runs}", why=point.why),
         *(
             text_cell(state.replace("_", " "), why, _TONES.get(state, ""))
-            for state, why in ((point.trust, NO_RUN), (point.target_state, _NOT_JUDGED))
+            for state, why in ((point.trust, NO_RUN), (point.target_state, _TARGET_UNKNOWN))
         ),
     )
 

@@ -295,13 +295,14 @@ _EXAMPLES = {
     "more": "5 more blocks", "time": "22 s", "times": 3, "why": "1,000 and 2,000 requests a run.",
 }  # fmt: skip
 _OF_SEARCHES = {
-    "rate": "1,850 requests/s", "low": "1,790", "high": "1,910", "searches": "Five searches",
+    "rate": "1,850 requests/s", "low": "1,790", "high": "1,910", "searches": "5 searches",
     "objective": "p95 below 300 ms", "change": " by −12 %", "cpu": "; its CPU was at 42 %",
     "between": "the first search to the last", "share": "94 %", "capacity": "1,850 requests/s",
     "against": ": takes more, +12 % against the one before", "rates": "1,850 against 1,650",
     "more": "12 % more", "interval": "95 % interval +9 to +15 %", "word": "Too close to call",
     "where": "New connection", "costs": "costs the server", "first": "HTTPS", "second": "HTTP",
-    "why": "the searches drifted.", "sure": " (95 % interval −2 to +4 %)",
+    "why": "the searches drifted.", "names": "campaign #3",
+    "has": "has", "sure": " (95 % interval −2 to +4 %)",
 }  # fmt: skip
 _OF_SHAPES = {
     "place": "On a new connection", "rung": "TLS 1.3", "change": "+54 %", "verb": "is",

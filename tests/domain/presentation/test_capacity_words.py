@@ -40,7 +40,7 @@ def said(
 
 def test_a_capacity_is_said_with_its_interval_and_its_searches():
     assert said(capacity=FOUND) == (
-        "1,850 requests/s (1,790 to 1,910, five searches) keep p95 below 300 ms."
+        "1,850 requests/s (1,790 to 1,910, 5 searches) keep p95 below 300 ms."
     )
 
 
