@@ -29,7 +29,7 @@ MORE: dict[str, tuple[int, str]] = {
     "api-campaign-csv": (6, _BATCHES),
     "run-list-csv": (34, _BATCHES),
     "api-run-list-csv": (35, _BATCHES),
-    "schedule-list": (6, f"{_COUNTED}; its only campaign has not ended: no result is read"),
+    "schedule-list": (7, f"{_COUNTED}; its only campaign has not ended: no result is read"),
     "run-list": (1, _COUNTED),
     "mark-list": (1, _COUNTED),
     "triage-list": (1, _COUNTED),

@@ -59,15 +59,19 @@ def arm_words(run: Run) -> str:
 @register.filter
 def target_names(tests: Iterable[NamedTest]) -> str:
     counted, _ = without_references(tests)
-    return ", ".join(dict.fromkeys(test.target_name for test in counted)) or "–"
+    return _first_names(test.target_name for test in counted) or "–"
 
 
 @register.filter
 def plan_names(tests: Iterable[NamedTest]) -> str:
     counted, _ = without_references(tests)
-    names = dict.fromkeys(test.version_name for test in counted)
-    shown = list(names)[:3]
-    return ", ".join(shown) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return _first_names(test.version_name for test in counted)
+
+
+def _first_names(every: Iterable[str]) -> str:
+    """shop, cart, search and 17 more"""
+    names = list(dict.fromkeys(every))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 @register.filter

@@ -170,7 +170,7 @@ def _pieces(values: dict[str, float | None], parts: list[str], scale: float) -> 
     for part in parts:
         value = values.get(part) or 0.0
         width = round(value * scale, 3)
-        if not width:
+        if width <= 0:  # clocks of two places may make a part of nothing less than that
             continue
         text = f"{part} {figure(value)}"
         fits = width * _BAR_PX / 100 >= len(text) * _LETTER_PX + _AROUND_PX

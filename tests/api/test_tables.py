@@ -13,7 +13,7 @@ from campaigns.api.tables import CampaignTablesSerializer, RowSerializer
 from campaigns.domain.analysis.capacity import RULE_VERSION
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.models import Campaign, PlanVersion
+from campaigns.models import Campaign, Endpoint, PlanVersion
 from campaigns.services.summaries import summarise_run
 from tests.api.conftest import client_of
 from tests.factories import (
@@ -254,8 +254,14 @@ def test_what_could_not_start_has_no_estimate_and_the_same_sentence(api, body, w
 def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, bob, body):
     asked = body | {"trial_s": 10, "longest_s": 300}
     found = api.post("/api/v1/searches/estimate/", asked, format="json").json()
-    version, arm = body["cell"]["plan"], f"{body['cell']['endpoint']}.new"
-    typed = {"plan": PlanVersion.objects.get(plan=version).pk, "arm": arm, "limit_per_s": 2000}
+    endpoint = Endpoint.objects.get(pk=body["cell"]["endpoint"])
+    typed = {
+        "plans": PlanVersion.objects.get(plan=body["cell"]["plan"]).pk,
+        "targets": endpoint.target_id,
+        "endpoints": endpoint.pk,
+        "modes": "new",
+        "limit_per_s": 2000,
+    }
     client.force_login(bob)
     address = reverse("search-estimate", args=[body["project"]])
     shown = client.post(address, typed | {"trial_s": 10, "longest_min": 5}).context
