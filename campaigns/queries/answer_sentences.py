@@ -75,10 +75,9 @@ def grounds_of(
             f"{duration(partial.measurement.duration_s)}"
         ]
     pooled = [figures for arm in arms if (figures := arm.pooled[1])]
-    if not pooled and any(each.has_no_answer for each in runs):
-        return [NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR]
     if not pooled and not any(each.has_word for each in overheads):
-        return []
+        ground = NO_ANSWER_GROUND if campaign.finished_at else NO_ANSWER_SO_FAR
+        return [ground] if any(each.has_no_answer for each in runs) else []
     has_pairs = not _fail_all(overheads)
     # Of a single arm with figures the sentence itself counts the errors.
     grounds = _errors_ground(arms, runs) if has_pairs or len(pooled) > 1 else []

@@ -142,13 +142,16 @@ def _answer(
         begun = [each for each in overheads if each.turns is None or each.turns.n_rounds]
         overheads = begun or overheads
     failures = failures_of(runs)
-    partial = _partial_run(runs) if is_final else None
+    # Rounds that all arms had compare them, whatever became of the runs.
+    in_turns = any(each.turns and each.has_word for each in overheads)
+    partial = _partial_run(runs) if is_final and not in_turns else None
     answer = Answer(
         sentence=_sentence(campaign, arms, runs, overheads, shapes, failures, partial),
         grounds=grounds_of(campaign, arms, overheads or shapes.climbed, runs, partial),
         caveats=[] if partial else caveats_of(runs),
         partial_run=partial and partial.run.pk,
-        has_no_answer=not counted_runs(runs) and any(each.has_no_answer for each in runs),
+        has_no_answer=not (in_turns or counted_runs(runs))
+        and any(each.has_no_answer for each in runs),
         tests=_test_answers(campaign, arms, shapes),
         references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
         overheads=[

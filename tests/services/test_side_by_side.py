@@ -589,7 +589,7 @@ def test_a_lost_process_stops_the_others_and_what_was_measured_is_kept(shared):
     for lease in leases:
         record_rounds(lease=lease, lines=[pace()])
         begin_of_rounds(lease=lease)
-        record_rounds(lease=lease, lines=[line(number, (1000, 1500)) for number in range(12)])
+        record_rounds(lease=lease, lines=[line(number, (1000, 1500)) for number in range(16)])
     assert mark_lost(lease=leases[1], reason="The injector was killed by SIGKILL.")
     dispatch.move_runs()
     assert look(lease=leases[0]).stop_requested == "shard_lost"
@@ -599,4 +599,9 @@ def test_a_lost_process_stops_the_others_and_what_was_measured_is_kept(shared):
         assert run.outcome == "partial"
         assert run.reason == "Injector process 2 of 2: The injector was killed by SIGKILL."
     (each,) = passes_of(Campaign.objects.get(pk=campaign.pk))
-    assert len(each.rounds) == 12
+    assert len(each.rounds) == 16
+    answer = campaign_answer(Campaign.objects.get(pk=campaign.pk))
+    words = plain_text(answer.sentence).replace("\u202f", " ")
+    assert words.startswith("HTTPS is at least 48 % slower on new connections")
+    assert not answer.has_no_answer
+    assert "did not finish" in answer.grounds[-1]
