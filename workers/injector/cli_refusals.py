@@ -3,7 +3,7 @@
 import re
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import ALSO, Detail, Kind
 from campaigns.domain.plan.addresses import NO_LOAD
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.plan import Plan
@@ -46,6 +46,8 @@ _ADVICE = {
     Kind.TLS_UNKNOWN_ISSUER: "--ca-file trusts an authority of your own.",
     Kind.TLS_FINGERPRINT: "--fingerprint names the one certificate to accept.",
 }
+# Of the second thing that is wrong with a certificate.
+_ALSO = {Kind.TLS_EXPIRED: Detail.EXPIRED, Kind.TLS_NOT_YET_VALID: Detail.NOT_YET_VALID}
 _ALLOW = " If you may send load there, add --allow with its network, such as 10.1.0.0/16."
 # Forms have fields to empty; here an option is left out.
 _FORM_WORDS = re.compile(r"\b(leave (?:it|this|them|one)) empty\b")
@@ -81,4 +83,9 @@ def _at_option(path: str, text: str) -> str:
 
 def advice(run: LocalRun) -> list[str]:
     """What a person at the keyboard can change about the failures."""
-    return [text for kind, text in _ADVICE.items() if kind in run.total.errors]
+    details = [detail for row in run.measurement.failures for detail in row.details]
+    also = {
+        kind for kind, begins in _ALSO.items() if any(ALSO + begins in each for each in details)
+    }
+    kinds = {*run.total.errors, *also}
+    return list(dict.fromkeys(text for kind, text in _ADVICE.items() if kind in kinds))
