@@ -56,4 +56,4 @@ def test_a_search_tells_which_rate_keeps_an_objective(as_editor, campaign, asked
     version = make_plan(campaign.project, spec=CLOSED)
     measured(sweep(campaign, [1, 2], version=version), [1000, 1900])
     address = asked()["Which rate keeps an objective?"]
-    assert as_editor.get(address).context["form"]["plan"].value() == str(version.pk)
+    assert list(as_editor.get(address).context["form"].picks.plans) == [str(version.pk)]
