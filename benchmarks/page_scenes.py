@@ -25,7 +25,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.services.summaries import keep_figures
+from campaigns.runs.services.summaries import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -36,7 +36,7 @@ from tests.factories import (
     make_test,
 )
 from tests.histories import frozen_of
-from tests.queries.measured import end, end_shards
+from tests.measured import end, end_shards
 from tests.values import plan_spec
 
 PER_S = 100  # requests

@@ -101,8 +101,8 @@ def page_cost(client, address: str) -> dict[str, Any]:
 
 def first_in_a_process_ms(get: Callable[[], bytes]) -> float:
     """With what Redis has of it."""
+    from campaigns.campaigns.views import kept_pages
     from campaigns.live.memory import Memory
-    from campaigns.views import kept_pages
 
     kept_pages._KEPT = Memory(40)
     return cost_ms(get)[0]

@@ -84,13 +84,13 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "campaigns.views.transfer.CompressionMiddleware",
-    "campaigns.views.transfer.ValidatorMiddleware",
-    "campaigns.views.transfer.BodyMiddleware",
-    "campaigns.views.live_pages.TurnsMiddleware",
-    "campaigns.views.context.OutageMiddleware",
-    "campaigns.views.access.BearerMiddleware",
-    "campaigns.views.time_zones.TimeZoneMiddleware",
+    "campaigns.core.transfer.CompressionMiddleware",
+    "campaigns.core.transfer.ValidatorMiddleware",
+    "campaigns.core.transfer.BodyMiddleware",
+    "campaigns.live.views.TurnsMiddleware",
+    "campaigns.core.context.OutageMiddleware",
+    "campaigns.core.access.BearerMiddleware",
+    "campaigns.core.time_zones.TimeZoneMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -99,7 +99,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "campaigns.accounts.adapter.LastSeenMiddleware",
-    "campaigns.views.access.SignedOutMiddleware",
+    "campaigns.core.access.SignedOutMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -115,7 +115,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "campaigns.views.context.site",
+                "campaigns.core.context.site",
             ],
             "builtins": ["campaigns.templatetags.marks", "campaigns.templatetags.modules"],
             "libraries": {
@@ -177,7 +177,7 @@ try:
     parse_url(REDIS_URL)
 except ValueError as error:
     raise WrongSetting(f"REDIS_URL is not the address of a Redis: {error}") from None
-# What is kept ready; a page waits for it no longer than for a doorbell (campaigns/queue.py).
+# What is kept ready; a page waits for it no longer than for a doorbell (campaigns/core/queue.py).
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
     "results": {
@@ -185,7 +185,7 @@ CACHES = {
         "LOCATION": [REDIS_URL],
         "KEY_PREFIX": "benchsite",
         "OPTIONS": {
-            "serializer": "campaigns.cache.CompressedJson",
+            "serializer": "campaigns.core.cache.CompressedJson",
             "socket_timeout": 0.4,
             "socket_connect_timeout": 0.4,
             "retry": None,
@@ -332,11 +332,11 @@ SOCIALACCOUNT_REAUTHENTICATION_REQUIRED = True
 # Whoever the provider gives a verified address in these domains gets an account.
 OIDC_DOMAINS = [domain.lower() for domain in env_list("BENCHSITE_OIDC_DOMAINS")]
 PROJECTS_BY = env_choice("BENCHSITE_PROJECTS_BY", ("everybody", "administrators"), "everybody")
-AXES_HANDLER = "campaigns.services.audit.SignInHandler"
+AXES_HANDLER = "campaigns.core.audit.SignInHandler"
 AXES_FAILURE_LIMIT = 5
 WRONG_PASSWORDS_OF_AN_ADDRESS = 50  # for all names together, in the same time
 AXES_COOLOFF_TIME = 0.25  # hours
-AXES_CLIENT_IP_CALLABLE = "campaigns.views.access.client_address_of"
+AXES_CLIENT_IP_CALLABLE = "campaigns.core.access.client_address_of"
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
 AXES_VERBOSE = False
@@ -364,7 +364,7 @@ DEFAULT_FROM_EMAIL = env_str("BENCHSITE_MAIL_FROM", f"benchsite@{urlsplit(SITE_U
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_FAILURE_VIEW = "campaigns.views.context.csrf_failure"
+CSRF_FAILURE_VIEW = "campaigns.core.context.csrf_failure"
 SESSION_COOKIE_SECURE = IS_SERVER
 CSRF_COOKIE_SECURE = IS_SERVER
 SECURE_SSL_REDIRECT = IS_SERVER and env_bool("BENCHSITE_SSL_REDIRECT", True)
@@ -390,7 +390,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-# Of a request; a view that takes more says so: campaigns.views.transfer.takes_bytes.
+# Of a request; a view that takes more says so: campaigns.core.transfer.takes_bytes.
 MOST_BODY_BYTES = 1024 * 1024
 # Each byte of it may be written as three, which take long to read.
 MOST_URLENCODED_BYTES = 256 * 1024
@@ -419,16 +419,16 @@ STORAGES = {
 # --- REST ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "campaigns.api.authentication.TokenAuthentication",
-        "campaigns.api.authentication.SessionAuthentication",
+        "campaigns.rest.authentication.TokenAuthentication",
+        "campaigns.rest.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["campaigns.api.parsers.StorableJSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["campaigns.rest.parsers.StorableJSONParser"],
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_PAGINATION_CLASS": "campaigns.api.parsers.Pages",
-    "DEFAULT_SCHEMA_CLASS": "campaigns.api.fields.BoundedSchema",
-    "EXCEPTION_HANDLER": "campaigns.api.errors.one_error_shape",
+    "DEFAULT_PAGINATION_CLASS": "campaigns.rest.parsers.Pages",
+    "DEFAULT_SCHEMA_CLASS": "campaigns.rest.fields.BoundedSchema",
+    "EXCEPTION_HANDLER": "campaigns.rest.errors.one_error_shape",
     "PAGE_SIZE": 50,
 }
 SPECTACULAR_SETTINGS = {
@@ -438,26 +438,26 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
-        "CampaignState": "campaigns.api.fields.CAMPAIGN_STATES",
-        "RunState": "campaigns.api.fields.RUN_STATES",
-        "Outcome": "campaigns.api.fields.OUTCOMES",
-        "Trust": "campaigns.api.fields.TRUSTS",
-        "TargetState": "campaigns.api.fields.TARGET_STATES",
-        "Precision": "campaigns.api.fields.PRECISIONS",
-        "ConnectionMode": "campaigns.api.fields.CONNECTION_MODES",
-        "PerfOf": "campaigns.api.fields.PERF_OF",
-        "Role": "campaigns.api.fields.ROLES",
-        "RowOrder": "campaigns.api.fields.ROW_ORDERS",
+        "CampaignState": "campaigns.rest.fields.CAMPAIGN_STATES",
+        "RunState": "campaigns.rest.fields.RUN_STATES",
+        "Outcome": "campaigns.rest.fields.OUTCOMES",
+        "Trust": "campaigns.rest.fields.TRUSTS",
+        "TargetState": "campaigns.rest.fields.TARGET_STATES",
+        "Precision": "campaigns.rest.fields.PRECISIONS",
+        "ConnectionMode": "campaigns.rest.fields.CONNECTION_MODES",
+        "PerfOf": "campaigns.rest.fields.PERF_OF",
+        "Role": "campaigns.rest.fields.ROLES",
+        "RowOrder": "campaigns.rest.fields.ROW_ORDERS",
         "CampaignOrder": "campaigns.models.Campaign.Order",
-        "TriageState": "campaigns.api.fields.TRIAGE_STATES",
-        "Word": "campaigns.api.fields.WORDS",
-        "CapacityWord": "campaigns.api.fields.CAPACITY_WORDS",
-        "HttpVersion": "campaigns.api.fields.HTTP_VERSIONS",
-        "TlsVersion": "campaigns.api.fields.TLS_VERSIONS",
+        "TriageState": "campaigns.rest.fields.TRIAGE_STATES",
+        "Word": "campaigns.rest.fields.WORDS",
+        "CapacityWord": "campaigns.rest.fields.CAPACITY_WORDS",
+        "HttpVersion": "campaigns.rest.fields.HTTP_VERSIONS",
+        "TlsVersion": "campaigns.rest.fields.TLS_VERSIONS",
     },
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "campaigns.api.schema.describe_errors",
+        "campaigns.rest.schema.describe_errors",
     ],
 }
 

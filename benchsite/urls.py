@@ -17,8 +17,8 @@ urlpatterns = [
     path("api/v1/", include("campaigns.manifest.api")),
     path("api/v1/", include("campaigns.notes.api")),
     path("api/v1/", include("campaigns.schedules.api")),
-    path("api/v1/", include("campaigns.api.urls")),
+    path("api/v1/", include("campaigns.rest.urls")),
     path("admin/", admin.site.urls),
 ]
 
-handler500 = "campaigns.views.context.server_error"
+handler500 = "campaigns.core.context.server_error"

@@ -22,7 +22,7 @@ def _load_pages() -> None:
         for path in folder.rglob("*.html"):
             get_template(path.relative_to(folder).as_posix())
     list(engine.template_context_processors)  # to ask for them imports them
-    import_module("campaigns.api.schema").described()
+    import_module("campaigns.rest.schema").described()
 
 
 application = get_wsgi_application()

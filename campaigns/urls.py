@@ -5,28 +5,21 @@ from collections.abc import Callable
 from django.http import HttpResponse
 from django.urls import URLPattern, path
 
+from campaigns.campaigns.views import campaign_new, campaigns
+from campaigns.compare import views as comparisons
+from campaigns.core import context, time_zones
+from campaigns.history.views import history, triage
+from campaigns.items.views import items
+from campaigns.live import views as live_pages
 from campaigns.notifications import views as notifications
-from campaigns.views import (
-    audit,
-    campaign_new,
-    campaigns,
-    ci,
-    comparisons,
-    context,
-    health,
-    history,
-    items,
-    live_pages,
-    measure,
-    plans,
-    projects,
-    runs,
-    search_new,
-    shares,
-    targets,
-    time_zones,
-    triage,
-)
+from campaigns.operations.views import audit, health
+from campaigns.plans.views import plans
+from campaigns.probes import views as measure
+from campaigns.projects.views import ci, projects
+from campaigns.runs.views import runs
+from campaigns.search.views import search_new
+from campaigns.shares import views as shares
+from campaigns.targets import views as targets
 
 TARGET, PLAN = {"noun": "target"}, {"noun": "plan"}
 

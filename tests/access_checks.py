@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from campaigns.api import schema
+from campaigns.rest import schema
 from tests.access_probes import (
     ROUTES,
     Answer,

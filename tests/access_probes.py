@@ -21,9 +21,9 @@ from django.http import HttpResponseNotFound
 from django.urls import get_resolver
 from django.urls.resolvers import URLPattern
 
-from campaigns.api import authentication
-from campaigns.views import context
-from campaigns.views.kept_pages import NOTHING
+from campaigns.campaigns.views.kept_pages import NOTHING
+from campaigns.core import context
+from campaigns.rest import authentication
 from tests.access_table import MAY, NOBODY, PAGES, ROLES, STRANGERS, TABLE, Rule
 from tests.access_world import DEAD_TOKENS, Rows, World
 from tests.values import plan_spec

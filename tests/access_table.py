@@ -21,7 +21,7 @@ EVERYBODY = NOBODY | STRANGERS | set(ROLES) | TOKENS | DEAD_TOKENS | {"vera's wr
 
 _LOOK = set(ROLES) | TOKENS | {"vera's write token"}
 _RUN = {"oscar", "bob", "alice", "alice's run token", "alice's write token"}
-# right → who has it. Written out by hand: it must not follow campaigns.permissions.
+# right → who has it. Written out by hand: it must not follow campaigns.core.permissions.
 MAY: dict[str, set[str]] = {
     "nothing": EVERYBODY,  # needs nothing
     "account": EVERYBODY - NOBODY - DEAD_TOKENS,

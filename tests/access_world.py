@@ -22,8 +22,11 @@ from django.test import Client
 from django.utils import timezone
 
 from campaigns.accounts.services import invite
+from campaigns.accounts.tokens import create_share, create_token
+from campaigns.core.permissions import Actor, Role, Scope
 from campaigns.domain.plan.body import Blob
 from campaigns.domain.plan.plan import Plan
+from campaigns.machines.models import EXPORTER_PROBLEM
 from campaigns.models import (
     ApiToken,
     Baseline,
@@ -50,11 +53,8 @@ from campaigns.models import (
     TriageEntry,
     TriageNote,
 )
-from campaigns.models.machines import EXPORTER_PROBLEM
 from campaigns.notifications.models import Event, NotificationDelivery
-from campaigns.permissions import Actor, Role, Scope
-from campaigns.services.summaries import keep_figures, summarise_run
-from campaigns.services.tokens import create_share, create_token
+from campaigns.runs.services.summaries import keep_figures, summarise_run
 from tests.accounts.scenes import add_passkey
 from tests.factories import (
     make_campaign,

@@ -16,8 +16,8 @@ from django.template import Template
 from django.test import Client
 from django.utils import timezone
 
+from campaigns.core.permissions import Actor, Role
 from campaigns.models import Membership, Project
-from campaigns.permissions import Actor, Role
 from tests.factories import make_campaign, make_project, make_run, make_test, make_user
 
 _is_in_page = ContextVar("is_in_page", default=False)

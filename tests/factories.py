@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from campaigns.core.permissions import Role
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.frozen_run import FrozenRun
@@ -23,7 +24,6 @@ from campaigns.models import (
     Target,
     Test,
 )
-from campaigns.permissions import Role
 from tests.values import plan_spec
 
 _numbers = count(1)

@@ -10,6 +10,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from campaigns.accounts.models import LastSeen
+from campaigns.core.permissions import Role
 from campaigns.domain.lifecycle import RunState
 from campaigns.models import (
     ApiToken,
@@ -30,7 +31,6 @@ from campaigns.models import (
     ShareLink,
     Test,
 )
-from campaigns.permissions import Role
 from tests.access_world import Rows, World
 from tests.queues import make_queue
 

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable
 
+from campaigns.campaigns.services.blocks import CampaignCell
+from campaigns.core.dbtime import db_now
 from campaigns.domain.analysis.capacity import CapacityAnswer
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.analysis.judgement import Finding, Judgement
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
+from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, Run, RunSummary, Search
-from campaigns.models.dbtime import db_now
-from campaigns.queries.searches import report_of_search
-from campaigns.services import dispatch, probes
-from campaigns.services.blocks import CampaignCell
-from campaigns.services.probes import settle_campaign
-from campaigns.services.searches import advance_searches, start_search
+from campaigns.probes.services import probes
+from campaigns.probes.services.probes import settle_campaign
+from campaigns.search.queries import report_of_search
+from campaigns.search.services import advance_searches, start_search
+from tests.engine.scenes import host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
-from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 
 OBJECTIVE = [{"metric": "p95", "limit": 300, "unit": "ms"}]

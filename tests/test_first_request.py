@@ -12,8 +12,8 @@ from django.db import connection
 from django.urls import reverse
 
 from tests.factories import make_campaign, make_run, make_test
-from tests.queries.measured import measure
-from tests.views.test_streams_served import cookie_of
+from tests.live.test_streams_served import cookie_of
+from tests.measured import measure
 
 ROOT = Path(__file__).resolve().parent.parent
 # Asks the application as a web server does, without anything that would load more.
@@ -21,7 +21,7 @@ FIRST_REQUESTS = """
 import json, sys
 from wsgiref.util import setup_testing_defaults
 from benchsite.wsgi import application
-from campaigns.api.schema import described
+from campaigns.rest.schema import described
 from django.template.base import Template
 
 known, compiled, compile_ = set(sys.modules), [], Template.compile_nodelist

@@ -3,9 +3,9 @@
 import pytest
 from django.utils import timezone
 
+from campaigns.core.permissions import Action, Actor, Role, Scope, may, may_anywhere, require
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import ApiToken, Project
-from campaigns.permissions import Action, Actor, Role, Scope, may, may_anywhere, require
 from tests.factories import make_membership, make_project, make_user
 
 ROLES = {

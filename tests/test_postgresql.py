@@ -16,9 +16,9 @@ from benchsite.postgresql import bounded as bounds
 from benchsite.postgresql.bounded import BoundedConnection, PooledConnection
 from local.servers import prepare_postgres
 from local.supervisor import end_together, spawn
+from tests.engine.scenes import at_once
 from tests.frozen_backends import frozen_backends
 from tests.process_tree import descendants
-from tests.services.engine import at_once
 from tests.waiting import eventually
 from workers.database import drop_connection, use_own_connection
 

@@ -7,7 +7,7 @@ from celery import current_app
 from django.db import transaction
 from kombu.exceptions import OperationalError
 
-from campaigns import queue
+from campaigns.core import queue
 
 
 @pytest.fixture

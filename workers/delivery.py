@@ -13,7 +13,7 @@ from typing import Any
 from django.db import connection
 
 from campaigns.domain.errors import Refused
-from campaigns.services.shards import Lease, record_requests, record_rounds, record_seconds
+from campaigns.engine.services.shards import Lease, record_requests, record_rounds, record_seconds
 from workers.database import (
     RETRY_S,
     UNREACHABLE,

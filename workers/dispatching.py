@@ -9,8 +9,11 @@ from contextlib import suppress
 from django.db import connection, transaction
 
 from campaigns.domain.lifecycle import RunState as State
-from campaigns.queries.engine import Waiting, under_way
-from campaigns.services import dispatch, load_control, probes, searches
+from campaigns.engine.queries.engine import Waiting, under_way
+from campaigns.engine.services import dispatch
+from campaigns.operations.services import load_control
+from campaigns.probes.services import probes
+from campaigns.search import services as searches
 from workers.celery_worker import touch_pulse
 from workers.clock import ClockWatch
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection

@@ -19,7 +19,7 @@ from campaigns.domain.plan.addresses import parse_networks, why_refused
 from campaigns.domain.plan.exporters import no_token_words
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.units import size
-from campaigns.services.scrapes import ScrapeOrder
+from campaigns.machines.services.scrapes import ScrapeOrder
 from workers.dialling import addresses_of, dial, left_s, tls_context
 
 LIMIT_S = 1.0

@@ -24,10 +24,10 @@ from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.kept_requests import requests_fault
 from campaigns.domain.metrics.rounds import ends_of
-from campaigns.services import rounds, shards
-from campaigns.services.scrapes import ScrapeOrder, exporters_to_scrape
-from campaigns.services.shards import Lease
-from campaigns.services.vault import with_secrets
+from campaigns.engine.services import rounds, shards
+from campaigns.engine.services.shards import Lease
+from campaigns.machines.services.scrapes import ScrapeOrder, exporters_to_scrape
+from campaigns.projects.services.vault import with_secrets
 from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.delivery import Delivery

@@ -9,8 +9,8 @@ from django.conf import settings
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.engine.services.shards import Lease, mark_done, mark_lost
 from campaigns.models import Run
-from campaigns.services.shards import Lease, mark_done, mark_lost
 from workers.database import UNREACHABLE
 from workers.delivery import STORED, store_lines
 from workers.spool import Spool

@@ -20,10 +20,10 @@ from typing import Any
 
 from django.conf import settings
 
+from campaigns.machines.services import exporters
 from campaigns.notifications import delivery
 from campaigns.notifications.delivery import SendOrder
 from campaigns.notifications.domain import Result
-from campaigns.services import exporters
 from workers.database import UNREACHABLE, drop_connection
 from workers.injector_process import bind_child
 from workers.side_threads import SideThread

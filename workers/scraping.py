@@ -28,15 +28,15 @@ from campaigns.domain.metrics.exporter import (
     ScrapedSecond,
 )
 from campaigns.domain.metrics.profiles import read_profile
-from campaigns.models import MachineSecond
-from campaigns.services.scrapes import (
+from campaigns.engine.services.shards import Lease
+from campaigns.machines.services.scrapes import (
     Scraped,
     ScrapeOrder,
     machine_second,
     take_profile,
     take_scraped,
 )
-from campaigns.services.shards import Lease
+from campaigns.models import MachineSecond
 from workers.clock import EPOCH
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry, use_own_connection
 from workers.exporter_client import ExporterClient, ScrapeFailed

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 from django.utils import timezone
 
-from campaigns import queue
+from campaigns.core import queue
 from campaigns.domain.lifecycle import RunState
-from campaigns.queries.engine import Waiting, names_to_look_up, under_way
-from campaigns.queries.load_control import why_load_is_off
+from campaigns.engine.queries.engine import Waiting, names_to_look_up, under_way
+from campaigns.engine.services import dispatch, endings
+from campaigns.operations.queries.load_control import why_load_is_off
 from campaigns.schedules.services import fire_due, note_silence
-from campaigns.services import dispatch, endings, searches
+from campaigns.search import services as searches
 from workers.database import UNREACHABLE, drop_connection, use_own_connection
 from workers.dialling import addresses_of
 

@@ -19,7 +19,7 @@ from django.conf import settings
 
 from campaigns.domain.errors import Refused
 from campaigns.models import Probe
-from campaigns.services.probes import (
+from campaigns.probes.services.probes import (
     ANSWER_WITHIN_S,
     SLOTS,
     claim_in_turn,

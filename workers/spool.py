@@ -20,7 +20,7 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from campaigns.services.shards import Lease
+from campaigns.engine.services.shards import Lease
 
 HEAD = struct.Struct(">II")  # length and CRC-32 of the payload
 MAX_RECORD_BYTES = 64 * 1024 * 1024

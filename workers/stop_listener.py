@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import redis
 
-from campaigns.stop_calls import CHANNEL, StopCall, client
+from campaigns.engine.stop_calls import CHANNEL, StopCall, client
 
 logger = logging.getLogger(__name__)
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from django.conf import settings
 from django.db import connection
 
-from campaigns.services.shards import Lease, heartbeat, look
-from campaigns.stop_calls import StopCall
+from campaigns.engine.services.shards import Lease, heartbeat, look
+from campaigns.engine.stop_calls import StopCall
 from workers.database import (
     UNREACHABLE,
     drop_connection,

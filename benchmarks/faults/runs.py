@@ -11,14 +11,14 @@ from benchmarks.faults.kinds import RunPhase, Victim
 from benchmarks.faults.network import HOSTS, TARGETS
 from benchmarks.faults.rounds import FaultRound
 from benchmarks.faults.world import TARGET_PORT
+from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.core.dbtime import ClockTimestamp, db_now
+from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
+from campaigns.engine.queries.engine import stuck_runs
+from campaigns.engine.services.endings import stop_run
 from campaigns.models import InjectorHost, LoadControl, Run, Shard
-from campaigns.models.dbtime import ClockTimestamp, db_now
-from campaigns.permissions import Actor
-from campaigns.queries.engine import stuck_runs
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.services.endings import stop_run
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from workers.database import UNREACHABLE, drop_connection
 

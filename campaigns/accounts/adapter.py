@@ -27,12 +27,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from campaigns.accounts.models import LastSeen
+from campaigns.core import audit
+from campaigns.core.access import client_address_of
+from campaigns.core.permissions import Actor
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
-from campaigns.permissions import Actor
-from campaigns.services import audit
-from campaigns.services.vault import decrypt, encrypt
-from campaigns.views.access import client_address_of
+from campaigns.projects.services.vault import decrypt, encrypt
 
 logger = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from campaigns.accounts.services import INVITATION_DAYS
+from campaigns.accounts.tokens import live_tokens
+from campaigns.core.forms import CheckedForm, text_widget
+from campaigns.core.permissions import Role, Scope
 from campaigns.domain.units import counted
-from campaigns.forms.requests import CheckedForm, text_widget
-from campaigns.permissions import Role, Scope
-from campaigns.services.tokens import live_tokens
 
 _LEAST = 6
 _NO_LETTER = re.compile(r"[\W_]+")

@@ -11,12 +11,7 @@ from django.views.decorators.cache import never_cache
 from campaigns.accounts import services
 from campaigns.accounts.forms import InvitationForm, JoinForm, MemberForm, RoleForm
 from campaigns.accounts.models import Invitation
-from campaigns.domain.errors import Refused
-from campaigns.models import Membership, Project
-from campaigns.permissions import Action, Actor, require
-from campaigns.queries import items as queries
-from campaigns.services import projects
-from campaigns.views.access import (
+from campaigns.core.access import (
     actor_of,
     acts_on,
     rights_in,
@@ -24,6 +19,11 @@ from campaigns.views.access import (
     signed_in_form,
     takes_a_form,
 )
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.errors import Refused
+from campaigns.items.queries import items as queries
+from campaigns.models import Membership, Project
+from campaigns.projects.services import projects
 
 
 @never_cache

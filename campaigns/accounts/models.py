@@ -5,9 +5,9 @@ from django.conf import settings
 from django.db import models
 from django.db.models.functions import Now
 
+from campaigns.core.permissions import Role
 from campaigns.models import Project
-from campaigns.models.projects import ProjectQuerySet
-from campaigns.permissions import Role
+from campaigns.projects.models import ProjectQuerySet
 
 
 class Invitation(models.Model):

@@ -23,14 +23,14 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from campaigns.accounts.models import Invitation
+from campaigns.core import audit
+from campaigns.core.permissions import Action, Actor, Role, may, require, require_administrator
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
+from campaigns.items.services import hold
 from campaigns.models import Membership, Project
-from campaigns.permissions import Action, Actor, Role, may, require, require_administrator
-from campaigns.services import audit
-from campaigns.services.items import hold
-from campaigns.services.vault import keyed_hash
+from campaigns.projects.services.vault import keyed_hash
 
 logger = logging.getLogger(__name__)
 

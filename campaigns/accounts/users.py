@@ -20,19 +20,19 @@ from django.views.decorators.http import require_GET, require_POST
 
 from campaigns.accounts import services
 from campaigns.accounts.forms import UserForm
-from campaigns.domain.units import and_joined, counted
-from campaigns.models import Membership, Schedule
-from campaigns.queries.filters import ListFilterSet
-from campaigns.queries.pages import sorted_by
-from campaigns.services.tokens import live_tokens
-from campaigns.views.access import (
+from campaigns.accounts.tokens import live_tokens
+from campaigns.core.access import (
     actor_of,
     answers_refusals,
     for_administrators,
     saved_by,
     takes_a_form,
 )
-from campaigns.views.lists import Chip, list_context
+from campaigns.core.pages import sorted_by
+from campaigns.domain.units import and_joined, counted
+from campaigns.items.queries.filters import ListFilterSet
+from campaigns.items.views.lists import Chip, list_context
+from campaigns.models import Membership, Schedule
 
 STATES = {"active": "Active", "disabled": "Disabled", "administrators": "Administrators"}
 _STATES = {

@@ -27,14 +27,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from requests import RequestException
 
-from campaigns.accounts import services
+from campaigns.accounts import services, tokens
 from campaigns.accounts.adapter import provider_failed
 from campaigns.accounts.forms import ProfileForm, TokenForm
-from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.units import counted
-from campaigns.permissions import Actor
-from campaigns.services import tokens
-from campaigns.views.access import (
+from campaigns.core.access import (
     actor_of,
     answers_refusals,
     saved_by,
@@ -43,6 +39,9 @@ from campaigns.views.access import (
     signed_in_safe,
     takes_a_form,
 )
+from campaigns.core.permissions import Actor
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.units import counted
 
 _PROFILE = reverse_lazy("profile")
 
@@ -273,7 +272,7 @@ def token_list(request):
         "tokens": request.user.api_tokens.all(),
         "now": timezone.now(),
     }
-    return render(request, "tokens/list.html", context, status=422 if form.errors else 200)
+    return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
 
 
 @signed_in_post

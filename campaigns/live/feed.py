@@ -17,6 +17,7 @@ from typing import TypeVar
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Max
 
+from campaigns.campaigns.queries.campaign_keys import n_looks
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.results import RunReport
@@ -28,14 +29,13 @@ from campaigns.domain.presentation.run_points import (
     progress_of,
     thinned,
 )
+from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.live.change_signal import ChangeSignal, Shared
 from campaigns.live.events import Cursor, Look, News, RunLook, StreamUpdate, build_update
 from campaigns.live.waiting import connection_given_back
 from campaigns.models import Campaign, Round, Run, RunEvent
-from campaigns.queries.campaign_keys import n_looks
-from campaigns.queries.injector_hosts import busy_host
-from campaigns.queries.measurements import measurement_so_far, points_of
-from campaigns.queries.reports import run_report
+from campaigns.runs.queries.measurements import measurement_so_far, points_of
+from campaigns.runs.queries.reports import run_report
 
 NewsOf = Callable[[int, int], News | None]
 

@@ -12,22 +12,22 @@ from typing import Generic, TypeVar
 
 from django.db.models import Max
 
-from campaigns import cache
+from campaigns.campaigns.queries.answers import campaign_answer, campaign_answers
+from campaigns.campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
+from campaigns.campaigns.queries.verdicts import campaign_verdict, verdict_on_held
+from campaigns.core import cache
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.results import Answer, Gist, RunReport
 from campaigns.domain.presentation.run_points import noted_points, thinned_columns
 from campaigns.domain.presentation.verdicts import CampaignVerdict
+from campaigns.history.queries.baselines import with_baselines
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent
-from campaigns.queries.answers import campaign_answer, campaign_answers
-from campaigns.queries.baselines import with_baselines
-from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
-from campaigns.queries.measurements import measurement_of, of_summary
-from campaigns.queries.reports import run_report
-from campaigns.queries.verdicts import campaign_verdict, verdict_on_held
+from campaigns.runs.queries.measurements import measurement_of, of_summary
+from campaigns.runs.queries.reports import run_report
 
 _T = TypeVar("_T")
 

@@ -14,6 +14,8 @@ from django.apps import apps
 from django.db import models, transaction
 from django.utils import timezone
 
+from campaigns.core.permissions import Actor
+from campaigns.items.queries.items import SAMPLE_PROJECT, STORED_SAMPLE, stored_sample
 from campaigns.models import (
     Campaign,
     Endpoint,
@@ -28,10 +30,8 @@ from campaigns.models import (
     ShardSecond,
     Target,
 )
-from campaigns.permissions import Actor
-from campaigns.queries.items import SAMPLE_PROJECT, STORED_SAMPLE, stored_sample
-from campaigns.services.projects import create_project
-from campaigns.services.summaries import summarise_run
+from campaigns.projects.services.projects import create_project
+from campaigns.runs.services.summaries import summarise_run
 
 FILE = Path(__file__).with_name("stored_sample.jsonl.gz")
 PROJECT, USER = "campaigns.project", "auth.user"

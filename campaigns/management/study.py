@@ -2,14 +2,14 @@
 through the services, as a user would; existing rows are reused, so that a second sample is in the
 same project as the first."""
 
+from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign
+from campaigns.core.permissions import Actor
 from campaigns.domain.plan.presets import PRESETS
+from campaigns.items.queries.items import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target
-from campaigns.permissions import Actor
-from campaigns.queries.items import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
-from campaigns.services.campaigns import CampaignCell, create_campaign
-from campaigns.services.plans import create_plan, edit_plan
-from campaigns.services.projects import create_project
-from campaigns.services.targets import create_target, edit_target
+from campaigns.plans.services.plans import create_plan, edit_plan
+from campaigns.projects.services.projects import create_project
+from campaigns.targets.services.targets import create_target, edit_target
 
 TARGET_NAME = "demo"
 PRESET = PRESETS["https"]

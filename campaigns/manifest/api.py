@@ -11,12 +11,12 @@ from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from campaigns.api import fields
-from campaigns.api.access import actor_of, answers, find, refuse_unknown
 from campaigns.manifest.content import exported
 from campaigns.manifest.schema import Manifest
 from campaigns.manifest.services import ManifestChanges, apply_manifest
 from campaigns.models import Project
+from campaigns.rest import fields
+from campaigns.rest.access import actor_of, answers, find, refuse_unknown
 
 YAML = "application/yaml"
 _FILE = {(200, YAML): OpenApiResponse(OpenApiTypes.STR, "A benchsite.yaml.")}

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 from rest_framework import serializers
 
+from campaigns.campaigns.queries.campaigns import archived_part, sweep_of
+from campaigns.campaigns.queries.references import reference_endpoint, reference_version
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.fields import chosen_json
 from campaigns.domain.plan.plan import Plan
@@ -28,9 +30,7 @@ from campaigns.models import (
     Target,
     Test,
 )
-from campaigns.queries.campaigns import archived_part, sweep_of
-from campaigns.queries.references import reference_endpoint, reference_version
-from campaigns.services.bodies import load_bodies
+from campaigns.plans.services.bodies import load_bodies
 
 Content = dict[str, Any]
 MOST_FILE_BYTES = 256 * 1024  # of a plan's bodies, beyond which the file has their digests

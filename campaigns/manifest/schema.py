@@ -9,18 +9,18 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.api import fields
-from campaigns.api.access import Tagged
-from campaigns.api.campaigns import NewCampaign
-from campaigns.api.errors import flat
-from campaigns.api.projects import PlanInput
-from campaigns.api.schema import described
-from campaigns.api.targets import EndpointInput, TargetInput, TlsProfileInput
+from campaigns.campaigns.api.campaigns import NewCampaign
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.timetable import DAYS
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.yaml_text import InvalidYaml, YamlDocument, read_yaml
+from campaigns.projects.api import PlanInput
+from campaigns.rest import fields
+from campaigns.rest.access import Tagged
+from campaigns.rest.errors import flat
+from campaigns.rest.schema import described
 from campaigns.schedules.api import ScheduleInput
+from campaigns.targets.api import EndpointInput, TargetInput, TlsProfileInput
 
 MOST_ITEMS = 200  # of a kind
 _AS_TEXT = "Write it in quotes."

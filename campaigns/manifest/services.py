@@ -14,22 +14,22 @@ from typing import Annotated, Any, NamedTuple, Self
 from django.db import transaction
 from django.utils import timezone
 
+from campaigns.campaigns.services.blocks import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign, edit_draft
+from campaigns.core import audit
+from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.timetable import daily_cron
 from campaigns.domain.units import and_joined
+from campaigns.items.services import archive_items, delete_items, describe_item
 from campaigns.manifest.content import SECTIONS, Content
 from campaigns.manifest.schema import read_manifest, with_lines
 from campaigns.models import Campaign, Endpoint, Project, SavedPlan, Target
-from campaigns.permissions import Action, Actor, require
+from campaigns.plans.services.plans import create_plan, edit_plan
 from campaigns.schedules.services import create_schedule, delete_schedule, edit_schedule
-from campaigns.services import audit
-from campaigns.services.blocks import CampaignCell
-from campaigns.services.campaigns import create_campaign, edit_draft
-from campaigns.services.items import archive_items, delete_items, describe_item
-from campaigns.services.plans import create_plan, edit_plan
-from campaigns.services.targets import (
+from campaigns.targets.services.targets import (
     change_profile,
     create_profile,
     create_target,

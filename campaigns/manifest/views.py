@@ -11,15 +11,15 @@ from django.shortcuts import redirect, render
 from django.urls import path, reverse
 from django.views.decorators.http import require_GET
 
-from campaigns.forms.requests import CheckedForm
+from campaigns.core.access import rights_in, saved_by, signed_in_form, signed_in_get
+from campaigns.core.forms import CheckedForm
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.core.transfer import takes_bytes
 from campaigns.manifest.api import manifest_file
 from campaigns.manifest.content import exported
 from campaigns.manifest.schema import json_schema
 from campaigns.manifest.services import ManifestChanges, apply_manifest
 from campaigns.models import Project
-from campaigns.permissions import Action, Actor, require
-from campaigns.views.access import rights_in, saved_by, signed_in_form, signed_in_get
-from campaigns.views.transfer import takes_bytes
 
 
 class ManifestForm(CheckedForm):

@@ -8,11 +8,11 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
 
-from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, find
+from campaigns.items.queries.filters import IdFilter, ListFilterSet
 from campaigns.models import Campaign, Note, Run, Test
-from campaigns.queries.filters import IdFilter, ListFilterSet
-from campaigns.services import notes as services
+from campaigns.notes import services
+from campaigns.rest import fields
+from campaigns.rest.access import VisibleViewSet, find
 
 _SUBJECTS = {
     "campaign": Campaign.objects.select_related("project"),

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
+from campaigns.core.permissions import Actor
 from campaigns.models import Note
-from campaigns.permissions import Actor
-from campaigns.services.notes import LONGEST_NOTE, subject_of
+from campaigns.notes.services import LONGEST_NOTE, subject_of
 
 register = template.Library()
 # Name of a page → what it is of.

@@ -7,18 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import path, reverse
 
-from campaigns.forms.requests import CheckedForm
+from campaigns.core.access import Edit, acts_on, labels_of, saved_by, signed_in_form, signed_in_post
+from campaigns.core.forms import CheckedForm
+from campaigns.core.permissions import Action, Actor, require
 from campaigns.models import Campaign, Note, Run, Test
-from campaigns.permissions import Action, Actor, require
-from campaigns.services import notes as services
-from campaigns.views.access import (
-    Edit,
-    acts_on,
-    labels_of,
-    saved_by,
-    signed_in_form,
-    signed_in_post,
-)
+from campaigns.notes import services
 
 _PAGES = {Campaign: "campaign-detail", Run: "run-detail", Test: "history-test"}
 _RUNS = Run.objects.select_related("campaign__project")

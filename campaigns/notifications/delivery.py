@@ -17,11 +17,12 @@ from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from campaigns.core.dbtime import db_now
+from campaigns.core.own_services import policy
 from campaigns.domain.errors import Refused
 from campaigns.domain.typed_text import storable
 from campaigns.domain.units import counted, duration
 from campaigns.models import Endpoint, Exporter, Probe, Project
-from campaigns.models.dbtime import db_now
 from campaigns.notifications.domain import (
     SIGNED_BY,
     EventKind,
@@ -43,11 +44,10 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.queries.load_control import why_load_is_off
-from campaigns.queries.probes import days_left
-from campaigns.services.load_control import RESTORED
-from campaigns.services.own_services import policy
-from campaigns.services.vault import decrypt
+from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.services.load_control import RESTORED
+from campaigns.probes.queries.probes import days_left
+from campaigns.projects.services.vault import decrypt
 
 logger = logging.getLogger(__name__)
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from django import forms
 from django.utils.html import format_html
 
-from campaigns.forms.requests import CheckedForm, text_widget
+from campaigns.core.forms import CheckedForm, text_widget
 from campaigns.notifications.domain import CHOICES
 from campaigns.notifications.models import ChannelKind
 from campaigns.notifications.services import MOST_ADDRESS

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils.timezone import localtime
 
+from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.compared import ReferenceState
@@ -15,13 +16,12 @@ from campaigns.domain.presentation.history_words import change_interval, levels
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import change_size, counted, duration
+from campaigns.history.queries.baselines import campaign_against
+from campaigns.history.queries.history import HistoryKey, arm_label_of
 from campaigns.models import Campaign, Search, TestFigures, TriageChange
 from campaigns.notifications.domain import MOST_FACTS, EventKind, EventMessage, kind_of_end, turn
 from campaigns.notifications.models import Event, NotificationChannel
-from campaigns.queries.answers import campaign_answer
-from campaigns.queries.baselines import campaign_against
-from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.history import HistoryKey, arm_label_of
+from campaigns.probes.queries.first_requests import first_requests_of
 
 # So many earlier words of all tests of a campaign are read: the last clear one is among them.
 _MOST_EARLIER = 2000

@@ -5,9 +5,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
+from campaigns.core.permissions import Action, Actor, roles_with
 from campaigns.models import Campaign, Membership, Project, TriageChange
 from campaigns.notifications.domain import CHOICES, EventKind
-from campaigns.permissions import Action, Actor, roles_with
 
 
 class ChannelKind(models.TextChoices):

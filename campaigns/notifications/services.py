@@ -16,11 +16,14 @@ from django.core.validators import validate_email
 from django.db import transaction
 from django.db.models.functions import Now
 
+from campaigns.core import audit
+from campaigns.core.dbtime import db_now
+from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
+from campaigns.items.services import hold
 from campaigns.models import Project
-from campaigns.models.dbtime import db_now
 from campaigns.notifications.delivery import sending_policy
 from campaigns.notifications.domain import CHOICES, SIGNED_BY, EventKind, new_secret
 from campaigns.notifications.messages import test_message
@@ -30,10 +33,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.permissions import Action, Actor, require
-from campaigns.services import audit
-from campaigns.services.items import hold
-from campaigns.services.vault import decrypt, encrypt
+from campaigns.projects.services.vault import decrypt, encrypt
 
 MOST_OF_PROJECT, MOST_OF_PERSON = 20, 5
 MOST_ADDRESS = 2000

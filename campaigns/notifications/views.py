@@ -8,15 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 
-from campaigns.domain.errors import Refused
-from campaigns.live.waiting import release_connection
-from campaigns.models import Membership, Project
-from campaigns.notifications import services
-from campaigns.notifications.domain import CHOICES, FIRST_CHOICES
-from campaigns.notifications.forms import ChannelForm
-from campaigns.notifications.models import ChannelKind, NotificationChannel, NotificationDelivery
-from campaigns.permissions import Action, Actor, roles_with
-from campaigns.views.access import (
+from campaigns.core.access import (
     actor_of,
     answers_refusals,
     find,
@@ -25,6 +17,14 @@ from campaigns.views.access import (
     signed_in_form,
     signed_in_post,
 )
+from campaigns.core.permissions import Action, Actor, roles_with
+from campaigns.domain.errors import Refused
+from campaigns.live.waiting import release_connection
+from campaigns.models import Membership, Project
+from campaigns.notifications import services
+from campaigns.notifications.domain import CHOICES, FIRST_CHOICES
+from campaigns.notifications.forms import ChannelForm
+from campaigns.notifications.models import ChannelKind, NotificationChannel, NotificationDelivery
 
 LOG_LENGTH = 50
 # A test is answered on the page if the receiver answers in this time.

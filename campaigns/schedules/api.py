@@ -7,12 +7,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
 
-from campaigns.api import fields
-from campaigns.api.access import VisibleViewSet, find
 from campaigns.domain.timetable import LONGEST_CRON
 from campaigns.models import Campaign, Firing, Project, Schedule
-from campaigns.models.schedules import LONGEST_RESULT_H
+from campaigns.rest import fields
+from campaigns.rest.access import VisibleViewSet, find
 from campaigns.schedules import services
+from campaigns.schedules.models import LONGEST_RESULT_H
 
 MOST_OUTCOMES = 20
 

@@ -5,10 +5,10 @@ from zoneinfo import available_timezones
 
 from django import forms
 
+from campaigns.core.forms import CheckedForm, number_field, text_widget
 from campaigns.domain.timetable import DAYS, LONGEST_CRON, daily_cron, read_daily
-from campaigns.forms.requests import CheckedForm, number_field, text_widget
 from campaigns.models import Campaign, Schedule
-from campaigns.models.schedules import LONGEST_RESULT_H
+from campaigns.schedules.models import LONGEST_RESULT_H
 
 MOST_TEMPLATES = 100
 _CRON = "cron"

@@ -15,21 +15,21 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Greatest
 
+from campaigns.campaigns.models import UNDER_WAY
+from campaigns.campaigns.services.campaigns import repeat_campaigns, start_campaigns
+from campaigns.core import audit
+from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.timetable import Timetable
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Firing, Project, Schedule, TestFigures
-from campaigns.models.campaigns import UNDER_WAY
-from campaigns.models.schedules import LONGEST_RESULT_H
 from campaigns.notifications.domain import EventKind, EventMessage
 from campaigns.notifications.messages import site_url
 from campaigns.notifications.models import Event
-from campaigns.permissions import Action, Actor, require
-from campaigns.queries.load_control import why_load_is_off
-from campaigns.services import audit
-from campaigns.services.campaigns import repeat_campaigns, start_campaigns
+from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.schedules.models import LONGEST_RESULT_H
 
 logger = logging.getLogger(__name__)
 

@@ -13,15 +13,9 @@ from django.shortcuts import redirect, render
 from django.urls import path
 from django.utils import timezone
 
-from campaigns.domain.errors import InvalidFields
-from campaigns.domain.timetable import Timetable
-from campaigns.models import Campaign, Firing, Project, Schedule
-from campaigns.permissions import Action, Actor, require
-from campaigns.queries.campaign_list import with_counts
-from campaigns.queries.pages import page_of, sorted_by
-from campaigns.schedules import services
-from campaigns.schedules.forms import MOST_TEMPLATES, ScheduleForm
-from campaigns.views.access import (
+from campaigns.campaigns.queries.campaign_list import with_counts
+from campaigns.campaigns.views.campaigns import with_words
+from campaigns.core.access import (
     Edit,
     actor_of,
     acts_on,
@@ -32,7 +26,13 @@ from campaigns.views.access import (
     signed_in_form,
     signed_in_post,
 )
-from campaigns.views.campaigns import with_words
+from campaigns.core.pages import page_of, sorted_by
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.timetable import Timetable
+from campaigns.models import Campaign, Firing, Project, Schedule
+from campaigns.schedules import services
+from campaigns.schedules.forms import MOST_TEMPLATES, ScheduleForm
 
 N_ROWS = 25
 N_NEXT = 5

@@ -15,9 +15,9 @@ from campaigns.accounts.services import (
     join,
     revoke_invitation,
 )
+from campaigns.core.permissions import Actor, Role
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, Membership
-from campaigns.permissions import Actor, Role
 from tests.accounts.scenes import link_in
 from tests.notifications.receivers import smtp_receiver
 

@@ -1,6 +1,6 @@
 """The second step, a forgotten password, addresses that are confirmed, and when somebody was here.
 
-Passwords and locked names are in tests/views/test_accounts.py."""
+Passwords and locked names are in tests/accounts/test_accounts.py."""
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns.accounts.adapter import LastSeenMiddleware
 from campaigns.accounts.models import LastSeen
 from campaigns.models import AuditEntry
-from campaigns.services.vault import rotate_secrets
+from campaigns.projects.services.vault import rotate_secrets
 from tests.accounts.scenes import (
     SECRET,
     add_app,

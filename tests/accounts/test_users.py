@@ -7,10 +7,10 @@ from django.core.cache import cache
 from django.urls import reverse
 
 from campaigns.accounts.services import create_account, set_active, set_administrator
+from campaigns.accounts.tokens import create_token
+from campaigns.core.permissions import Actor, Scope
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry
-from campaigns.permissions import Actor, Scope
-from campaigns.services.tokens import create_token
 from tests.accounts.scenes import add_app
 from tests.factories import make_user
 

@@ -4,8 +4,8 @@ import pytest
 from django.core.cache import cache
 from rest_framework.test import APIClient
 
-from campaigns.permissions import Actor, Scope
-from campaigns.services.tokens import create_token
+from campaigns.accounts.tokens import create_token
+from campaigns.core.permissions import Actor, Scope
 
 
 @pytest.fixture(autouse=True)

@@ -48,9 +48,9 @@ NEVER_BUSY = {
 }
 MAKE_PROJECTS = """
 from django.contrib.auth.models import User
-from campaigns.permissions import Actor
-from campaigns.services.projects import create_project
-from campaigns.services.tokens import create_token
+from campaigns.core.permissions import Actor
+from campaigns.projects.services.projects import create_project
+from campaigns.accounts.tokens import create_token
 admin = Actor(user=User.objects.get(username={username!r}))
 print(create_token(by=admin, name="test", scope="write", days=1)[1])
 for number in range(20):
@@ -188,7 +188,7 @@ def page(cached, site):
 def served_tab(cached, live_server, monkeypatch):
     """A tab on a server in this process, with the test's own rows and no other processes. Its
     streams end with it, before the database does."""
-    monkeypatch.setattr("campaigns.views.live_pages.BEAT_EVERY_S", 0.2)
+    monkeypatch.setattr("campaigns.live.views.BEAT_EVERY_S", 0.2)
     monkeypatch.setattr(ServerHandler, "cleanup_headers", close_after_answer)
     monkeypatch.setattr(StaticFilesHandler, "get_response", kept_file)
     with fresh_tab(cached(live_server.url), live_server.url, width=1440) as tab:

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.shortcuts import render
 from django.urls import reverse
 
-from campaigns.permissions import Role
+from campaigns.core.permissions import Role
 from tests.access_probes import address
 from tests.access_table import PAGES
 from tests.access_world import make_world
@@ -111,7 +111,7 @@ def pages() -> dict[str, tuple[str, int]]:
 def page(served_tab, pages, monkeypatch, settings):
     """A tab of alice, who owns project and installation, with axe; one page can break."""
     settings.PROOF_DAYS = 90
-    monkeypatch.setattr("campaigns.views.context.render", render_or_break)
+    monkeypatch.setattr("campaigns.core.context.render", render_or_break)
     enter(served_tab, "alice")
     served_tab.add_init_script(path=AXE)
     served_tab.add_init_script(LOOKS)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from campaigns.permissions import Role
+from campaigns.core.permissions import Role
 from tests.accounts.providers import provider_for, use_provider
 from tests.browser.installation import enter
 

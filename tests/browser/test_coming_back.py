@@ -15,7 +15,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import measure
+from tests.measured import measure
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

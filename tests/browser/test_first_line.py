@@ -6,7 +6,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from campaigns.models import ApiToken, FailureExample, Probe, ShareLink
-from campaigns.services.probes import finish_probe, settle_campaign
+from campaigns.probes.services.probes import finish_probe, settle_campaign
 from tests.browser.conftest import START
 from tests.browser.installation import enter
 from tests.factories import (
@@ -17,7 +17,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.queries.measured import measure
+from tests.measured import measure
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db(transaction=True)

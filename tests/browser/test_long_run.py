@@ -10,11 +10,11 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.engine.services import dispatch, shards
+from campaigns.engine.services.endings import finalise_runs, stop_run
 from campaigns.models import Campaign, Run
-from campaigns.permissions import Actor
-from campaigns.services import dispatch, shards
-from campaigns.services.endings import finalise_runs, stop_run
 from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.values import make_second, plan_spec

@@ -22,7 +22,7 @@ from tests.factories import (
     store_second,
 )
 from tests.histories import make_history
-from tests.queries.measured import (
+from tests.measured import (
     end,
     end_shards,
     https_campaign,

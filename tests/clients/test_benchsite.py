@@ -9,17 +9,17 @@ from xml.etree import ElementTree
 
 import pytest
 
+from campaigns.core.permissions import Actor
+from campaigns.history.services.baselines import make_baseline
 from campaigns.live.feed import FEED
 from campaigns.models import Baseline, Campaign, Target
-from campaigns.permissions import Actor
-from campaigns.services.baselines import make_baseline
-from campaigns.services.probes import finish_probe, settle_campaign
-from tests.api.test_verdicts import HTTP, ended, measured_test
+from campaigns.probes.services.probes import finish_probe, settle_campaign
+from tests.campaigns.test_verdicts import HTTP, ended, measured_test
 from tests.clients.conftest import CLIENT, SITE, client_module
 from tests.clients.github_api import MOST, pull_request
 from tests.factories import make_campaign, make_plan, make_test
 from tests.injector.servers import scripted
-from tests.queries.measured import https_campaign, run_in_blocks
+from tests.measured import https_campaign, run_in_blocks
 
 pytestmark = pytest.mark.django_db
 P95 = "p95 slower than baseline by 10 %"

@@ -13,13 +13,13 @@ from django.conf import settings as django_settings
 from django.db import connection
 from redis import Redis, RedisError
 
+from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
 from campaigns.live import notify
 from campaigns.models import InjectorHost
-from campaigns.services.campaigns import CampaignCell, start_campaign
+from tests.engine.scenes import create, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.faults.processes import APPLICATION, LEASES, Site
 from tests.faults.runs import RATE_PER_S
-from tests.services.engine import create, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
 

@@ -4,8 +4,8 @@ import re
 
 from benchmarks.faults import kinds
 from campaigns.domain.lifecycle import StopReason
-from campaigns.services.endings import STOPPED_BEFORE
-from campaigns.services.shards import (
+from campaigns.engine.services.endings import STOPPED_BEFORE
+from campaigns.engine.services.shards import (
     FINISHED_UNHEARD,
     LOST_BEFORE,
     LOST_SENDING,

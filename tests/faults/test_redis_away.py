@@ -15,14 +15,14 @@ from celery import current_app
 from django.conf import settings as django_settings
 from kombu.exceptions import OperationalError
 
-from campaigns import cache, queue
+from campaigns.core import cache, queue
 from campaigns.domain.lifecycle import StopReason
+from campaigns.engine.stop_calls import StopCall, call
 from campaigns.live import change_signal, notify
 from campaigns.models import InjectorHost
-from campaigns.stop_calls import StopCall, call
-from campaigns.views import health
+from campaigns.operations.views import health
+from tests.engine.scenes import age
 from tests.faults.runs import RATE_PER_S, admitted, ended, in_the_middle, stored_requests, taken
-from tests.services.engine import age
 from tests.waiting import eventually
 from workers import stop_listener
 from workers.tasks.inject import UNHEARD_AFTER_S
@@ -93,12 +93,12 @@ def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
 
 # By the module that asks Redis: how, and the longest that it may take, s.
 ASKS: dict[str, tuple[Callable[[], object], float]] = {
-    "campaigns/cache.py": (partial(cache.get_many, ["any"]), 1),
+    "campaigns/core/cache.py": (partial(cache.get_many, ["any"]), 1),
     "campaigns/live/change_signal.py": (lambda: change_signal.ChangeSignal()._read(), 5),
     "campaigns/live/notify.py": (partial(notify._publish, "{}"), notify.TIMEOUT_S),
-    "campaigns/queue.py": (partial(queue.send, queue.RESULTS), 1),
-    "campaigns/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
-    "campaigns/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
+    "campaigns/core/queue.py": (partial(queue.send, queue.RESULTS), 1),
+    "campaigns/engine/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
+    "campaigns/operations/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
     "workers/stop_listener.py": (lambda: listen_once(), 4 * stop_listener.LISTEN_S),
     "a worker's broker": (lambda: ask_as_a_worker(), 5),
 }

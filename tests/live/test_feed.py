@@ -15,9 +15,9 @@ from campaigns.live.events import BEFORE_ALL, Cursor, Look, News, RunLook
 from campaigns.live.feed import Feed, Topic
 from campaigns.live.waiting import ASK_EVERY_S, Audience, audience_of
 from campaigns.models import Run, ShardSecond
+from tests.engine.scenes import host, others_use
 from tests.factories import make_campaign, make_run, make_test, store_second
-from tests.queries.measured import measure
-from tests.services.engine import host, others_use
+from tests.measured import measure
 from tests.values import make_second
 from tests.waiting import eventually
 

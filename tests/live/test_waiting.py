@@ -10,7 +10,7 @@ from campaigns.live import waiting
 from campaigns.live.memory import Memory, answer_of, report_of
 from campaigns.live.waiting import release_connection, turn
 from tests.factories import make_campaign, make_run, make_test
-from tests.queries.measured import measure
+from tests.measured import measure
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.django_db

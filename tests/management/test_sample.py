@@ -5,15 +5,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.management.commands import sample
 from campaigns.management.study import make_sample
 from campaigns.models import Campaign, Probe
-from campaigns.services import probes
-from campaigns.services.campaigns import start_campaign
-from campaigns.services.load_control import stop_all_load_from_console
-from campaigns.services.probes import settle_campaign
+from campaigns.operations.services.load_control import stop_all_load_from_console
+from campaigns.probes.services import probes
+from campaigns.probes.services.probes import settle_campaign
+from tests.engine.scenes import draft, host, owner_of
 from tests.factories import make_campaign, make_run, make_test, make_user
-from tests.services.engine import draft, host, owner_of
 
 pytestmark = pytest.mark.django_db
 

@@ -4,17 +4,17 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.items.queries.items import SAMPLE_CAMPAIGN, is_first_visit, stored_sample
 from campaigns.live.memory import answer_of
 from campaigns.management.stored_sample import FILE, load_sample
 from campaigns.models import Campaign, Project
-from campaigns.queries.items import SAMPLE_CAMPAIGN, is_first_visit, stored_sample
-from campaigns.services.blocks import add_blocks
-from campaigns.services.projects import create_project
+from campaigns.projects.services.projects import create_project
 from tests.factories import make_campaign
-from tests.views.pages import text_of
+from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
 

@@ -4,13 +4,13 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from campaigns.core.permissions import Actor
 from campaigns.domain.yaml_text import read_yaml
 from campaigns.models import PlanSecret, SavedPlan, Target
-from campaigns.permissions import Actor
-from campaigns.services.plans import create_plan
+from campaigns.plans.services.plans import create_plan
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.manifest.test_services import FILE
-from tests.views.pages import shown_text
+from tests.pages import shown_text
 
 pytestmark = pytest.mark.django_db
 
@@ -70,7 +70,7 @@ def test_secrets_stand_in_no_file_and_stay(send, client, project, alice):
 
 
 def test_what_a_file_cannot_have_is_said_at_its_top(client, as_editor, project):
-    from tests.services.engine import draft
+    from tests.engine.scenes import draft
 
     lost = draft(project, name="lost")
     lost.tests.get().endpoint.target.__class__.objects.update(archived_at="2026-01-01T00:00Z")
@@ -79,7 +79,7 @@ def test_what_a_file_cannot_have_is_said_at_its_top(client, as_editor, project):
 
 
 def test_an_export_costs_the_same_for_many(as_editor, project, django_assert_max_num_queries):
-    from tests.services.engine import draft
+    from tests.engine.scenes import draft
 
     for _ in range(9):
         draft(project, 2)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.accounts.tokens import create_token
+from campaigns.core.permissions import Actor, Scope
 from campaigns.manifest.services import apply_manifest
 from campaigns.models import PlanVersion, Schedule
-from campaigns.permissions import Actor, Scope
-from campaigns.services.tokens import create_token
 from tests.factories import make_plan, make_project
 from tests.schedules.test_docs import API
 

@@ -5,12 +5,13 @@ import json
 
 import pytest
 
+from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.manifest.content import exported
 from campaigns.manifest.services import apply_manifest
 from campaigns.models import AuditEntry, Campaign, PlanVersion, SavedPlan, Schedule, Target
-from campaigns.permissions import Actor
+from tests.engine.scenes import owner_of
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -19,7 +20,6 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.services.engine import owner_of
 
 pytestmark = pytest.mark.django_db
 

@@ -4,14 +4,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.accounts.tokens import create_share
+from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, Note
+from campaigns.notes.services import LONGEST_NOTE, add_note, delete_note, edit_note
 from campaigns.notes.tags import html_of
-from campaigns.permissions import Actor
-from campaigns.services.notes import LONGEST_NOTE, add_note, delete_note, edit_note
-from campaigns.services.tokens import create_share
 from tests.factories import make_campaign, make_run, make_test
-from tests.views.pages import shown_text
+from tests.pages import shown_text
 
 pytestmark = pytest.mark.django_db
 
@@ -117,7 +117,7 @@ def test_a_note_of_a_deleted_campaign_is_gone_with_it(measured, alice, vera):
 
 
 def test_the_note_of_a_new_campaign_is_its_first(measured, bob):
-    from campaigns.services.campaigns import describe_source
+    from campaigns.campaigns.services.campaigns import describe_source
 
     describe_source(by=Actor(user=bob), campaign=measured.campaign, note="why", branch="main")
     note = Note.objects.get()

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
+from campaigns.machines.models import THE_ROW
 from campaigns.models import Campaign, LoadControl
-from campaigns.models.machines import THE_ROW
 from campaigns.notifications import delivery
 from campaigns.notifications.domain import RETRY_AFTER_S, Result, new_secret
 from campaigns.notifications.models import (
@@ -18,7 +18,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.services.load_control import RESTORED, allow_load
+from campaigns.operations.services.load_control import RESTORED, allow_load
 from tests.factories import make_campaign, make_test
 from tests.notifications.receivers import http_receiver, smtp_receiver
 from tests.notifications.scenes import arrives, delivering, make_channel

@@ -8,6 +8,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from campaigns.core.permissions import Actor
+from campaigns.engine.services.dispatch import finish_campaigns
+from campaigns.history.services.baselines import make_baseline
+from campaigns.items.services import delete_items
 from campaigns.models import Campaign, Exporter, LoadControl, Membership, Probe, Search, TestFigures
 from campaigns.notifications import delivery
 from campaigns.notifications.domain import EventKind
@@ -16,11 +20,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.permissions import Actor
-from campaigns.services.baselines import make_baseline
-from campaigns.services.dispatch import finish_campaigns
-from campaigns.services.items import delete_items
-from campaigns.services.summaries import keep_figures
+from campaigns.runs.services.summaries import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -32,8 +32,8 @@ from tests.factories import (
     make_user,
 )
 from tests.histories import make_history
+from tests.measured import measure
 from tests.notifications.scenes import make_channel
-from tests.queries.measured import measure
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALM, SLOWER = (10_000, 10_100, 9_900), (12_000, 12_100, 11_900)

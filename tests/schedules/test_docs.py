@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from campaigns.accounts.tokens import create_token
+from campaigns.core.permissions import Actor, Scope
 from campaigns.models import Schedule
-from campaigns.permissions import Actor, Scope
-from campaigns.services.tokens import create_token
-from tests.services.engine import draft
+from tests.engine.scenes import draft
 
 DOC = (Path(__file__).resolve().parents[2] / "docs" / "schedules.md").read_text()
 API = (

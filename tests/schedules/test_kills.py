@@ -8,12 +8,12 @@ from django.conf import settings
 from django.db.models import Count
 from django.utils import timezone
 
+from campaigns.core.permissions import Role
 from campaigns.models import Campaign, Firing, Membership, Schedule
-from campaigns.permissions import Role
+from tests.engine.scenes import draft
 from tests.factories import make_membership, make_project
 from tests.faults.processes import Process, database_url
 from tests.schedules.test_services import nightly
-from tests.services.engine import draft
 from tests.waiting import eventually
 
 N_PROJECTS, N_SCHEDULES = 10, 300  # docs/performance.md has the time of 1,000

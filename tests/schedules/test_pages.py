@@ -2,10 +2,10 @@
 
 import pytest
 
+from campaigns.core.permissions import Actor
 from campaigns.models import Schedule
-from campaigns.permissions import Actor
+from tests.engine.scenes import draft
 from tests.schedules.test_services import nightly
-from tests.services.engine import draft
 
 pytestmark = pytest.mark.django_db
 

@@ -6,12 +6,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
+from campaigns.core.permissions import Actor
 from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import ChangedMeanwhile, Forbidden, InvalidFields
+from campaigns.items.services import archive_items, delete_items, restore_items
 from campaigns.models import AuditEntry, Campaign, Firing, Membership, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind
 from campaigns.notifications.models import Event
-from campaigns.permissions import Actor
+from campaigns.operations.services.load_control import stop_all_load_from_console
 from campaigns.schedules.services import (
     content_of,
     create_schedule,
@@ -22,11 +24,9 @@ from campaigns.schedules.services import (
     run_now,
     switch_schedule,
 )
-from campaigns.services.items import archive_items, delete_items, restore_items
-from campaigns.services.load_control import stop_all_load_from_console
+from tests.engine.scenes import at_once, draft, owner_of
 from tests.factories import make_project
 from tests.kept_rows import undone
-from tests.services.engine import at_once, draft, owner_of
 from tests.waiting import eventually
 from workers.dispatching import Dispatcher
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.services.engine import preparing
+from tests.engine.scenes import preparing
 from workers import launcher
 from workers.dispatching import Dispatcher
 

@@ -13,8 +13,8 @@ import pytest
 from django.db import connection
 
 from campaigns.models import Run
+from tests.engine.scenes import host, started
 from tests.factories import make_endpoint, make_target
-from tests.services.engine import host, started
 from tests.waiting import eventually
 from tests.workers.test_dispatcher import Running
 from workers import clock, side_threads

@@ -6,13 +6,13 @@ import pytest
 from django.conf import settings
 from django.db import OperationalError, connection
 
-from campaigns import queue
+from campaigns.core import queue
+from campaigns.core.dbtime import db_now
+from campaigns.engine.services import dispatch
 from campaigns.models import InjectorHost, LoadControl, Run, Search
-from campaigns.models.dbtime import db_now
-from campaigns.services import dispatch
-from campaigns.services.load_control import stop_all_load
+from campaigns.operations.services.load_control import stop_all_load
+from tests.engine.scenes import age, at_once, claim, expire, host, preparing, running, started
 from tests.searches import searching
-from tests.services.engine import age, at_once, claim, expire, host, preparing, running, started
 from tests.waiting import eventually
 from workers import clock, dispatching, side_threads
 from workers.dispatching import Dispatcher

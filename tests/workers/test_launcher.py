@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 from django.db import OperationalError, transaction
 
+from campaigns.core.dbtime import db_now
 from campaigns.domain.lifecycle import StopReason
+from campaigns.engine.services import dispatch, shards
 from campaigns.models import Run
-from campaigns.models.dbtime import db_now
-from campaigns.services import dispatch, shards
-from tests.services.engine import at_once, preparing
+from tests.engine.scenes import at_once, preparing
 from tests.waiting import eventually
 from tests.workers.launching import done, launch, sending
 from workers import clock, launcher, watch

@@ -10,11 +10,11 @@ from unittest.mock import Mock
 import pytest
 from django.db import OperationalError, connection, transaction
 
+from campaigns.core.dbtime import db_now
+from campaigns.engine.services import shards
 from campaigns.models import Run, Shard
-from campaigns.models.dbtime import db_now
-from campaigns.services import shards
+from tests.engine.scenes import at_once, running, second
 from tests.frozen_backends import frozen_backends
-from tests.services.engine import at_once, running, second
 from tests.waiting import eventually
 from tests.workers.launching import done, in_background, in_thread, launch, when
 from tests.workers.open_files import all_files_open

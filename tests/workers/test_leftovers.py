@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from django.db import OperationalError
 
+from campaigns.engine.services import dispatch
 from campaigns.models import Run
-from campaigns.services import dispatch
-from tests.services.engine import end, expire, running, second
+from tests.engine.scenes import end, expire, running, second
 from workers import leftovers
 from workers.leftovers import store_leftovers
 from workers.spool import EMPTY_FOR_S, Spool

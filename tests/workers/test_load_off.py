@@ -4,18 +4,22 @@ from collections.abc import Callable
 
 import pytest
 
+from campaigns.campaigns.services.blocks import CampaignCell
+from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.domain.errors import Refused
+from campaigns.machines.services import exporters
 from campaigns.models import Exporter, HostClaim, LoadControl
-from campaigns.services import exporters, ownership
-from campaigns.services.blocks import CampaignCell
-from campaigns.services.campaigns import start_campaign
-from campaigns.services.load_control import allow_load_from_console, stop_all_load_from_console
-from campaigns.services.probes import request_probe, try_cells
-from campaigns.services.searches import start_search
-from campaigns.services.typed_targets import try_typed
+from campaigns.operations.services.load_control import (
+    allow_load_from_console,
+    stop_all_load_from_console,
+)
+from campaigns.probes.services.probes import request_probe, try_cells
+from campaigns.probes.services.typed_targets import try_typed
+from campaigns.search.services import start_search
+from campaigns.targets.services import ownership
+from tests.engine.scenes import draft, host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
-from tests.services.engine import draft, host, owner_of
 from tests.values import plan_spec, read_typed
 from tests.waiting import eventually
 from workers import launcher, proofs

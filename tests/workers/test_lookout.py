@@ -2,10 +2,10 @@
 
 import pytest
 
+from campaigns.engine.services.shards import claim_shard
 from campaigns.models import Run
-from campaigns.services.load_control import announce_host
-from campaigns.services.shards import claim_shard
-from tests.services.engine import age, preparing
+from campaigns.operations.services.load_control import announce_host
+from tests.engine.scenes import age, preparing
 from workers.tasks import inject
 from workers.tasks.inject import UNHEARD_AFTER_S, Lookout, launch_unheard
 

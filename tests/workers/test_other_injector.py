@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from django.urls import reverse
 
+from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.models import RunSummary
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from tests.engine.scenes import at_once, host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
-from tests.services.engine import at_once, host, owner_of
 from tests.values import plan_spec
 from tests.workers.launching import done, when
 from workers import launcher

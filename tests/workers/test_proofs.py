@@ -7,9 +7,9 @@ import time
 import pytest
 
 from campaigns.domain.plan.target import Origin
-from campaigns.queries.ownership import networks_for
-from campaigns.services.ownership import check_host as ask_check
-from campaigns.services.ownership import claim_host
+from campaigns.targets.queries import networks_for
+from campaigns.targets.services.ownership import check_host as ask_check
+from campaigns.targets.services.ownership import claim_host
 from tests.factories import make_endpoint, make_target
 from tests.injector.servers import scripted
 from workers import proofs

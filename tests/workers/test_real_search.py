@@ -2,17 +2,17 @@
 
 import pytest
 
+from campaigns.campaigns.services.blocks import CampaignCell
 from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Run, Search
-from campaigns.queries.searches import report_of_search
-from campaigns.services import searches
-from campaigns.services.blocks import CampaignCell
-from campaigns.services.searches import start_search
+from campaigns.search import services as searches
+from campaigns.search.queries import report_of_search
+from campaigns.search.services import start_search
+from tests.engine.scenes import host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
-from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
 from workers import dispatching, launcher

@@ -12,9 +12,9 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
+from campaigns.machines.models import EXPORTER_PROBLEM
+from campaigns.machines.services.scrapes import ScrapeOrder
 from campaigns.models import Exporter, Run
-from campaigns.models.machines import EXPORTER_PROBLEM
-from campaigns.services.scrapes import ScrapeOrder
 from tests.factories import make_target
 from tests.injector.authority import authority, issue, server_context
 from tests.injector.servers import scripted

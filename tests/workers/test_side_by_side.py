@@ -6,18 +6,18 @@ from functools import partial
 
 import pytest
 
+from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.compare.queries.side_by_side import passes_of
 from campaigns.domain.metrics.rounds import ArmsRound
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.engine.services.endings import stop_run
 from campaigns.models import Campaign, Round, Shard
-from campaigns.queries.answers import campaign_answer
-from campaigns.queries.side_by_side import passes_of
-from campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.services.endings import stop_run
+from tests.engine.scenes import host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.servers import after, scripted
 from tests.injector.websocket.peers import echo
-from tests.services.engine import host, owner_of
 from tests.values import plan_spec
 from tests.waiting import eventually
 from tests.workers.launching import in_thread

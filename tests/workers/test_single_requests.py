@@ -6,16 +6,16 @@ import threading
 
 import pytest
 
+from campaigns.campaigns.services.campaigns import start_campaign, stop_campaign
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.first_request import AT_ONCE
 from campaigns.models import Campaign, Probe
-from campaigns.queries.first_requests import first_requests_of
-from campaigns.services.campaigns import start_campaign, stop_campaign
-from campaigns.services.load_control import stop_all_load_from_console
-from campaigns.services.probes import request_probe
+from campaigns.operations.services.load_control import stop_all_load_from_console
+from campaigns.probes.queries.first_requests import first_requests_of
+from campaigns.probes.services.probes import request_probe
+from tests.engine.scenes import draft, host, owner_of
 from tests.factories import make_endpoint, make_project, make_target, make_user
 from tests.injector.servers import OK_REPLY, always, scripted
-from tests.services.engine import draft, host, owner_of
 from tests.waiting import eventually
 from workers import single_requests
 from workers.single_requests import InjectorCall, SingleRequestsThread

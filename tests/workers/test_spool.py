@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.domain.metrics.snapshot import Timing
-from campaigns.services.shards import Lease
+from campaigns.engine.services.shards import Lease
 from tests.values import make_second
 from workers import spool as spools
 from workers.lines import SecondChecker, end_fault

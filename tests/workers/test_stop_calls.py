@@ -10,8 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import StopReason
+from campaigns.engine.stop_calls import StopCall, call
 from campaigns.models import Project, Run
-from campaigns.stop_calls import StopCall, call
+from tests.engine.scenes import host
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -23,7 +24,6 @@ from tests.factories import (
 )
 from tests.injector.servers import scripted
 from tests.injector.test_loads import Arrivals
-from tests.services.engine import host
 from tests.values import plan_spec
 from tests.waiting import eventually
 from tests.workers.launching import done, in_background, in_thread

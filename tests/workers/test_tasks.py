@@ -19,13 +19,13 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import ResponseError
 
-from campaigns import queue
+from campaigns.core import queue
+from campaigns.engine.services.shards import claim_shard
 from campaigns.models import InjectorHost, Probe, Run, Shard
-from campaigns.services.caps import measure_use
-from campaigns.services.shards import claim_shard
+from campaigns.operations.services.caps import measure_use
+from tests.engine.scenes import at_once, host, preparing
 from tests.factories import make_campaign, make_endpoint, make_run, make_target, make_test
-from tests.queries.measured import measure
-from tests.services.engine import at_once, host, preparing
+from tests.measured import measure
 from tests.workers.open_files import all_files_open
 from workers import celery_worker, tasks
 from workers.celery_worker import PatientConsumer, WorkerPulse, touch_pulse

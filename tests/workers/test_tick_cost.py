@@ -8,12 +8,12 @@ from django.db import connection
 from django.db.models import Q
 
 from campaigns.domain.lifecycle import RunState
+from campaigns.engine.queries.engine import head_runs
+from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, Probe, Run, RunEvent, Shard
-from campaigns.queries.engine import head_runs
-from campaigns.services import dispatch
+from tests.engine.scenes import host, statements
 from tests.factories import make_endpoint, make_target
 from tests.queues import make_queue
-from tests.services.engine import host, statements
 from workers import dispatching
 from workers.dispatching import Dispatcher
 from workers.side_threads import EndingsThread

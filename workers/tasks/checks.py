@@ -5,15 +5,19 @@ from collections.abc import Sequence
 
 from celery import shared_task
 
+from campaigns.core.own_services import policy
+from campaigns.core.queue import EXPORTER, OWNERSHIP
 from campaigns.domain.metrics.exporter import NotExposition, NothingKnown, offers, reading_of
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.domain.plan.target import Origin
+from campaigns.machines.services.scrapes import (
+    ScrapeOrder,
+    finish_exporter_check,
+    what_to_scrape_once,
+)
 from campaigns.models import HostClaim
-from campaigns.queries.load_control import LOAD_IS_OFF, why_load_is_off
-from campaigns.queue import EXPORTER, OWNERSHIP
-from campaigns.services.own_services import policy
-from campaigns.services.ownership import finish_check, what_to_check
-from campaigns.services.scrapes import ScrapeOrder, finish_exporter_check, what_to_scrape_once
+from campaigns.operations.queries.load_control import LOAD_IS_OFF, why_load_is_off
+from campaigns.targets.services.ownership import finish_check, what_to_check
 from workers.dialling import addresses_of
 from workers.exporter_client import ExporterClient, ScrapeFailed
 from workers.proofs import check_host

@@ -18,7 +18,7 @@ from celery.signals import (
 )
 from django.conf import settings
 
-from campaigns.services.load_control import announce_host
+from campaigns.operations.services.load_control import announce_host
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.dialling import own_addresses
 from workers.file_reserve import FileReserve

@@ -14,8 +14,8 @@ from billiard.common import terminate_handler_fired
 from celery import current_app, shared_task
 from celery.signals import worker_process_init, worker_process_shutdown
 
-from campaigns.queries.engine import unheard_shards
-from campaigns.queue import INJECT
+from campaigns.core.queue import INJECT
+from campaigns.engine.queries.engine import unheard_shards
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.launcher import launch_one
 from workers.tasks.hosts import host_name

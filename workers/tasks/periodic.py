@@ -14,13 +14,13 @@ from django.core.management import call_command
 from django.db import transaction
 from django.utils import timezone
 
+from campaigns.core.dbtime import database_time, db_now
+from campaigns.core.queue import HOUSEKEEPING, RESULTS, RETENTION, SCHEDULES, SO_FAR
+from campaigns.items.services import empty_trash
 from campaigns.models import Campaign, InjectorHost, Probe, Target
-from campaigns.models.dbtime import database_time, db_now
-from campaigns.queue import HOUSEKEEPING, RESULTS, RETENTION, SCHEDULES, SO_FAR
+from campaigns.plans.services.bodies import forget_unused_bodies
+from campaigns.runs.services.summaries import cache_so_far, remove_old_seconds
 from campaigns.schedules.services import fire_due
-from campaigns.services.bodies import forget_unused_bodies
-from campaigns.services.items import empty_trash
-from campaigns.services.summaries import cache_so_far, remove_old_seconds
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def keep_measured() -> None:
 def make_ready(campaign: int) -> None:
     """What lists and pages say of a campaign that has ended, before anybody asks."""
     # Only the process that makes pages loads them.
-    from campaigns.views.kept_pages import make_pages
+    from campaigns.campaigns.views.kept_pages import make_pages
 
     for ended in Campaign.objects.filter(pk=campaign).exclude(finished_at=None):
         make_pages(ended)

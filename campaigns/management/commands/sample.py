@@ -9,20 +9,20 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count, Q
 from django.urls import reverse
 
+from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.campaigns.services.campaigns import start_campaign
+from campaigns.core.permissions import Actor
+from campaigns.core.tables import text_of_tables
 from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.exports.tables import text_of_tables
 from campaigns.management.stored_sample import freeze_sample, load_sample
 from campaigns.management.study import latest_sample, make_sample
 from campaigns.models import Campaign, Run
-from campaigns.permissions import Actor
-from campaigns.queries.answers import campaign_answer
-from campaigns.queries.first_requests import first_requests_of
-from campaigns.queries.load_control import why_load_is_off
-from campaigns.queries.measurements import summary_of
-from campaigns.services.campaigns import start_campaign
-from campaigns.services.probes import try_again
+from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.probes.queries.first_requests import first_requests_of
+from campaigns.probes.services.probes import try_again
+from campaigns.runs.queries.measurements import summary_of
 
 POLL_S = 0.5
 NEWS_S = 10.0

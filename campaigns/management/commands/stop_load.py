@@ -3,7 +3,7 @@
 from django.core.management.base import BaseCommand
 
 from campaigns.domain.units import counted
-from campaigns.services.load_control import (
+from campaigns.operations.services.load_control import (
     allow_load_from_console,
     drain_from_console,
     stop_all_load_from_console,

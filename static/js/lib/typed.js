@@ -50,7 +50,7 @@ export function keepTyped(form, lists = []) {
 
   try {
     const [{ type }] = performance.getEntriesByType("navigation");
-    // From a sign-in that the form itself led to, see views/access.py.
+    // From a sign-in that the form itself led to, see core/access.py.
     const wasUndone = window.location.hash === "#undone";
     if (wasUndone || ["back_forward", "reload"].includes(type)) bringBack(JSON.parse(sessionStorage.getItem(key)));
     $(window).on("pagehide", keep);

@@ -1,0 +1,320 @@
+"""A campaign's answer, read from the summaries of its finished runs. Checks no permissions: callers
+pass rows found with visible_to."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from campaigns.campaigns.queries.answer_sentences import (
+    caveats_of,
+    figures_words,
+    first_words,
+    grounds_of,
+    judged_rules,
+    lacked_cpu,
+)
+from campaigns.campaigns.queries.shapes import Shapes, shapes_of
+from campaigns.compare.queries.arm_pairs import (
+    MeasuredTest,
+    hide_hosts,
+    measured_tests,
+    pairs_in_turns,
+    pairs_of,
+)
+from campaigns.compare.queries.overheads import Overhead, compare, overhead_answer
+from campaigns.compare.queries.side_by_side import end_of_turns
+from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
+from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
+from campaigns.domain.presentation.latency_table import latency_table, mean_texts
+from campaigns.domain.presentation.report_words import run_sentence, three_answers
+from campaigns.domain.presentation.results import (
+    Answer,
+    Lazy,
+    OverheadAnswer,
+    Sentence,
+    TestAnswer,
+    trimmed,
+)
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
+from campaigns.domain.presentation.what_to_do import Place, what_to_do
+from campaigns.domain.units import DASH
+from campaigns.models import Campaign, Run, Test, without_references
+from campaigns.runs.queries.measurements import (
+    MeasuredRun,
+    counted_runs,
+    measured_runs,
+    target_state_of,
+    threshold_state_of,
+    trust_of,
+)
+from campaigns.runs.queries.reports import run_status
+from campaigns.runs.queries.runs import CampaignFailures, failures_of
+from campaigns.search.queries import SearchReport, report_of_search
+
+# How a run ended that has partial figures.
+_CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
+
+
+def campaign_answer(
+    campaign: Campaign,
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
+    metric: str = "",
+    *,
+    shows_machines: bool = True,
+) -> Answer:
+    """The verdict in words, a table per test and an overhead per pair of HTTP and HTTPS tests.
+    `chosen`: the ids of two tests, candidate and baseline, that are compared instead. `relative`:
+    the column that a matrix or sweeps of several arms are relative to, from 1. `metric`: what the
+    rungs of a ladder are compared by; its sentence is of means. `shows_machines`: whether the
+    reader may know what the targets' machines did."""
+    answers = campaign_answers([campaign], chosen, relative, metric, shows_machines=shows_machines)
+    return answers[campaign.pk]
+
+
+def campaign_answers(
+    campaigns: Sequence[Campaign],
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
+    metric: str = "",
+    *,
+    shows_machines: bool = True,
+) -> dict[int, Answer]:
+    """The answers by campaign, in five queries for all of them, and a few for each search."""
+    rows = Run.objects.filter(campaign__in=campaigns).prefetch_related("shards")
+    runs = measured_runs(rows.order_by("-campaign_id", "position"))
+    for each in runs:
+        each.run.shows_machine = shows_machines
+    related = ("plan_version__plan", "endpoint__target", "campaign__search")
+    tests = Test.objects.filter(campaign__in=campaigns).select_related(*related)
+    tests = list(tests.order_by("-campaign_id", "position"))
+    if not shows_machines:
+        hide_hosts(tests)
+    answers = {
+        each.pk: _answer(
+            each,
+            [test for test in tests if test.campaign_id == each.pk],
+            [run for run in runs if run.run.campaign_id == each.pk],
+            chosen,
+            relative,
+            metric,
+        )
+        for each in campaigns
+    }
+    return answers | {
+        pk: replace(answers[pk], sentence=report.sentence, found_by_search=report.found)
+        for pk, report in _searches_of(tests)
+    }
+
+
+def _searches_of(tests: Sequence[Test]) -> Iterator[tuple[int, SearchReport]]:
+    """Searches speak for themselves: to pool trials at several rates would say nothing."""
+    for test in tests:
+        if hasattr(test.campaign, "search"):
+            yield test.campaign_id, report_of_search(test.campaign.search)
+
+
+def _answer(
+    campaign: Campaign,
+    tests: list[Test],
+    every_run: list[MeasuredRun],
+    chosen: tuple[int, int] | None,
+    relative: int,
+    metric: str,
+) -> Answer:
+    counted, of_reference = without_references(tests)
+    arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
+    runs = [each for arm in arms for each in arm.runs]
+    runs.sort(key=lambda each: each.run.position)
+    alone = [each for arm in arms for each in arm.alone]
+    is_final = campaign.finished_at is not None
+    shapes = shapes_of(campaign, arms, relative, metric, is_final=is_final)
+    # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
+    among = [*arms, *references] if chosen else [] if shapes.rungs else arms
+    pairs = pairs_of(among, chosen)
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE and not (shapes.matrix or shapes.sweeps):
+        pairs = pairs or pairs_in_turns(among)
+    is_busy = any(pair.is_busy for pair in pairs)
+    overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
+    if not is_final:  # of plans that follow one another those that have begun
+        begun = [each for each in overheads if each.turns is None or each.turns.n_rounds]
+        overheads = begun or overheads
+    failures = failures_of(runs)
+    # Rounds that all arms had compare them, whatever became of the runs.
+    in_turns = any(each.turns and each.has_word for each in overheads)
+    partial = _partial_run(runs) if is_final and not in_turns else None
+    answer = Answer(
+        sentence=_sentence(campaign, arms, runs, overheads, shapes, failures, partial),
+        grounds=grounds_of(campaign, arms, overheads or shapes.climbed, runs, partial),
+        caveats=[] if partial else caveats_of(runs),
+        partial_run=partial and partial.run.pk,
+        has_no_answer=not (in_turns or counted_runs(runs))
+        and any(each.has_no_answer for each in runs),
+        tests=_test_answers(campaign, arms, shapes),
+        references=[_test_answer(campaign, arm, has_curve=False) for arm in references],
+        overheads=[
+            overhead_answer(each, is_final=is_final, is_crowded=lacked_cpu(runs))
+            for each in overheads
+        ],
+        n_done=sum(each.run.is_done for each in every_run),
+        n_runs=len(every_run) or len(tests) * campaign.repeats,
+        has_word=any(each.has_word for each in overheads) or shapes.has_word,
+        thresholds=_thresholds(arms),
+        errors=failures.errors,
+        exchanges=campaign_exchange_tables(_exchanged(arms)),
+        sweeps=tuple(shapes.sweeps),
+        matrix=shapes.matrix,
+        ladder=shapes.ladder,
+        end_of_turns=end_of_turns(campaign) if is_final else None,
+        threshold_state=threshold_state_of([*runs, *alone]),
+    )
+    return _judged(answer, [*runs, *alone], failures, is_final=is_final)
+
+
+def overheads_of_arms(campaign: Campaign) -> list[OverheadAnswer]:
+    """Of each arm against the first of its plan: of a campaign whose answer has a matrix."""
+    runs = Run.objects.filter(campaign=campaign).prefetch_related("shards").order_by("position")
+    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target", "campaign")
+    counted, _ = without_references(tests.order_by("position"))
+    pairs = pairs_in_turns(measured_tests(counted, measured_runs(runs)))
+    return [overhead_answer(compare(campaign, pair), is_final=True) for pair in pairs]
+
+
+def _sentence(
+    campaign: Campaign,
+    arms: list[MeasuredTest],
+    runs: list[MeasuredRun],
+    overheads: list[Overhead],
+    shapes: Shapes,
+    failures: CampaignFailures,
+    partial: MeasuredRun | None,
+) -> Sentence:
+    if partial:
+        return trimmed(run_sentence(run_status(partial.run, partial.measurement)))
+    is_final = campaign.finished_at is not None
+    return trimmed(
+        [
+            *first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
+            *figures_words(campaign, arms, overheads, shapes, runs, failures, is_final),
+        ]
+    )
+
+
+def _judged(
+    answer: Answer, runs: Sequence[MeasuredRun], failures: CampaignFailures, *, is_final: bool
+) -> Answer:
+    """With what the runs' judgements say, and what to do about it: nothing is to be measured again
+    while runs are to come."""
+    statuses = [run_status(each.run, each.measurement) for each in runs if each.measurement]
+    judged = [each.judged for each in statuses if each.judged]
+    remedies = what_to_do(judged, failures.rows, failures.attempts, answer.found)
+    return replace(
+        answer,
+        answers=three_answers(statuses, answer.found, answer.sentence),
+        remedies=tuple(each for each in remedies if is_final or each.place != Place.AGAIN),
+    )
+
+
+def _test_answers(
+    campaign: Campaign, arms: Sequence[MeasuredTest], shapes: Shapes
+) -> list[TestAnswer]:
+    """Those that a matrix or a sweep draws have no curve of their own."""
+    swept = {sweep.plan_label for sweep in shapes.sweeps}
+    is_smooth = len(arms) <= MOST_SMOOTH
+    return [
+        _test_answer(
+            campaign,
+            arm,
+            has_curve=shapes.matrix is None and arm.plan_label not in swept,
+            is_smooth=is_smooth,
+        )
+        for arm in arms
+    ]
+
+
+def _partial_run(runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
+    """The run with most requests that did not end as planned, where no run did with figures."""
+    if any(each.is_whole for each in runs):
+        return None
+    cut_short = [each for each in runs if each.run.outcome in _CUT_SHORT and each.figures]
+    measured = [each for each in cut_short if each.figures.attempts]
+    return max(measured, key=lambda each: each.figures.attempts, default=None)
+
+
+def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
+    """The WebSocket tests with measured data."""
+    names_plan = len({arm.plan_label for arm in arms}) > 1
+    return [
+        Exchanged(
+            f"{arm.plan_label}, {arm.label}" if names_plan else arm.label,
+            total,
+            figures.duration_s,
+            _most_open(arm),
+        )
+        for arm in arms
+        if arm.scheme in WEBSOCKET_SCHEMES
+        for total, figures in [arm.pooled]
+        if figures
+    ]
+
+
+def _most_open(arm: MeasuredTest) -> int | None:
+    return max((each.most_open for each in arm.counted if each.most_open is not None), default=None)
+
+
+def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
+    many_plans = len({arm.plan_label for arm in arms}) > 1
+    return campaign_thresholds_table(
+        (
+            f"{arm.plan_label}, {arm.label}" if many_plans else arm.label,
+            judged_rules([*arm.runs, *arm.alone]),
+        )
+        for arm in arms
+    )
+
+
+def _test_answer(
+    campaign: Campaign, arm: MeasuredTest, *, has_curve: bool, is_smooth: bool = True
+) -> TestAnswer:
+    total, pooled = arm.pooled
+    lines = [each.line(is_counted=each in arm.counted) for each in arm.runs]
+    # `texts`: of its runs, as the test's table shows them.
+    by_repeat = {
+        each.run.repeat: text
+        for each, text in zip(arm.runs, mean_texts(lines, pooled), strict=True)
+    }
+    # An answer is kept in memory with what its tables are made of: not the runs, but these.
+    alone = [each.line(is_counted=False) for each in arm.alone]
+    key, title = f"test-{arm.test.pk}", f"{arm.plan_label}: {arm.label}"
+    whole = {"is_sound": arm.is_sound, "noun": arm.noun, "flows": arm.flows}
+    return TestAnswer(
+        test_id=arm.test.pk,
+        label=arm.label,
+        scheme=arm.scheme,
+        connection_mode=arm.test.connection_mode,
+        plan_label=arm.plan_label,
+        made_table=Lazy(lambda: latency_table(key, title, lines, pooled, **whole)),
+        means_ms=_means_ms(campaign, arm.counted),
+        apart_ms=_means_ms(campaign, [each for each in arm.runs if each not in arm.counted]),
+        means_text=[by_repeat.get(repeat, DASH) for repeat in range(1, campaign.repeats + 1)],
+        trust=trust_of(arm.runs),
+        target_state=target_state_of(arm.runs),
+        threshold_state=threshold_state_of([*arm.runs, *arm.alone]),
+        finds_limit=any(each.run.has_found_limit for each in arm.runs),
+        curve=curve(total.timing("response"), is_smooth=is_smooth) if has_curve else [],
+        counted=tuple(each.run.pk for each in arm.of_machine),
+        made_table_alone=Lazy(lambda: latency_table(key, title, alone, None, noun=whole["noun"]))
+        if alone
+        else None,
+    )
+
+
+def _means_ms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[float | None]:
+    by_repeat = {
+        each.run.repeat: each.figures.mean_us / 1000
+        for each in runs
+        if bool(each.figures and each.figures.mean_us)
+    }
+    return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]

@@ -1,0 +1,238 @@
+"""What a campaign's arms are drawn as together, if anything: sweeps, a ladder, a matrix."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
+from campaigns.compare.queries.overheads import Overhead, compare
+from campaigns.domain.analysis.busy import observed_vitals
+from campaigns.domain.analysis.criteria import worst_value
+from campaigns.domain.analysis.messages import say
+from campaigns.domain.lifecycle import Trust
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.plan.sweep import INJECTORS, parameter_label
+from campaigns.domain.presentation.ladder import Ladder
+from campaigns.domain.presentation.results import SweepAnswer
+from campaigns.domain.presentation.sweep_table import (
+    Doubt,
+    PointAgainst,
+    SweepPoint,
+    of_runs,
+    sweep_table,
+    with_speed_up,
+)
+from campaigns.domain.presentation.target_matrix import TargetMatrix
+from campaigns.ladder.queries import ladder_of
+from campaigns.matrix.queries import target_matrix
+from campaigns.models import Campaign
+from campaigns.runs.queries.measurements import (
+    MeasuredRun,
+    judged_in_short,
+    pooled_total,
+    target_state_of,
+    trust_of,
+)
+
+_DISTURBED = "not all its runs are trusted"
+
+
+_Families = dict[tuple[str, str], list[list[MeasuredTest]]]  # by plan and parameter
+
+
+def _answers(
+    campaign: Campaign, family: Sequence[list[MeasuredTest]], relative: int, namer: "_Namer"
+) -> Iterator[SweepAnswer]:
+    reference = family[relative - 1 if 1 <= relative <= len(family) else 0]
+    base = {_value(arm): arm for arm in reference}
+    has_doubts = any(arm.ended and not _is_trusted_point(arm) for group in family for arm in group)
+    for group in family:
+        against = {} if group is reference else _against(campaign, base, group)
+        points = [
+            replace(_point(arm, with_vitals=has_doubts), against=against.get(_value(arm)))
+            for arm in group
+        ]
+        name = "" if group is reference else namer.name(reference[0])
+        yield _answer(group, points, namer, name)
+
+
+def _against(
+    campaign: Campaign, base: Mapping[float, MeasuredTest], group: Sequence[MeasuredTest]
+) -> dict[float, PointAgainst]:
+    found = {_value(arm): arm for arm in group if _value(arm) in base}
+    return {value: _pair_against(campaign, base[value], arm) for value, arm in found.items()}
+
+
+def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PointAgainst:
+    """Only where both measure response times, not overload. Of a busy machine the medians without
+    the injector's part are compared."""
+    for each in (base, arm):
+        if not each.comparable:
+            return PointAgainst(why=_why_not(each.ended) or say("no_run"))
+        if not (each.counted and each.is_sound):
+            return PointAgainst(why=say("target_overloaded"))
+    found = compare(campaign, ArmPair(base, arm, is_chosen=True))
+    word = (found.verdict.word or "") if found.has_word else ""
+    return PointAgainst(found.judged, word, found.verdict.text)
+
+
+@dataclass(frozen=True)
+class _Namer:
+    """What tells the arms of a sweep apart: their targets, and their schemes and modes where these
+    differ."""
+
+    arms: Sequence[MeasuredTest]
+
+    @cached_property
+    def _names_target(self) -> bool:
+        return len({arm.test.endpoint.target_id for arm in self.arms}) > 1
+
+    @cached_property
+    def _names_arm(self) -> bool:
+        return not self._names_target or len({arm_words(arm.test) for arm in self.arms}) > 1
+
+    def whole(self, arm: MeasuredTest) -> str:
+        target = arm.test.endpoint.target.name if self._names_target else ""
+        return ", ".join(filter(None, [arm_words(arm.test), target]))
+
+    def name(self, arm: MeasuredTest) -> str:
+        return self.whole(arm) if self._names_arm else arm.test.endpoint.target.name
+
+
+def _field(arm: MeasuredTest) -> str:
+    return arm.test.swept or INJECTORS
+
+
+def _value(arm: MeasuredTest) -> float:
+    return arm.test.swept_value if arm.test.swept else arm.test.injectors
+
+
+def _answer(
+    group: list[MeasuredTest], points: Sequence[SweepPoint], namer: _Namer, reference: str
+) -> SweepAnswer:
+    first, field = group[0], _field(group[0])
+    points = with_speed_up(field, points)
+    injectors = "number of injector processes"
+    by = injectors if field == INJECTORS else parameter_label(field).lower()
+    title = f"{first.plan_label}: {namer.whole(first)}, by {by}"
+    table = sweep_table(f"sweep-{first.test.pk}", title, field, points, reference)
+    return SweepAnswer(title, first.plan_label, field, namer.name(first), table, points, reference)
+
+
+def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:
+    ended = arm.ended
+    trusted = [each for each in ended if _is_trusted(each)]
+    is_trusted = _is_trusted_point(arm)
+    shown = trusted if is_trusted else arm.counted or [each for each in ended if each.is_whole]
+    figures = arm.pooled[1] if shown == arm.counted else _pooled(shown)
+    rate, mean_us = of_runs([each.figures for each in shown]) if is_trusted else (None, None)
+    return SweepPoint(
+        value=_value(arm),
+        figures=figures,
+        is_trusted=is_trusted,
+        is_usable=bool(arm.counted),
+        n_trusted=len(trusted),
+        n_runs=len(ended),
+        trust=trust_of(arm.runs),
+        target_state=target_state_of(arm.runs),
+        rate=rate,
+        mean_us=mean_us,
+        why="" if is_trusted else _why_not(ended),
+        doubts=tuple(doubt for each in ended for doubt in _doubts(each)),
+        vitals=_vitals(ended) if with_vitals else {},
+        test_id=arm.test.pk,
+        run_id=shown[-1].run.pk if shown else None,
+    )
+
+
+def _doubts(each: MeasuredRun) -> Iterator[Doubt]:
+    """What was beyond its limit in a run that nobody may trust."""
+    if not _is_trusted(each) and each.judged:
+        for reason in each.judged.measurement.reasons:
+            if reason.value is not None and reason.limit is not None:
+                yield Doubt(reason.code, reason.value, reason.limit)
+
+
+def _vitals(ended: Sequence[MeasuredRun]) -> dict[str, float]:
+    """The worst of each over the runs."""
+    seen: dict[str, list[float]] = {}
+    for measurement in [each.measurement for each in ended if each.measurement]:
+        for code, found in observed_vitals(measurement.vitals).items():
+            seen.setdefault(code, []).append(found.value)
+    return {code: worst_value(code, values) for code, values in seen.items()}
+
+
+def _is_trusted_point(arm: MeasuredTest) -> bool:
+    return bool(arm.ended) and all(map(_is_trusted, arm.ended))
+
+
+def _is_trusted(each: MeasuredRun) -> bool:
+    """A measurement that nobody has doubts about; an overloaded target is a finding."""
+    return each.is_whole and each.run.trust in {None, Trust.TRUSTED}
+
+
+def _pooled(runs: Sequence[MeasuredRun]):
+    if not runs:
+        return None
+    total = pooled_total(runs, ["response"])
+    return figures_of(total, sum(each.figures.duration_s for each in runs))
+
+
+def _why_not(ended: Sequence[MeasuredRun]) -> str:
+    for each in ended:
+        if not _is_trusted(each):
+            why = each.why_unusable
+            return why or (each.judged and judged_in_short(each.judged)) or _DISTURBED
+    return ""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Sweeps, several targets side by side, or a ladder. `rungs` is the ladder by its means, which
+    the sentence tells, and `climbed` its comparisons; `ladder` is the one that is asked for."""
+
+    sweeps: Sequence[SweepAnswer]
+    matrix: TargetMatrix | None
+    rungs: Ladder | None
+    climbed: Sequence[Overhead]
+    ladder: Ladder | None
+
+    @property
+    def has_word(self) -> bool:
+        return self.rungs is not None and self.rungs.has_word
+
+
+def shapes_of(
+    campaign: Campaign, arms: list[MeasuredTest], relative: int, metric: str, *, is_final: bool
+) -> Shapes:
+    """`relative`, `metric`: as in `campaign_answer`."""
+    # One per plan and arm with several values of one number, arms of one sweep together.
+    # `relative`: the arm of each sweep that the others are compared with, from 1; an unknown one is
+    # the first.
+    groups: dict[tuple, list[MeasuredTest]] = {}
+    for arm in arms:
+        test = arm.test
+        injectors = test.injectors if test.swept else None
+        place = test.plan_version_id, test.endpoint_id, test.connection_mode
+        groups.setdefault((*place, test.swept, injectors), []).append(arm)
+    families: _Families = {}
+    for group in groups.values():
+        if len(group) > 1:
+            families.setdefault((group[0].plan_label, _field(group[0])), []).append(group)
+    namer = _Namer(arms)
+    sweeps = [
+        answer
+        for family in families.values()
+        for answer in _answers(campaign, family, relative, namer)
+    ]
+    # A sweep's tables and curves tell its targets apart at each value.
+    # Of two arms in turns, and of all while they narrow, pairs tell more.
+    in_pairs = len(arms) == 2 or not is_final
+    in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
+    has_matrix = not (sweeps or (in_turns and in_pairs))
+    matrix = target_matrix(campaign, arms, relative) if has_matrix else None
+    rungs, climbed = ladder_of(campaign, arms, is_final=is_final)
+    ladder = rungs
+    if rungs and metric not in {"", rungs.metric}:
+        ladder, _ = ladder_of(campaign, arms, is_final=is_final, metric=metric)
+    return Shapes(sweeps, matrix, rungs, climbed, ladder)

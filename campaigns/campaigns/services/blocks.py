@@ -1,0 +1,450 @@
+"""Queue the blocks of a campaign: at its start, and later more at its end. The cells of a
+campaign's table, and what must hold before they are measured."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q
+
+from campaigns.campaigns.queries.campaigns import archived_part, why_archived
+from campaigns.compare.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
+from campaigns.core import audit
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.errors import Refused
+from campaigns.domain.plan.addresses import written_addresses
+from campaigns.domain.plan.blocks import Turn, order_of_runs
+from campaigns.domain.plan.estimates import (
+    Estimate,
+    TestEstimate,
+    estimate_campaign,
+    estimate_side_by_side,
+    estimate_test,
+)
+from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.injectors import plan_for, share_fault
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
+from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
+from campaigns.domain.plan.turns import (
+    ALONE_RUNS,
+    ArmsOfPlan,
+    TurnsOrder,
+    plan_alone,
+    plan_in_turns,
+    turns_limit_s,
+    why_not_side_by_side,
+)
+from campaigns.domain.units import counted
+from campaigns.engine.queries.injector_hosts import live_hosts_now
+from campaigns.ladder.queries import ladder_pairs
+from campaigns.live.notify import notify_viewers
+from campaigns.models import (
+    Campaign,
+    Endpoint,
+    Exporter,
+    PlanVersion,
+    Project,
+    Run,
+    Shard,
+    Test,
+)
+from campaigns.operations.queries.caps import why_never
+from campaigns.operations.services.caps import plan_use, require_room_for_runs
+from campaigns.projects.services.vault import require_secret
+from campaigns.targets.queries import networks_for
+from campaigns.targets.services.ownership import require_permitted
+
+MAX_REPEATS = 50
+_LEAST_THRESHOLD = 0.001  # arms side by side are never alike to the last digit
+
+
+def queue_blocks(
+    *, by: Actor, campaigns: Sequence[Campaign], after: int = 0
+) -> dict[Campaign, list[Test]]:
+    """Queue the runs of all blocks after this one of campaigns of one project, each with its frozen
+    copy of plan and endpoint; returns their tests by position. The order goes on as drawn from the
+    campaign's seed. Raises Refused if one cannot be measured."""
+    project = campaigns[0].project
+    tests = _held_tests(campaigns)
+    estimates, blocks = {}, {}
+    for campaign, own in tests.items():
+        if refusal := why_archived(campaign, own):
+            raise Refused(refusal)
+        cells = [cell_of(test) for test in own]
+        check_cells(project, cells, campaign.repeats)
+        for cell in cells:
+            require_secret(by=by, version=cell.plan_version, endpoint=cell.endpoint)
+        estimates |= estimates_of_runs(campaign, own)
+        blocks |= dict.fromkeys((test.pk for test in own), campaign.repeats - after)
+    every = [test for own in tests.values() for test in own]
+    check_slots(project, every)
+    require_permitted(test.endpoint for test in every)
+    require_room_for_runs(project, every, estimates, blocks)
+    new = [run for campaign, own in tests.items() for run in _new_runs(campaign, own, after)]
+    # Leaders have their numbers before what follows them is stored.
+    runs = Run.objects.bulk_create(run for run in new if run.leader is None)
+    runs += Run.objects.bulk_create(run for run in new if run.leader is not None)
+    Shard.objects.bulk_create(
+        Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
+    )
+    plan_use(project, runs, estimates)
+    return tests
+
+
+def _held_tests(campaigns: Sequence[Campaign]) -> dict[Campaign, list[Test]]:
+    """With their targets, which nobody archives until their runs are stored."""
+    related = ("plan_version__plan__project", "endpoint__target__project")
+    rows = Test.objects.filter(campaign__in=campaigns).select_related(*related)
+    held = rows.select_for_update(of=("endpoint__target",), no_key=True)
+    tests: dict[Campaign, list[Test]] = {campaign: [] for campaign in campaigns}
+    by_number = {campaign.pk: campaign for campaign in campaigns}
+    for test in sorted(held.order_by("endpoint__target"), key=lambda test: test.position):
+        test.campaign = by_number[test.campaign_id]
+        tests[test.campaign].append(test)
+    return tests
+
+
+def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+    """Not stored yet."""
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
+        return _runs_side_by_side(campaign, tests, after)
+    return _runs_in_blocks(campaign, tests, after)
+
+
+def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
+    """What one run of each test will take."""
+    sizes = {}
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
+        groups = arms_by_plan(tests).values()
+        sizes = {test.pk: len(group) for group in groups for test in group if len(group) > 1}
+    return {
+        test.pk: estimate_test(
+            _plan_in_turns(plan, test, n) if n else plan,
+            ConnectionMode(test.connection_mode),
+            campaign.pause_s,
+            test.injectors,
+        )
+        for test in tests
+        for n, plan in [(sizes.get(test.pk), plan_for(test.plan(), test.injectors))]
+    }
+
+
+def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
+    limit_s = turns_limit_s(plan.load, n_arms, test.campaign.limit_s, test.injectors)
+    return plan_in_turns(plan, n_arms, limit_s)
+
+
+def _runs_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+    is_random = campaign.order == Campaign.Order.BLOCKS
+    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
+    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
+    return [
+        queued_run(tests[turn.test], turn, snapshots[turn.test])
+        for turn in turns
+        if turn.repeat > after
+    ]
+
+
+def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
+    """Of each pass and plan a leader, and behind it the runs that its injector sends as well. The
+    order of the plans is drawn; that of the arms is in each round."""
+    groups, watched = list(arms_by_plan(tests).values()), watched_cells(tests, campaign.perf_scope)
+    turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
+    snapshots = {}
+    for group in groups:
+        load, injectors = group[0].plan().load, group[0].injectors
+        limit_s = turns_limit_s(load, len(group), campaign.limit_s, injectors)
+        settings = {"limit_s": limit_s, "until_settled": campaign.until_settled}
+        threshold = max(campaign.practical_threshold, _LEAST_THRESHOLD)
+        settings |= {"threshold": threshold, "pairs": _compared(group)}
+        for test in group:
+            plan, in_turns = plan_for(test.plan(), test.injectors), None
+            if len(group) > 1:
+                plan, in_turns = plan_in_turns(plan, len(group), limit_s), TurnsOrder(**settings)
+            if test in watched:
+                # The runs that are sent alone keep or break these.
+                rules = tuple(each for each in plan.thresholds if not each.is_of_machine)
+                plan = replace(plan, thresholds=rules)
+            snapshots[test.pk] = snapshot_of(test, plan, in_turns)
+    leaders, followers = [], []
+    for turn in turns:
+        for place, test in enumerate(groups[turn.test]):
+            position = len(leaders) + len(followers) + 1
+            run = queued_run(test, replace(turn, position=position), snapshots[test.pk])
+            if place:
+                run.leader = leaders[-1]
+            (followers if place else leaders).append(run)
+    n_before, alone = len(leaders) + len(followers), []
+    if watched and not after:
+        alone = _runs_alone(campaign, watched, n_before)
+    return [run for run in (*leaders, *followers, *alone) if run.repeat > after]
+
+
+def _runs_alone(campaign: Campaign, watched: Sequence[Test], n_before: int) -> list[Run]:
+    """Runs of single arms after all turns."""
+    turns = order_of_runs(len(watched), ALONE_RUNS, is_random=True, seed=campaign.seed)
+    runs = []
+    for turn in turns:
+        test = watched[turn.test]
+        turn = replace(turn, position=n_before + turn.position)
+        plan = plan_alone(plan_for(test.plan(), test.injectors))
+        runs.append(queued_run(test, turn, snapshot_of(test, plan)))
+        runs[-1].is_alone = True
+    return runs
+
+
+def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
+    """(candidate, baseline), by place, of the pairs that the campaign's page will show."""
+    places = {test.pk: place for place, test in enumerate(tests)}
+    arms = measured_tests(tests, [])
+    pairs = ladder_pairs(arms) or pairs_of(arms, None) or pairs_in_turns(arms)
+    return [tuple(places[arm.test.pk] for arm in reversed(list(pair))) for pair in pairs]
+
+
+@transaction.atomic
+def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) -> None:
+    """Add whole blocks, each with a run of every test; a campaign that was done runs again. They
+    count beside the blocks that are there and replace none. `after` is the number of blocks that
+    the user has seen, so that a second click adds nothing. Raises Forbidden or Refused."""
+    require(by, Action.RUN, campaign.project)
+    if not 1 <= blocks <= MAX_REPEATS - after:
+        raise Refused(
+            f"A campaign has at most {MAX_REPEATS} blocks. This one has {after}, so add 1 to "
+            f"{MAX_REPEATS - after}."
+            if after < MAX_REPEATS
+            else f"This campaign has {MAX_REPEATS} blocks, and no campaign can have more."
+        )
+    if hasattr(campaign, "search"):
+        raise Refused("A search makes its trials itself. Search again instead of adding blocks.")
+    is_going = Q(started_at__isnull=False, stop_requested_at=None) | Q(finished_at__isnull=False)
+    rows = Campaign.objects.outside_trash()
+    added = rows.filter(is_going, pk=campaign.pk, repeats=after).update(
+        repeats=after + blocks,
+        held_at=None,
+        finished_at=None,
+        stop_requested_at=None,
+        stop_requested_by=None,
+        stop_reason="",
+    )
+    campaign.refresh_from_db()
+    if not added:
+        raise Refused(_why_not_added(campaign))
+    queue_blocks(by=by, campaigns=[campaign], after=after)
+    told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
+    audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
+    notify_viewers(campaign_id=campaign.pk)
+
+
+def _why_not_added(campaign: Campaign) -> str:
+    if campaign.deleted_at:
+        return f"{campaign.name} has been deleted."
+    if campaign.state == "draft":
+        return "This campaign has not been started. Change its repeats, or start it first."
+    if campaign.state == "stopping":
+        return "This campaign is being stopped. Add blocks when it is done."
+    return (
+        f"Blocks have been added since: this campaign now has {campaign.repeats}. Read its "
+        "answer before you add more."
+    )
+
+
+def queued_run(test: Test, turn: Turn, snapshot: dict[str, Any]) -> Run:
+    """Not saved yet; `snapshot` is of `snapshot_of`."""
+    return Run(
+        campaign=test.campaign,
+        test=test,
+        target=test.endpoint.target,
+        machines=written_addresses(test.endpoint.dialled),
+        position=turn.position,
+        repeat=turn.repeat,
+        n_shards=test.injectors,
+        snapshot=snapshot,
+    )
+
+
+def snapshot_of(test: Test, plan: Plan, turns: TurnsOrder | None = None) -> dict[str, Any]:
+    """What determines the runs of a test that send this plan, as each of them stores it. `turns`:
+    those of arms side by side."""
+    version, endpoint = test.plan_version, test.endpoint
+    frozen = FrozenRun(
+        plan_json=without_parts(plan.to_json(), version.spec, version.pk),
+        plan_name=version.plan.name,
+        plan_number=version.number,
+        swept=test.swept_words,
+        endpoint=endpoint.frozen(),
+        connection_mode=test.connection_mode,
+        target=endpoint.target.name,
+        environment=endpoint.target.environment,
+        seed=test.campaign.seed,
+        allowed_networks=tuple(networks_for(endpoint.target.project_id, endpoint.host)),
+        turns=turns,
+    )
+    return frozen.to_json()
+
+
+# More would occupy the injector hosts for days and no longer fit on one page.
+MAX_RUNS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignCell:
+    """One plan on one arm with a number of injectors, and in a sweep with one number of the plan
+    replaced (`swept`): becomes a test of a campaign."""
+
+    plan_version: PlanVersion
+    endpoint: Endpoint
+    connection_mode: str
+    injectors: int = 1
+    swept: str = ""
+    swept_value: float = 0.0
+
+    def plan(self) -> Plan:
+        """Raises Refused if the plan cannot have the swept value."""
+        plan = self.plan_version.value()
+        return swept_plan(plan, self.swept, self.swept_value) if self.swept else plan
+
+
+CELL_FIELDS = tuple(each.name for each in fields(CampaignCell))  # of a Test, too
+
+
+def cell_of(test: Test) -> CampaignCell:
+    return CampaignCell(**{name: getattr(test, name) for name in CELL_FIELDS})
+
+
+def cells_of_sweep(
+    cells: Sequence[CampaignCell], injectors: int, sweep: Sweep | None
+) -> list[CampaignCell]:
+    """A cell for each of these and each value; all with `injectors`, unless the sweep varies them.
+    Raises Refused for values that nothing can have."""
+    if sweep is None:
+        return [replace(cell, injectors=injectors) for cell in cells]
+    if not 1 <= len(sweep.values) <= MAX_POINTS and sweep.field != INJECTORS:
+        raise Refused(f"A sweep has at most {MAX_POINTS} values; these are {len(sweep.values)}.")
+    if sweep.field == INJECTORS:
+        if not all(float(value).is_integer() for value in sweep.values):
+            raise Refused("Numbers of injector processes are whole.")
+        return [replace(each, injectors=int(n)) for each in cells for n in sweep.values]
+    return [
+        replace(each, injectors=injectors, swept=sweep.field, swept_value=float(value))
+        for each in cells
+        for value in sweep.values
+    ]
+
+
+# What rungs of a ladder differ in.
+_SPOKEN = {"http_version": HttpVersion.HTTP_1_1, "streams": 1}
+
+
+def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
+    """The arms that send the same at the same load, in their order: the rungs of a ladder differ in
+    what they speak."""
+    cells = list(cells)
+    versions = {cell.plan_version.pk: cell.plan_version for cell in cells}
+    sent = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
+    groups: dict[Any, list[Any]] = {}
+    for cell in cells:
+        same = (sent[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
+        groups.setdefault(same, []).append(cell)
+    return groups
+
+
+def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None) -> str:
+    """Why these are not measured side by side; "" where they are."""
+    counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
+    if len({cell.injectors for cell in counted}) > 1:
+        return "A sweep over injector processes needs whole runs of one arm."
+    groups = [
+        ArmsOfPlan(cell.plan_version.plan.name, cell.plan(), len(each), cell.injectors)
+        for each in arms_by_plan(counted).values()
+        for cell in {cell.plan_version.pk: cell for cell in each}.values()
+    ]
+    return why_not_side_by_side(groups, limit_s)
+
+
+def estimate_cells(
+    cells: Sequence[CampaignCell],
+    *,
+    in_turns: bool,
+    limit_s: float | None,
+    until_settled: bool,
+    perf: str = "",
+    **values: Any,
+) -> Estimate:
+    """What a campaign of these would take; `values` as of `estimate_campaign`."""
+    groups = [list(map(_of_estimate, group)) for group in arms_by_plan(cells).values()]
+    if not in_turns or not groups:
+        return estimate_campaign([each for group in groups for each in group], **values)
+    watched = list(map(_of_estimate, watched_cells(cells, perf)))
+    values |= {"limit_s": limit_s, "until_settled": until_settled, "watched": watched}
+    return estimate_side_by_side(groups, **values)
+
+
+def _of_estimate(cell: CampaignCell) -> tuple[Plan, ConnectionMode, int]:
+    return cell.plan(), ConnectionMode(cell.connection_mode), cell.injectors
+
+
+def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
+    """Arms that take turns on a machine of which an exporter tells, or on which perf counts. Whose
+    CPU it was only runs of single arms tell."""
+    arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
+    targets = {arm.endpoint.target_id for arm in arms}
+    told = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
+    watched = targets if perf else set(told)
+    return [arm for arm in arms if arm.endpoint.target_id in watched]
+
+
+def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> None:
+    """Raises Refused, with what to change, for cells that cannot be measured."""
+    if not cells:
+        raise Refused("Choose at least one plan and one endpoint.")
+    if len(cells) * repeats > MAX_RUNS:
+        raise Refused(
+            f"{len(cells)} tests × {repeats} repeats make {len(cells) * repeats} runs; at most "
+            f"{MAX_RUNS} are allowed. Split this into two campaigns."
+        )
+    if len(set(cells)) < len(cells):
+        raise Refused(
+            "A plan is listed twice with the same endpoint and connection mode. Remove one."
+        )
+    for cell in cells:
+        plan, endpoint = cell.plan_version.plan, cell.endpoint
+        if plan.project_id != project.pk or endpoint.target.project_id != project.pk:
+            raise Refused("A campaign can only use plans and targets of its own project.")
+        if refusal := archived_part(plan, endpoint):
+            raise Refused(refusal)
+        if cell.connection_mode not in list(ConnectionMode):
+            raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
+        if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
+            raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
+        _check_protocol(cell)
+        # Every injector must get a share of the connections and requests.
+        fault = share_fault(cell.plan().load, cell.injectors)
+        if fault:
+            raise Refused(f"{cell.plan_version} {fault}.")
+
+
+def _check_protocol(cell: CampaignCell) -> None:
+    """Exchanges need WebSocket endpoints, steps need HTTP endpoints."""
+    is_exchange = cell.plan_version.value().exchange is not None
+    if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
+        wanted = "a ws or wss" if is_exchange else "an http or https"
+        raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {cell.endpoint} is not one.")
+    if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
+        raise Refused("WebSockets cannot be kept alive between attempts. Choose new or resumed.")
+
+
+def check_slots(project: Project, cells: Iterable[CampaignCell | Test]) -> None:
+    """A run that needs too many slots would expire. With no host yet, pass: one may still start."""
+    most, hosts = max(cell.injectors for cell in cells), live_hosts_now()
+    if 0 < hosts.slots < most:
+        raise Refused(
+            f"A run of this campaign needs {most} injector slots at once, but there are "
+            f"{hosts.slots}. Add slots to a host (BENCHSITE_INJECTOR_SLOTS), start another host, "
+            "or use fewer injector processes."
+        )
+    if why := why_never(project, hosts, most):
+        raise Refused(why)

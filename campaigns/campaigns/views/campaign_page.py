@@ -1,0 +1,376 @@
+"""The context of the campaign page, for members and share link visitors."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from campaigns.campaigns.queries.campaigns import current_run_of, why_archived
+from campaigns.campaigns.queries.references import reference_sentence
+from campaigns.campaigns.services.blocks import MAX_REPEATS
+from campaigns.campaigns.views.campaign_drawings import drawn_cpu, drawn_ladder, drawn_matrix
+from campaigns.campaigns.views.campaign_runs import (
+    are_crowded,
+    drawn_plots,
+    headline_run,
+    repeat_table,
+    repeats_of,
+    run_rows,
+    runs_page,
+)
+from campaigns.campaigns.views.campaign_tiles import (
+    CampaignProgress,
+    cards_of,
+    drawn_funnel,
+    planned_s,
+    progress_of,
+    ratios_of,
+    tiles_of,
+)
+from campaigns.campaigns.views.open_questions import sweep_questions
+from campaigns.compare.queries.side_by_side import pass_under_way
+from campaigns.core.drawings import forest_groups, split_bars
+from campaigns.core.pages import Page
+from campaigns.core.permissions import Actor
+from campaigns.core.plots import over_time_charts
+from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
+from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
+from campaigns.domain.presentation.host_use import MEANING
+from campaigns.domain.presentation.machine_table import resource_tables
+from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
+from campaigns.domain.presentation.run_points import whole_percent
+from campaigns.domain.presentation.what_to_do import next_step
+from campaigns.domain.units import count
+from campaigns.engine.queries.engine import waiting_reason
+from campaigns.engine.queries.injector_hosts import busy_host
+from campaigns.history.queries.baselines import campaign_against, changed_tests, may_be_baseline
+from campaigns.ladder.queries import ladder_metric
+from campaigns.live.events import Cursor
+from campaigns.live.feed import FEED
+from campaigns.live.memory import answer_of
+from campaigns.machines.queries.machine_runs import target_resources
+from campaigns.machines.queries.target_costs import perf_counters, target_costs
+from campaigns.models import Campaign, Run, Test, without_references
+from campaigns.probes.queries.first_requests import first_requests_of
+from campaigns.runs.queries.runs import examples_of, programs_beside
+from campaigns.runs.views.run_page import (
+    errors_section,
+    machine_runs_section,
+    remedies_context,
+    run_context,
+    worst_test,
+)
+from campaigns.search.queries import SearchReport
+from campaigns.sweep.views import drawn_sweeps
+
+
+def campaign_context(
+    campaign: Campaign,
+    actor: Actor,
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
+    asked: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """The page's context without the project's navigation and the user's rights. `chosen`: the
+    tests that are compared, candidate and baseline; by default HTTPS against HTTP. `relative`: the
+    column that a matrix or sweeps of several arms are relative to, from 1. `asked`: its address,
+    which also says which runs and which points of sweeps it shows."""
+    has_machines = actor.sees_machines
+    asked = asked or {}
+    answer = answer_of(
+        campaign, chosen, relative, ladder_metric(asked), shows_machines=has_machines
+    )
+    runs = runs_page(campaign, asked)
+    for run in runs:
+        run.shows_machine = has_machines
+    current = current_run_of(campaign)
+    every = campaign.tests.select_related("endpoint__target", "plan_version__plan")
+    tests, references = without_references(every)
+    under_way = _under_way(campaign, actor, current)
+    turns = under_way["turns"]
+    limit_s = turns and turns.limit_s
+    cards = cards_of(answer, campaign.practical_threshold, limit_s)
+    context = {
+        **under_way,
+        **_compared(campaign, answer, limit_s),
+        **_drawn(campaign, answer, tests, asked),
+        **_of_runs(campaign, actor, answer, runs, asked, under_way),
+        **(_of_machines(campaign, answer) if has_machines else {}),
+        **remedies_context(answer.remedies, worst_test(tests, answer)),
+        "campaign": campaign,
+        "answer": answer,
+        "disturbed": MEANING,
+        "programs": programs_beside(campaign.runs.all(), actor, campaign.project)
+        if answer.caveats
+        else (),
+        "badge": badge_of(campaign, answer),
+        "against": campaign_against(campaign),
+        "may_be_baseline": campaign.state == "done" and may_be_baseline(campaign),
+        "tiles": tiles_of(answer),
+        "cards": cards,
+        "ratios": ratios_of(answer.overheads, campaign.practical_threshold, has_cards=bool(cards)),
+        "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
+        **_of_tests(campaign, answer),
+        "tests": tests,
+        "references": references,
+        "why_archived": why_archived(campaign, every),
+        "reference": reference_sentence(campaign),
+    }
+    return {**context, "tabs": _tabs(context)}
+
+
+def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """(panel, title, how many) of those that have something; none before the first run."""
+    campaign, errors = context["campaign"], context["answer"].errors
+    if campaign.state == "draft" or campaign.is_before_first_run:
+        return []
+    n_errors = 0 if errors.is_everything else sum(row.count for row in errors.rows)
+    costs = context.get("target_costs")
+    has_costs = costs and (costs.network or (costs.cpu and not context["ladder_cpu"]))
+    of_machines = (context.get(name) for name in ("machine_runs", "resources", "counters"))
+    has_machine = has_costs or any(of_machines)
+    has_setup = context["like"] or context["first_responses"].rows or context["may_be_baseline"]
+    tabs = [
+        ("result", "Result", "", True),
+        ("runs", "Runs", count(context["runs"].count), True),
+        ("errors", "Errors", count(n_errors), n_errors),
+        ("machine", "Machine", "", has_machine),
+        ("setup", "Setup", "", has_setup),
+    ]
+    return [(key, title, n) for key, title, n, is_there in tabs if is_there]
+
+
+def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:
+    """Of the page of a campaign that has not ended: what disturbs its measurements now. Only for
+    members, and with names of programs for those who may start it."""
+    found = None if campaign.finished_at else busy_host()
+    told = found if found is None or may["run"] else found.without_names()
+    return {"busy_host": told}
+
+
+def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    """What is told of all tests, and how they are told apart and chosen."""
+    return {
+        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
+        "twins": _twin_names(answer.tests),
+        "choice": _choice_of(answer),
+        "noun": counted_in(test.scheme for test in answer.tests),
+        "injector_words": _injector_words(campaign),
+    }
+
+
+def _drawn(
+    campaign: Campaign, answer: Answer, tests: Sequence[Test], asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """What an answer of several arms has instead of pairs: matrix, repeats, ladder, sweeps."""
+    trusted_only = asked.get("points") == "trusted"
+    # Each sweep as it is drawn, with its `questions`: what it leaves open.
+    by_number = {test.pk: test for test in tests}
+    return {
+        "matrix": drawn_matrix(answer.matrix, campaign.practical_threshold),
+        "repeat_table": None if campaign.repeats < 2 else repeat_table(answer, asked),
+        "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
+        "sweeps": [
+            sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
+            for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
+        ],
+        "trusted_only": trusted_only,
+    }
+
+
+def _of_runs(
+    campaign: Campaign,
+    actor: Actor,
+    answer: Answer,
+    runs: Page,
+    asked: Mapping[str, str],
+    under_way: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The runs: how far they are, the one that is watched, their curves, their table."""
+    current, is_only, repeats = under_way["current"], runs.count == 1, repeats_of(answer, asked)
+    progress = progress_of(campaign, current)
+    watched = current or headline_run(campaign, runs, answer)
+    watched_page = run_context(watched, actor) if watched else {}
+    # One arm of those that take turns would stand for all.
+    has_curve = watched and not under_way["turns"]
+    curves = {watched.test_id: watched_page["report"].curve} if has_curve else {}
+    first = _named_first(campaign, answer, repeats)
+    return {
+        **_watching(watched_page, progress, answer, is_only=is_only),
+        "progress": progress,
+        "plots": drawn_plots(answer, curves, campaign.repeats, first),
+        "runs": runs,
+        "run_rows": run_rows(runs, answer),
+        "is_one_block": campaign.repeats == 1 and not any(run.is_alone for run in runs),
+        "repeats": repeats,
+    }
+
+
+def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[str, Any]:
+    """How far it is, and what it waits for."""
+    is_live = campaign.state in {"running", "stopping"}
+    return {
+        "is_live": is_live,
+        "has_begun": is_live and not campaign.is_before_first_run,
+        "planned_s": planned_s(campaign, campaign.repeats) if campaign.state == "draft" else None,
+        "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
+        "current": current,
+        "turns": pass_under_way(campaign) if is_live else None,
+        "first_responses": first_requests_of(campaign, actor),
+        # The stream sends the active run's points, all of them to a new viewer.
+        "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
+    }
+
+
+def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict[str, Any]:
+    """The two sides of each comparison, with what would settle it. `limit_s` as in `cards_of`."""
+    overheads = answer.overheads
+    # The compared arms, for titles: HTTP and HTTPS, WS and WSS, or those that were chosen.
+    is_chosen = any(each.is_chosen for each in overheads)
+    usual = ("baseline", "candidate") if is_chosen else ("plain", "TLS")
+    sides = zip(*{each.names for each in overheads} or {("HTTP", "HTTPS")}, strict=True)
+    baseline, candidate = (
+        own[0] if len(set(own)) == 1 else name for own, name in zip(sides, usual, strict=True)
+    )
+    title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
+    return {
+        "forest": forest_groups(overheads, campaign.practical_threshold),
+        "funnel": drawn_funnel(overheads, campaign.practical_threshold, limit_s),
+        "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,
+        "confidence": max((each.confidence for each in overheads), default=0.95),
+        "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
+        "bars": split_bars(overheads),
+        "compared": {"baseline": baseline, "candidate": candidate, "title": title},
+        "like": _like_rows(overheads),
+        "differences": _differences(overheads),
+        **_next_step(campaign, answer),
+    }
+
+
+def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    costs = target_costs(campaign, answer)
+    return {
+        "target_costs": costs,
+        "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
+        "counters": perf_counters(campaign, answer),
+        "machine_runs": machine_runs_section(campaign, answer),
+        "resources": resource_tables(target_resources(campaign, answer), answer.tests),
+    }
+
+
+def _named_first(campaign: Campaign, answer: Answer, repeats: dict[str, Any]) -> list[int]:
+    """The tests that crowded charts name before all others: the chosen one, then what changed."""
+    if not are_crowded(answer):
+        return []
+    chosen = [repeats["asked"]] if repeats["asked"] else []
+    return [*chosen, *changed_tests(campaign)]
+
+
+def _watching(
+    page: dict[str, Any], progress: CampaignProgress, answer: Answer, *, is_only: bool
+) -> dict[str, Any]:
+    """The run that the campaign's page shows like the run's own: the one under way, the only one,
+    or the one whose partial figures are all there is. `page` is that run's context, {} for none.
+    `run_has_headline`: the campaign has no figures but that run's, so its sentence and tiles are
+    the campaign's."""
+    if not page:
+        return {
+            "watched": None,
+            "run_has_headline": False,
+            "percent": "",
+            "is_only": is_only,
+            "over_time": over_time_charts("Current run"),
+        }
+    run, report = page["run"], page["report"]
+    percent = report.progress.percent if is_only else whole_percent(progress.share)
+    title = "The partial run over time" if run.is_done else "Current run"
+    return {
+        "watched": page,
+        "over_time": over_time_charts("Over time" if is_only else title),
+        "is_only": is_only,
+        "run_has_headline": run.pk == answer.partial_run
+        or (is_only and run.outcome != Outcome.COMPLETE),
+        "percent": "" if run.is_done else percent,
+    }
+
+
+def _injector_words(campaign: Campaign) -> str:
+    """Injector processes per run, if worth mentioning: "1, 2, 4 … per run"."""
+    counts = campaign.tests.order_by("injectors").values_list("injectors", flat=True).distinct()
+    if set(counts) <= {1}:
+        return ""
+    return f"{', '.join(map(str, counts))} injector processes per run"
+
+
+def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> Badge:
+    if campaign.is_held:
+        return on_hold_badge()
+    known = found.found if found else Answers()
+    is_stopped = campaign.stop_requested_at is not None
+    end = found.end_of_turns if isinstance(found, Answer) else None
+    return campaign_badge(campaign.state, known, is_stopped=is_stopped, end=end)
+
+
+def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
+    """The schemes of the tests without and with TLS: HTTP and HTTPS, WS and WSS, or both."""
+    kinds = {each.scheme in WEBSOCKET_SCHEMES for each in tests} or {False}
+    if len(kinds) > 1:
+        return {"plain": "plain", "tls": "TLS"}
+    return {"plain": "WS", "tls": "WSS"} if kinds.pop() else {"plain": "HTTP", "tls": "HTTPS"}
+
+
+def _differences(overheads: Sequence[OverheadAnswer]) -> list[tuple[OverheadAnswer, list]]:
+    """What differs between the arms of each, but for what their names say."""
+    found = [(each, each.like_for_like.get("different", [])) for each in overheads]
+    told = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in found]
+    return [(each, rows) for each, rows in told if rows]
+
+
+def _choice_of(answer: Answer) -> dict[str, Any] | None:
+    """The tests to choose from, and the two that are compared; None where there is no choice."""
+    if len(answer.tests) < 2:
+        return None
+    many_plans = len({test.plan_label for test in answer.tests}) > 1
+    shown = answer.overheads[0] if answer.overheads else None
+    return {
+        "tests": [
+            (test.test_id, f"{test.plan_label}, {test.label}" if many_plans else test.label)
+            for test in answer.tests
+        ],
+        "candidate": shown.candidate_test_id if shown else answer.tests[1].test_id,
+        "baseline": shown.baseline_test_id if shown else answer.tests[0].test_id,
+        "is_chosen": bool(shown and shown.is_chosen),
+        "query": f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
+        if shown and shown.is_chosen
+        else "",
+    }
+
+
+def _next_step(campaign: Campaign, answer: Answer) -> dict[str, Any]:
+    """What would settle a finished campaign, with its planned seconds."""
+    if campaign.state != "done":
+        return {}
+    step = next_step(answer.overheads, MAX_REPEATS - campaign.repeats)
+    return {"next_step": step, "next_s": planned_s(campaign, step.blocks) if step else None}
+
+
+def _first_cells(overheads: list[OverheadAnswer]):
+    """The cells of the average rows; without values there is nothing to draw."""
+    return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])
+
+
+def _like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
+    """What is the same and what is equal in each pair; what all pairs share is listed once."""
+    rows = [
+        (f"{kind}{_of_pair(each, overheads)}", each.like_for_like[key])
+        for key, kind in (("same", "Same"), ("equal", "Equal"))
+        for each in overheads
+        if each.like_for_like.get(key)
+    ]
+    same = [pairs for title, pairs in rows if title.startswith("Same")]
+    if len(same) > 1 and all(pairs == same[0] for pairs in same):
+        return [("Same", same[0]), *(row for row in rows if row[0].startswith("Equal"))]
+    return rows
+
+
+def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
+    return f", {overhead.connection_mode}" if len(overheads) > 1 else ""

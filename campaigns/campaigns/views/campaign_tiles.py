@@ -1,0 +1,412 @@
+"""What stands first on a campaign's page: how far it is and when it will end; a card for each
+comparison, or a tile for each test."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import fmean, median
+from typing import Any
+
+from django.db.models import Prefetch
+from django.utils import timezone
+
+from campaigns.campaigns.services.blocks import cell_of, estimate_cells, estimates_of_runs
+from campaigns.core.drawings import RATIOS, RatioAxis, RatioMark, forest_groups
+from campaigns.domain.analysis.ratio import BOUNDED, Word
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.metrics.figures import TYPICAL
+from campaigns.domain.plan.estimates import SET_UP_S
+from campaigns.domain.plan.target import counted_in
+from campaigns.domain.plan.turns import ALONE_S
+from campaigns.domain.presentation.charts import Axis, Chart, Charts
+from campaigns.domain.presentation.intervals import (
+    FACTOR_FROM,
+    change_words,
+    difference_words,
+    ends_words,
+)
+from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.presentation.tables import Cell
+from campaigns.domain.units import DASH, THIN, counted, ends_ms, number
+from campaigns.models import Campaign, Run, Test
+from campaigns.operations.queries.load_control import why_nothing_begins
+from campaigns.plans.views.load_plots import funnel_charts, funnel_panel
+from campaigns.runs.queries.runs import share_over
+
+# More comparisons are in the table of ratios alone.
+MOST_CARDS = 6
+_MOST_TILES = 5
+_TICK_GAP = 13.0  # percent; a card is some 420 px wide
+_RATIOS_GAP = 16.0  # of half of the page
+_ARROWS = dict.fromkeys(BOUNDED, "≤") | {
+    Word.SLOWER: "→", Word.FASTER: "←", Word.SAME: "=", Word.OPEN: "?",
+}  # fmt: skip
+_RATIO = 3  # its cell in a row of overheads
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One comparison. `value` is a figure only where it is settled, else `ends` stands in its
+    place. `mark` and `axis` draw its interval, None without one; `at_least`: a part is hidden."""
+
+    title: str
+    plan: str
+    pill: str
+    arrow: str
+    is_strong: bool
+    is_open: bool
+    at_least: bool
+    value: str
+    unit: str
+    times: str
+    ends: str
+    names: tuple[str, str]
+    mark: RatioMark | None = None
+    axis: RatioAxis | None = None
+    funnel: Charts | None = None
+
+
+def settling(
+    overhead: OverheadAnswer, end_s: float, threshold: float, key: str, title: str = ""
+) -> Chart | None:
+    """None before the second look."""
+    looks = overhead.narrowing
+    if len(looks) < 2:
+        return None
+    in_factors = _in_factors(looks[-1])
+    words = _factor_words if in_factors else _share_words
+    ends = [look[end] for look in looks for end in ("low", "high")]
+    around = [] if in_factors else [1 / (1 + threshold), 1 + threshold]
+    low, high = min([*ends, *around]) / 1.03, max([*ends, *around]) * 1.03
+    axis = Axis(scale="log", low=low, high=high, ticks=[(t, words(t) or "0") for t in RATIOS])
+    names = "" if in_factors else overhead.names[0]
+    return funnel_panel(key, title, looks, end_s, axis, names)
+
+
+def drawn_funnel(
+    overheads: Sequence[OverheadAnswer], threshold: float, limit_s: float | None = None
+) -> dict[str, Any]:
+    """{"charts": None before the second look, "groups": what narrows}; {} without any. `limit_s` as
+    in `cards_of`."""
+    groups = [each for each in overheads if each.narrowing]
+    if not groups:
+        return {}
+    end_s = limit_s or max(look["seconds"] for each in groups for look in each.narrowing)
+    panels = [
+        panel
+        for n, each in enumerate(groups)
+        if (panel := settling(each, end_s, threshold, f"funnel-{n}", each.title))
+    ]
+    return {"charts": funnel_charts("funnel", panels) if panels else None, "groups": groups}
+
+
+def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> list[Card]:
+    """A card for each comparison; none for many, and where there is no answer. `limit_s`: how long
+    the arms may take turns, while they do."""
+    overheads = answer.overheads
+    if answer.has_no_answer or answer.errors.is_everything or len(overheads) > MOST_CARDS:
+        return []
+    intervals = [_interval(each) for each in overheads]
+    axes = {
+        in_factors: RatioAxis(
+            [[each] for each in intervals if each and _in_factors(each) == in_factors],
+            threshold,
+            _TICK_GAP,
+            _factor_words if in_factors else _share_words,
+        )
+        for in_factors in (True, False)
+    }
+    return [
+        replace(
+            _card(overhead, found, axes[_in_factors(found)] if found else None),
+            funnel=funnel_charts(f"funnel-{n}", [panel])
+            if limit_s and (panel := settling(overhead, limit_s, threshold, "funnel"))
+            else None,
+        )
+        for n, (overhead, found) in enumerate(zip(overheads, intervals, strict=True))
+    ]
+
+
+def _interval(overhead: OverheadAnswer) -> dict[str, Any] | None:
+    return next((each for each in overhead.forest if each["primary"]), None)
+
+
+def _in_factors(interval: dict[str, Any]) -> bool:
+    """As the figure above its axis is told."""
+    return interval["ratio"] >= FACTOR_FROM
+
+
+def _factor_words(ratio: float) -> str:
+    return f"{ratio:g}{THIN}×"
+
+
+def _share_words(ratio: float) -> str:
+    change = round(100 * (ratio - 1))
+    return f"{number(change, 0, signed=True)}{THIN}%" if change else ""
+
+
+def _card(
+    overhead: OverheadAnswer, interval: dict[str, Any] | None, axis: RatioAxis | None
+) -> Card:
+    row = overhead.table.rows[0]
+    ratio = row.cells[_RATIO].value
+    word = Word(overhead.word) if overhead.word else None
+    is_strong = word in {Word.SLOWER, Word.FASTER}
+    value, unit, ends = "", "", overhead.word_reason
+    if interval and overhead.has_size:
+        found = interval["ratio"], interval["low"], interval["high"]
+        said, ends = "", ends_words(*found)
+        if word:
+            said, ends = difference_words(word, *found, at_least=overhead.at_least)
+        if is_strong:
+            value, _, unit = said.removeprefix("at least ").rpartition(" ")
+        elif word == Word.SAME:
+            value = change_words(ratio)
+    elif ratio is not None and not word:
+        value = f"about {change_words(ratio)}"
+    times = ""
+    if ratio is not None:
+        where = "on average" if row.kind == "mean" else "at the median"
+        before, after = _times(overhead)
+        times = f"{after} instead of {before}{THIN}ms {where}"
+    return Card(
+        title=overhead.title,
+        plan=overhead.plan_label,
+        pill=f"{overhead.word[:1].upper()}{overhead.word[1:]}",
+        arrow=_ARROWS.get(word, ""),
+        is_strong=is_strong,
+        is_open=word in {None, Word.OPEN},
+        at_least=overhead.at_least and is_strong and bool(value),
+        value=value,
+        unit=unit,
+        times=times,
+        ends=ends,
+        names=overhead.names,
+        mark=axis.mark(interval) if axis else None,
+        axis=axis,
+    )
+
+
+def _times(overhead: OverheadAnswer) -> list[str]:
+    """Of both arms. A median without the injector's part has the measured one as its upper end."""
+    judged, *others = overhead.table.rows
+    measured = next((each for each in others if each.kind == "p50"), None)
+    if judged.kind != TYPICAL or measured is None:
+        return [cell.text for cell in judged.cells[:2]]
+    both = zip(judged.cells[:2], measured.cells[:2], strict=True)
+    return [ends_ms(1000 * low.value, 1000 * high.value) for low, high in both]
+
+
+def ratios_of(
+    overheads: Sequence[OverheadAnswer], threshold: float, *, has_cards: bool
+) -> dict[str, Any]:
+    """As `forest_groups`, of the rows that have an interval and stand in no card."""
+    drawn = forest_groups(overheads, threshold, _RATIOS_GAP)
+    groups = []
+    for group in drawn["groups"]:
+        rows = [
+            (row, cells, mark)
+            for row, cells, mark in group["rows"]
+            if mark and not (has_cards and mark.is_primary)
+        ]
+        groups += [group | {"rows": rows}] if rows else []
+    return {"axis": drawn["axis"], "groups": groups}
+
+
+# --- tiles ---------------------------------------------------------------------------------------
+def tiles_of(answer: Answer) -> list[dict[str, Any]]:
+    """A tile for each test, where nothing is compared. None where there is no answer, or nothing
+    but failures."""
+    if answer.overheads or answer.has_no_answer or answer.errors.is_everything:
+        return []
+    if len(answer.tests) <= _MOST_TILES:
+        return [_test_tile(each) for each in answer.tests]
+    slowest = sorted(answer.tests, key=_slowest_first)[: _MOST_TILES - 1]
+    more = len(answer.tests) - len(slowest)
+    rest = {"title": "And", "note": "", "value": number(more), "unit": "more tests"}
+    lines = ["none slower on average, in the tables below"]
+    return [*map(_test_tile, slowest), {**rest, "lines": lines}]
+
+
+def _slowest_first(test: TestAnswer) -> float:
+    means_ms = [each for each in test.means_ms if each is not None]
+    return -fmean(means_ms) if means_ms else 0.0
+
+
+def _test_tile(test: TestAnswer) -> dict[str, Any]:
+    keys = [column.key for column in test.table.columns]
+    pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
+    cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
+    shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
+    cell = cells[shown] if _has_value(cells, shown) else None
+    noun = counted_in([test.scheme])
+    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
+    lines += [
+        counted(cells[key].value, nouns)
+        for key, nouns in (("n", noun), ("errors", "errors"))
+        if _has_value(cells, key)
+    ]
+    return {
+        "title": test.label,
+        "note": test.plan_label,
+        "value": f"{'~' * cell.weak}{cell.text}" if cell else DASH,
+        "unit": f"ms, {shown}" if cell else "",
+        "lines": lines or ["no usable run"],
+    }
+
+
+def _has_value(cells: dict[str, Cell], key: str) -> bool:
+    return key in cells and cells[key].value is not None
+
+
+_LATEST_WAITS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignProgress:
+    """A campaign's progress. `share` of its runs, with the part of the run under way that is over;
+    `ends_at` is None while it cannot be estimated, as while no run `begins`."""
+
+    n_done: int
+    n_runs: int
+    share: float
+    ends_at: datetime | None
+    begins: bool = True
+
+    @property
+    def percent(self) -> float:
+        return round(100 * self.share, 1)
+
+    @property
+    def left_s(self) -> float | None:
+        """0 where it ends any moment."""
+        if self.ends_at is None:
+            return None
+        return max(0.0, (self.ends_at - timezone.now()).total_seconds())
+
+
+# How long a run takes, by its test and whether it is sent alone; None: the target decides.
+_PlannedS = Mapping[tuple[int, bool], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    test: tuple[int, bool]  # and whether it is sent alone
+    is_done: bool
+    t0: datetime | None
+    ended_at: datetime | None
+
+
+def progress_of(campaign: Campaign, current: Run | None = None) -> CampaignProgress:
+    """`current` is the run under way. Each run takes as long as the done ones of its test, or as
+    planned; between two runs as much time passes as lately."""
+    return progress_by_campaign([campaign], {campaign.pk: current})[campaign.pk]
+
+
+def progress_by_campaign(
+    campaigns: Sequence[Campaign], current: Mapping[int, Run | None]
+) -> dict[int, CampaignProgress]:
+    """`progress_of` each, with its run in `current`, in three queries for all of them."""
+    runs: dict[int, list[_Run]] = {campaign.pk: [] for campaign in campaigns}
+    rows = Run.objects.filter(campaign__in=runs)
+    columns = ("campaign", "test", "is_alone", "state", "t0", "ended_at")
+    for campaign, test, is_alone, state, *times in rows.values_list(*columns):
+        runs[campaign].append(_Run((test, is_alone), state == RunState.DONE, *times))
+    found = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
+    planned = _planned_by_test([test for each in found for test in each.unmeasured])
+    progress = {each.campaign.pk: each.progress(planned) for each in found}
+    if any(each.n_done < each.n_runs for each in progress.values()) and why_nothing_begins():
+        return {pk: replace(each, ends_at=None, begins=False) for pk, each in progress.items()}
+    return progress
+
+
+class _Standing:
+    """A campaign with its run under way and what its done runs took."""
+
+    def __init__(self, campaign: Campaign, current: Run | None, runs: Sequence[_Run]):
+        self.campaign = campaign
+        self._current = current
+        self._n_runs = len(runs)
+        self._left = [run.test for run in runs if not run.is_done]
+        # One, or all that take turns.
+        began = current and current.t0
+        self._under_way = [run.test for run in runs if began == run.t0 and not run.is_done]
+        done = sorted(
+            (run for run in runs if run.is_done and run.t0 and run.ended_at),
+            key=lambda run: run.ended_at,
+        )
+        lengths: dict[tuple[int, bool], list[float]] = {}
+        for run in done:
+            lengths.setdefault(run.test, []).append(_between_s(run.t0, run.ended_at))
+        self._lengths_s = {test: median(each) for test, each in lengths.items()}
+        waits = [_between_s(earlier.ended_at, later.t0) for earlier, later in pairwise(done)]
+        usual = campaign.pause_s + SET_UP_S
+        # Of the latest: other campaigns that it took turns with may be over.
+        self._wait_s = median(waits[-_LATEST_WAITS:]) if waits else usual
+
+    @property
+    def unmeasured(self) -> set[tuple[int, bool]]:
+        """The tests of which only the plan says how long a run takes."""
+        return set() if self.campaign.is_held else set(self._left) - self._lengths_s.keys()
+
+    def progress(self, planned_s: _PlannedS) -> CampaignProgress:
+        """`planned_s`: how long a run of each `unmeasured` test takes."""
+        n_done, n_runs = self._n_runs - len(self._left), self._n_runs
+        over = n_done
+        if self._current:
+            over += len(self._under_way) * share_over(self._current)
+        share = over / n_runs if n_runs else 0.0
+        return CampaignProgress(n_done, n_runs, share, self._ends_at(planned_s))
+
+    def _ends_at(self, planned_s: _PlannedS) -> datetime | None:
+        if self.campaign.is_held or self.campaign.waits_for_quiet or not self._left:
+            return None  # when somebody decides, the machine is quiet, or somebody adds runs
+        # Those that neither a run nor the plan tells take as long as the others did.
+        other_s = fmean(self._lengths_s.values()) if self._lengths_s else None
+        known_s = {**planned_s, **self._lengths_s}
+        known_s = {test: other_s if each is None else each for test, each in known_s.items()}
+        lengths_s = [known_s[test] for test in self._left]
+        if None in lengths_s:
+            return None
+        now, waits_s = timezone.now(), len(self._left) * self._wait_s
+        if self._current is None or self._current.t0 is None:
+            return now + timedelta(seconds=sum(lengths_s) + waits_s)
+        current_s = sum(known_s[test] for test in self._under_way)
+        end = max(now, self._current.t0 + timedelta(seconds=current_s))
+        others_s = sum(lengths_s) - current_s + waits_s - len(self._under_way) * self._wait_s
+        return end + timedelta(seconds=others_s)
+
+
+def _between_s(earlier: datetime, later: datetime) -> float:
+    """0 where a clock was set back in between."""
+    return max(0.0, (later - earlier).total_seconds())
+
+
+def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
+    """None where only the target decides."""
+    pks = {test for test, _ in keys}
+    campaigns = Campaign.objects.filter(tests__in=pks).distinct()
+    tests = Prefetch("tests", Test.objects.select_related("plan_version"))
+    found = {}
+    for campaign in campaigns.prefetch_related(tests) if pks else ():
+        estimates = estimates_of_runs(campaign, campaign.tests.all())
+        found |= {test: each.duration_s for test, each in estimates.items()}
+    return {
+        (test, is_alone): min(found[test], ALONE_S) if is_alone and found[test] else found[test]
+        for test, is_alone in keys
+    }
+
+
+def planned_s(campaign: Campaign, repeats: int) -> float | None:
+    """How long so many blocks of its tests take; None where only the target decides that."""
+    tests = campaign.tests.select_related("plan_version", "endpoint__target")
+    estimate = estimate_cells(
+        [cell_of(test) for test in tests if not test.is_of_reference],
+        in_turns=campaign.order == Campaign.Order.SIDE_BY_SIDE,
+        repeats=repeats,
+        has_reference=any(test.is_of_reference for test in tests),
+        **{each: getattr(campaign, each) for each in ("pause_s", "limit_s", "until_settled")},
+        perf=campaign.perf_scope,
+    )
+    return None if estimate.runs_of_unknown_duration else estimate.duration_s

@@ -1,0 +1,324 @@
+"""Two sides of a comparison as they were set up: what differs, what that forbids, what is alike.
+One compared test in detail: its figures on both sides, every run, the percentile plot."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
+from campaigns.compare.queries.columns import ComparisonSide
+from campaigns.compare.queries.overheads import Blocker, Overhead, unlike_by_accident
+from campaigns.domain.analysis.comparison import Reason
+from campaigns.domain.analysis.overhead import ShiftPoint, part_means_us, shift_of
+from campaigns.domain.metrics.figures import Figures, curve
+from campaigns.domain.metrics.injector_end import tls_libraries_of
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.plan.step import BODIES
+from campaigns.domain.presentation.compared import ComparedDetail, ComparedTest, Difference
+from campaigns.domain.presentation.exchange_tables import exchange_figures
+from campaigns.domain.presentation.latency_table import figures_by_key, latency_table
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.overhead_table import overhead_table, split_answer
+from campaigns.domain.presentation.plan_words import changed_fields, field_name
+from campaigns.domain.presentation.tables import (
+    Cell,
+    Figure,
+    Row,
+    Table,
+    count_cell,
+    figure_cell,
+    text_cell,
+)
+from campaigns.domain.units import DASH, decimals_for, rate, said_of
+from campaigns.runs.queries.measurements import MeasuredRun
+
+# Parts of a plan that change neither what is sent nor how hard.
+_HARMLESS = ("plan.thresholds", "plan.warm_up_s", "plan.load.duration_s", "plan.load.max_in_flight")
+
+
+@dataclass(frozen=True)
+class ComparedPair:
+    """A test and its partner, with their columns. `is_found`: by plan and arm, not by choice."""
+
+    columns: tuple[ComparisonSide, ComparisonSide]
+    arms: ArmPair
+    is_found: bool
+
+    @property
+    def label(self) -> str:
+        return f"{self.arms.candidate.plan_label}: {self.arms.candidate.label}"
+
+    @property
+    def letter(self) -> str:
+        return self.columns[1].letter
+
+    @property
+    def is_of_reference(self) -> bool:
+        return all(each.test.is_of_reference for each in self.arms)
+
+
+def changes_of(pair: ComparedPair) -> dict[str, tuple[str, str]]:
+    """The settings that differ, by path; {} while one of the two has no run."""
+    runs = [next(iter([*each.counted, *each.runs]), None) for each in pair.arms]
+    return {} if None in runs else changed_fields(*(_facts_of(each) for each in runs))
+
+
+def _facts_of(each: MeasuredRun) -> dict:
+    """The run's settings and what its injectors said of the setting that they found."""
+    ends = each.measurement.ends if each.measurement else []
+    # All that may differ between two runs beside their results, secrets as digests.
+    frozen = each.run.frozen
+    # The plan; bodies, headers and tables, which may be secret or long, as size and digest.
+    told = {"headers", *BODIES}
+    steps = [
+        {name: _told_apart(value) if name in told else value for name, value in step.items()}
+        for step in frozen.plan_json["steps"]
+    ]
+    exchange = frozen.plan_json.get("exchange")
+    if exchange:
+        exchange = {**exchange, "headers": _told_apart(exchange["headers"])}
+    variables = frozen.plan_json.get("variables")
+    if variables:
+        variables = {**variables, "csv": _told_apart(variables["csv"])}
+    apart = {"steps": steps, "exchange": exchange, "variables": variables}
+    return {
+        "target": frozen.target,
+        "plan name": frozen.plan_label,
+        "connection mode": str(frozen.connection_mode),
+        "injector processes": each.run.n_shards,
+        "endpoint": frozen.endpoint.to_json(),
+        "environment": dict(frozen.environment),
+        "plan": {**frozen.plan_json, **apart, "connection_mode": None},
+        "TLS agreed": sorted({tls.agreed for end in ends for tls in end.tls}),
+        "Certificate": sorted({tls.certificate for end in ends for tls in end.tls} - {None}),
+        "TLS library": tls_libraries_of(ends),
+        "server names": sorted({name for end in ends for name in end.servers or ()}),
+    }
+
+
+def blockers_of(pair: ComparedPair, changes: dict[str, tuple[str, str]]) -> list[Blocker]:
+    loads = [name for name in changes if _forbids(name) and name.startswith("plan.load.")]
+    others = [name for name in changes if _forbids(name)] if pair.is_found else []
+    if loads:
+        reason, what = Reason.UNLIKE_LOAD, "The plans ask for different loads"
+    elif others:
+        reason, what = Reason.NOT_LIKE_FOR_LIKE, "The plans send different requests"
+    else:
+        return []
+    names = ", ".join(dict.fromkeys(field_name(name) for name in loads or others))
+    return [(reason, f"{what}: {names}.")]
+
+
+def _forbids(path: str) -> bool:
+    """Whether a plan with another value there asks something else of the target."""
+    return (
+        path.startswith("plan.") and not path.startswith(_HARMLESS) and not path.endswith(".label")
+    )
+
+
+def differences_of(
+    pairs: Sequence[ComparedPair],
+    changes: Sequence[dict[str, tuple[str, str]]],
+    overheads: Sequence[Overhead],
+) -> list[Difference]:
+    """What differs, each fact once with the tests that it concerns; what forbids a word first."""
+    found: dict[tuple[str, str, str, str, bool], list[str]] = {}
+    for pair, changed, overhead in zip(pairs, changes, overheads, strict=True):
+        for path, (one, other) in changed.items():
+            forbids = _forbids(path) and (pair.is_found or path.startswith("plan.load."))
+            key = (field_name(path), pair.letter, one, other, forbids)
+            found.setdefault(key, []).append(pair.label)
+        for name, one, other in overhead.likeness["different"]:
+            if name in _MEASURED:
+                forbids = name in unlike_by_accident(pair.arms, overhead.likeness)
+                key = (_MEASURED[name], pair.letter, one, other, forbids)
+                found.setdefault(key, []).append(pair.label)
+    n_tests = {pair.letter: sum(p.letter == pair.letter for p in pairs) for pair in pairs}
+    rows = [
+        Difference(
+            name,
+            letter,
+            one,
+            other,
+            () if len(labels) == n_tests[letter] else tuple(labels),
+            forbids,
+        )
+        for (name, letter, one, other, forbids), labels in found.items()
+    ]
+    return sorted(rows, key=lambda each: not each.forbids)
+
+
+# Measured facts of domain.analysis.likeness, as they are called here; the settings have the others.
+_MEASURED = {
+    "host": "Address reached",
+    "injector hosts": "Injector hosts",
+    "reply": "Bytes per reply",
+    "status": "Statuses",
+    "requests a run": "Requests per run",
+}
+
+
+_SAME = ("plan", "target", "host", "injector hosts", "reply", "status")
+
+
+def same_of(pairs: Sequence[ComparedPair], overheads: Sequence[Overhead]) -> list[tuple[str, str]]:
+    """What all tests have alike on both sides: (name, value), and the load that they reached."""
+    alike = [dict(each.likeness["same"] + each.likeness["equal"]) for each in overheads]
+    found = [
+        (name, ", ".join(dict.fromkeys(each[name] for each in alike)))
+        for name in _SAME
+        if alike and all(name in each for each in alike)
+    ]
+    loads = dict.fromkeys(load for pair in pairs if (load := _load(pair)))
+    return [*found, *([("requests sent", ", ".join(loads))] if loads else [])]
+
+
+def _load(pair: ComparedPair) -> str:
+    """Such as "99.9 and 99.9/s"; "" where one side sent nothing."""
+    rates = [_rate(each) for each in pair.arms]
+    return f"{' and '.join(rates)}/s" if all(rates) else ""
+
+
+def _rate(test: MeasuredTest) -> str:
+    measurements: list[Measurement] = [each.measurement for each in test.counted]
+    known = [each.sent_per_s for each in measurements if each.sent_per_s is not None]
+    return rate(sum(known) / len(known)) if known else ""
+
+
+def _told_apart(value: Any) -> str:
+    if not value:
+        return ""
+    text = json.dumps(value)
+    return f"{len(text):,} characters, #{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+_COUNTS = ("rate", "errors", "n")
+_RATIO_DECIMALS = 3
+_DOTTED = [1, 3]  # the baseline's line
+
+
+def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
+    """The figures behind one row of a comparison."""
+    arms, names = tuple(overhead.pair), overhead.pair.names
+    pooled = [arm.pooled for arm in arms]
+    # All figures of the response time; the word as the comparison has it.
+    table = overhead_table(
+        "times", "Response times", overhead.rows, None, test.why, overhead.pair.names
+    )
+    mean, *others = table.rows
+    said = replace(mean, cells=(*mean.cells[:-1], text_cell(test.said, test.why)))
+    return ComparedDetail(
+        test=test,
+        times=replace(table, rows=(said, *others)),
+        counts=_counts_table(names, pooled, arms[1].noun),
+        repeats=tuple(
+            _repeats(letter, name, arm, figures)
+            for letter, name, arm, (_, figures) in zip("ab", names, arms, pooled, strict=True)
+        ),
+        split=split_answer(
+            [
+                (name, arm.scheme, part_means_us([each.total for each in arm.counted]))
+                for name, arm in zip(names, arms, strict=True)
+            ]
+        ),
+        noun=arms[1].noun,
+        lines=[
+            {
+                "label": name,
+                "scheme": arm.scheme,
+                "mode": arm.test.connection_mode,
+                "dash": dash,
+                "curve": curve(total.timing("response")),
+            }
+            for name, arm, dash, (total, _) in zip(names, arms, (_DOTTED, []), pooled, strict=True)
+        ],
+        shift=_shift(overhead) if test.is_sound else [],
+    )
+
+
+def _shift(overhead: Overhead) -> list[ShiftPoint]:
+    arms = tuple(overhead.pair)
+    repeats = [[each.run.repeat for each in arm.counted] for arm in arms]
+    timings = [[each.total.timing("response") for each in arm.counted] for arm in arms]
+    return shift_of(*timings, paired=overhead.is_paired and repeats[0] == repeats[1])
+
+
+def _repeats(letter: str, name: str, arm: MeasuredTest, figures: Figures | None) -> Table:
+    return latency_table(
+        f"runs-{letter}",
+        f"Every run, {name}",
+        [each.line(is_counted=each in arm.counted) for each in arm.runs],
+        figures,
+        is_sound=arm.is_sound,
+        noun=arm.noun,
+        flows=arm.flows,
+    )
+
+
+def _counts_table(
+    names: tuple[str, str], pooled: Sequence[tuple[Total, Figures | None]], noun: str
+) -> Table:
+    """Rate, errors and number of requests; of WebSocket tests also handshakes and messages."""
+    known = [_figures(*each) for each in pooled]
+    labels = dict.fromkeys(label for figures in known for label in figures)
+    rows = [
+        _row(label, *(figures.get(label, Figure(None, _ABSENT)) for figures in known), noun)
+        for label in labels
+    ]
+    return Table(
+        "counts",
+        "Rate and counts",
+        (
+            METRICS["baseline"].column(title=names[0]),
+            METRICS["candidate"].column(title=names[1]),
+            METRICS["difference"].column(unit=""),
+            METRICS["ratio"].column(),
+        ),
+        tuple(rows),
+        label_title="metric",
+        note="over all runs that count",
+    )
+
+
+_ABSENT = "This side has no such figure."
+
+
+def _figures(total: Total, figures: Figures | None) -> dict[str, Figure]:
+    if figures is None:
+        return dict.fromkeys(_COUNTS, Figure(None, "No run of this side counts."))
+    of_requests = figures_by_key(figures)
+    return {key: of_requests[key] for key in _COUNTS} | exchange_figures(total, figures.duration_s)
+
+
+def _row(key: str, baseline: Figure, candidate: Figure, noun: str) -> Row:
+    metric = METRICS.get(key)
+    words = (metric.title, metric.unit) if metric else (key,)
+    label = said_of(noun, ", ".join(filter(None, words)))
+    return Row(label, _cells(key, baseline, candidate), key)
+
+
+def _cells(key: str, baseline: Figure, candidate: Figure) -> tuple[Cell, ...]:
+    is_count = key in {"errors", "n"}
+    decimals = 0 if is_count else decimals_for([baseline.value, candidate.value])
+    if baseline.value is None or candidate.value is None:
+        difference = ratio = Cell(None, DASH, why=baseline.why or candidate.why)
+    else:
+        change = Figure(candidate.value - baseline.value)
+        difference = figure_cell(change, decimals, signed=True)
+        ratio = _ratio_cell(baseline.value, candidate.value)
+    shown = (
+        count_cell(None if each.value is None else int(each.value), each.why)
+        if is_count
+        else figure_cell(each, decimals)
+        for each in (baseline, candidate)
+    )
+    return (*shown, difference, ratio)
+
+
+def _ratio_cell(baseline: float, candidate: float) -> Cell:
+    if baseline <= 0:
+        return Cell(None, DASH, why="The baseline is 0, so there is no ratio.")
+    return figure_cell(Figure(candidate / baseline), _RATIO_DECIMALS)

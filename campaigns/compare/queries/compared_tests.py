@@ -1,0 +1,335 @@
+"""Campaigns, tests or runs against a baseline: which tests belong together, what is not alike, and
+the verdict for each."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from campaigns.compare.queries.arm_pairs import ArmPair
+from campaigns.compare.queries.columns import ComparisonSide, Side, profiles_of, sides_of
+from campaigns.compare.queries.compared_facts import (
+    ComparedPair,
+    blockers_of,
+    changes_of,
+    detail_of,
+    differences_of,
+    same_of,
+)
+from campaigns.compare.queries.compared_searches import (
+    SearchColumn,
+    capacity_differences,
+    compared_capacity,
+    searches_among,
+)
+from campaigns.compare.queries.overheads import Overhead, compare
+from campaigns.domain.analysis.comparison import Reason
+from campaigns.domain.analysis.likeness import partners
+from campaigns.domain.analysis.messages import MESSAGES, advise, say
+from campaigns.domain.analysis.ratio import smallest_shown
+from campaigns.domain.presentation.compared import (
+    ComparedCapacity,
+    ComparedTest,
+    Comparison,
+    ReferenceState,
+    RunDot,
+    capacity_sentence,
+    listed,
+    reference_of,
+    which_listed,
+    worst_first,
+)
+from campaigns.domain.presentation.compared_words import (
+    comparison_sentence,
+    comparison_table,
+    reference_sentence,
+)
+from campaigns.domain.presentation.intervals import least_change
+from campaigns.domain.presentation.perf_table import compared_profiles_table
+from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.units import percent, typed_percent, with_unit
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A pair's test; `changes`: what its two plans and targets differ in, by path."""
+
+    changes: dict[str, tuple[str, str]]
+    overhead: Overhead
+    test: ComparedTest
+
+
+def comparison_of(
+    columns: Sequence[ComparisonSide],
+    asked: str = "",
+    show: str = "",
+    *,
+    shows_machines: bool = True,
+) -> Comparison:
+    """The columns against the first of them, in a fixed number of queries. Needs two or more.
+    `asked` is the key of the test whose detail is wanted: by default the first one of the list that
+    `show` asks for. `shows_machines` as in `sides_of`."""
+    searches = searches_among(columns)
+    baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
+    capacities = {
+        side.column.letter: compared_capacity(baseline.column, side.column, searches)
+        for side in candidates
+        if {baseline.column.letter, side.column.letter} & searches.keys()
+    }
+    every = [pair for candidate in candidates for pair in _pairs(baseline, candidate)]
+    pairs, of_references = _without_references(every)
+    apart = [_judge(pair) for pair in of_references]
+    references = [each.test for each in apart]
+    states = {
+        side.column.letter: reference_of(_of_column(references, side.column.letter))
+        for side in candidates
+    }
+    judged = [_judge(pair, states[pair.letter]) for pair in pairs]
+    tests, overheads = [each.test for each in judged], [each.overhead for each in judged]
+    ordered = worst_first(tests)
+    chosen = _chosen(ordered, references, asked, show)
+    overhead_by_key = {each.test.key: each.overhead for each in [*apart, *judged]}
+    return Comparison(
+        sentences=_sentences([baseline, *candidates], tests, references, capacities),
+        grounds=_grounds(tests, pairs),
+        warnings=_warnings(tests, list(capacities.values())),
+        differs=differences_of(pairs, [each.changes for each in judged], overheads)
+        + capacity_differences(baseline.column, columns[1:], searches),
+        same=same_of(pairs, overheads),
+        tests=ordered,
+        references=references,
+        alone=_alone(baseline, candidates, every),
+        table=comparison_table(
+            ordered,
+            references,
+            {side.column.letter: side.column.name for side in candidates},
+            baseline.column.name,
+        ),
+        detail=detail_of(chosen, overhead_by_key[chosen.key]) if chosen else None,
+        capacities=list(capacities.values()),
+        profiles=_compared_profiles(columns) if shows_machines else [],
+    )
+
+
+def _compared_profiles(columns: Sequence[ComparisonSide]) -> list[Table]:
+    """Of each candidate against the baseline, where one of the two was to record any."""
+    baseline, *candidates = [(each, profiles_of(each)) for each in columns]
+    tables = (
+        compared_profiles_table(
+            baseline[1], profiles, (baseline[0].name, column.name), column.letter
+        )
+        for column, profiles in candidates
+    )
+    return [table for table in tables if table]
+
+
+def _sides(
+    columns: Sequence[ComparisonSide], searches: Mapping[str, SearchColumn], *, shows_machines: bool
+) -> list[Side]:
+    """The columns with their tests; a search has none to compare."""
+    others = [each for each in columns if each.letter not in searches]
+    measured = sides_of(others, shows_machines=shows_machines)
+    by_letter = {side.column.letter: side for side in measured}
+    return [by_letter.get(each.letter) or Side(each, []) for each in columns]
+
+
+def _chosen(
+    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], asked: str, show: str
+) -> ComparedTest | None:
+    """The one that is asked for, the first that is listed, or any; None without a test."""
+    known = [*ordered, *references]
+    shown = listed(ordered, which_listed(ordered, show))
+    return next((test for test in known if test.key == asked), next(iter([*shown, *known]), None))
+
+
+def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
+    """Two columns of a test each, with its verdict."""
+    (pair,) = _pairs(baseline, candidate)
+    return _judge(pair).test
+
+
+def _without_references(
+    pairs: Sequence[ComparedPair],
+) -> tuple[list[ComparedPair], list[ComparedPair]]:
+    """The pairs that are compared, and those of a reference, which speak for the environment. A
+    column that has nothing else is about the reference itself."""
+    others = [pair for pair in pairs if not pair.is_of_reference]
+    measured = {pair.letter for pair in others}
+    references = [p for p in pairs if p.is_of_reference and p.letter in measured]
+    return [p for p in pairs if not (p.is_of_reference and p.letter in measured)], references
+
+
+def _of_column(tests: Sequence[ComparedTest], letter: str) -> list[ComparedTest]:
+    return [each for each in tests if each.column == letter]
+
+
+def _judge(pair: ComparedPair, reference: ReferenceState | None = None) -> _Judged:
+    """`reference`: what the installation's own target did between the two sides."""
+    changes = changes_of(pair)
+    campaign = pair.arms.candidate.test.campaign
+    overhead = compare(campaign, pair.arms, blockers_of(pair, changes))
+    return _Judged(changes, overhead, _compared(pair, overhead, reference))
+
+
+def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
+    columns = (baseline.column, candidate.column)
+    is_chosen = all(column.is_single for column in columns)
+    if not (baseline.tests and candidate.tests):
+        return
+    found = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
+    called = tuple(column.name for column in columns)
+    for first, second in found:
+        arms = ArmPair(
+            baseline.tests[first], candidate.tests[second], is_chosen=True, called=called
+        )
+        yield ComparedPair(columns, arms, is_found=not is_chosen)
+
+
+def _compared(
+    pair: ComparedPair, overhead: Overhead, reference: ReferenceState | None
+) -> ComparedTest:
+    baseline, candidate = pair.arms
+    is_sound = all(each.is_sound for each in pair.arms)
+    found, interval = overhead.verdict, overhead.judged.interval if is_sound else None
+    metric = overhead.judged.metric
+    return ComparedTest(
+        column=pair.letter,
+        baseline_test_id=baseline.test.pk,
+        candidate_test_id=candidate.test.pk,
+        plan_label=candidate.plan_label,
+        arm_label=candidate.label,
+        scheme=candidate.scheme,
+        row=overhead.judged,
+        is_sound=is_sound,
+        word=str(found.word or "") if overhead.has_word else "",
+        why=_why(pair, overhead),
+        ran_in_turn=_ran_in_turn(pair.arms),
+        reference=reference,
+        could_have_shown=smallest_shown(interval) if interval else None,
+        runs=tuple(
+            tuple(RunDot(each.run.label, each.figures.time_us(metric)) for each in side)
+            for side in overhead.sides
+        ),
+    )
+
+
+def _why(pair: ComparedPair, overhead: Overhead) -> str:
+    found = overhead.verdict
+    if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
+        return "A single run has no spread. Compare the tests of these runs."
+    do = MESSAGES[found.reason].remedy if found.reason else ""
+    return f"{found.text} {do}".strip()
+
+
+def _ran_in_turn(pair: ArmPair) -> bool:
+    """Whether the runs of both alternated; those of one campaign that did not have no word."""
+    if pair.is_of_one_campaign:
+        return True
+    first, second = ([each.run.t0 for each in arm.counted] for arm in pair)
+    if None in (*first, *second) or not first or not second:
+        return False
+    return max(first) > min(second) and max(second) > min(first)
+
+
+def _sentences(
+    sides: Sequence[Side],
+    tests: Sequence[ComparedTest],
+    references: Sequence[ComparedTest],
+    capacities: Mapping[str, ComparedCapacity],
+) -> list[Sentence]:
+    """One for each candidate; `capacities` by column letter."""
+    baseline, *candidates = sides
+    names = {side.column.letter: side.column.name for side in sides}
+    sentences = []
+    for side in candidates:
+        letter = side.column.letter
+        if capacity := capacities.get(letter):
+            sentence = capacity_sentence(capacity, baseline.column.name, side.column.name)
+        else:
+            of_side = _of_column(tests, letter), _of_column(references, letter)
+            sentence = _sentence(baseline, side, *of_side, names)
+        sentences.append(sentence)
+    return sentences
+
+
+def _sentence(
+    baseline: Side,
+    candidate: Side,
+    tests: Sequence[ComparedTest],
+    references: Sequence[ComparedTest],
+    names: dict[str, str],
+) -> Sentence:
+    called = [side.column.name for side in (baseline, candidate)]
+    if tests:
+        found = comparison_sentence(tests, *called, n_columns=len(names))
+        return [*found, *reference_sentence(tests, references)]
+    has = "; ".join(f"{side.column.name} has {_listed(side)}" for side in (baseline, candidate))
+    return [
+        (f"{called[0][:1].upper()}{called[0][1:]} and {called[1]} have no test in common", True),
+        (f": {has}. Compare campaigns of the same plan, or two tests by choice.", False),
+    ]
+
+
+def _listed(side: Side) -> str:
+    labels = [f"{each.plan_label} ({each.label})" for each in side.tests[:3]]
+    more = len(side.tests) - len(labels)
+    return ", ".join(labels) + (f" and {more} more" if more else "") if labels else "no tests"
+
+
+def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> list[str]:
+    if not tests:
+        return []
+    grounds = []
+    if any(each.interval for each in tests):
+        grounds.append(f"{_metrics(tests)}, {percent(0.95, decimals=0)} intervals {_over(tests)}")
+    thresholds = {pair.arms.candidate.test.campaign.practical_threshold for pair in pairs}
+    grounds.append(
+        f"practical threshold {' to '.join(typed_percent(t) for t in _ends(thresholds))}"
+    )
+    shown = [each.could_have_shown for each in tests if each.could_have_shown is not None]
+    if shown:
+        told = " to ".join(dict.fromkeys(least_change(each) for each in _ends(shown)))
+        grounds.append(f"smallest detectable change: {with_unit(told, '%')}")
+    return grounds
+
+
+def _metrics(tests: Sequence[ComparedTest]) -> str:
+    metrics = {each.row.metric for each in tests}
+    if metrics == {"mean"}:
+        return "average response times"
+    return "average response times, or medians" if "mean" in metrics else "medians"
+
+
+def _over(tests: Sequence[ComparedTest]) -> str:
+    """Such as "over 5 and 5 runs"."""
+    known = [each for each in tests if each.row.interval]
+    if any(each.row.interval.k > min(map(len, each.runs)) for each in known):
+        return "over stretches of passes, of runs where a test has three"
+    numbers = [_ends(len(each.runs[side]) for each in tests) for side in (0, 1)]
+    first, second = (" to ".join(map(str, ends)) for ends in numbers)
+    return f"over {first} and {second} runs of each test"
+
+
+def _ends(values) -> list:
+    values = list(values)
+    return sorted({min(values), max(values)})
+
+
+def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapacity]) -> list[str]:
+    if any(each.ratio for each in capacities):
+        return [say("searches_in_turn")]
+    if not any(each.can_be_confirmed for each in tests):
+        return []
+    if not any(each.or_environment for each in tests):
+        return [say("reference_speaks")]
+    return [advise("not_in_turn")]
+
+
+def _alone(
+    baseline: Side, candidates: Sequence[Side], pairs: Sequence[ComparedPair]
+) -> list[tuple[str, list[str]]]:
+    used = {each.test.pk for pair in pairs for each in pair.arms}
+    return [
+        (side.column.name, labels)
+        for side in (baseline, *candidates)
+        if (labels := [f"{t.plan_label}: {t.label}" for t in side.tests if t.test.pk not in used])
+    ]

@@ -1,0 +1,371 @@
+"""One test of a campaign against another: the difference, and what blocks a verdict."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
+from campaigns.compare.queries.side_by_side import (
+    TYPICAL,
+    TurnsComparison,
+    compared_in_turns,
+    stretches_of,
+)
+from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, verdict
+from campaigns.domain.analysis.likeness import like_for_like
+from campaigns.domain.analysis.limit import blame
+from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.overhead import (
+    OverheadRow,
+    jumps_us,
+    metric_row,
+    overhead_rows,
+    part_means_us,
+    percentile_row,
+    widened,
+)
+from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.side_by_side import CONFIDENCE, MOST_FAILED
+from campaigns.domain.metrics.figures import figures_of, typical_metric
+from campaigns.domain.metrics.measurement import unlike
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
+from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.units import counted, figure, percent
+from campaigns.models import Campaign
+from campaigns.runs.queries.measurements import MeasuredRun, flow_steps, flow_totals, why_each
+
+# What failed could have taken any time: from here on it widens the interval of the medians.
+_WIDENING_ERROR_SHARE = 0.005
+# A user who compares two targets or plans knows that these differ, and so does what follows.
+_DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
+
+Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """What the candidate takes more than the baseline, with its verdict, before rendering.
+    `judged`: the row that the verdict is on, of the runs in `sides`."""
+
+    pair: ArmPair
+    sides: Sequence[Sequence[MeasuredRun]]
+    judged: OverheadRow
+    verdict: ComparisonVerdict
+    is_paired: bool
+    has_word: bool
+    likeness: dict[str, list[list[str]]]
+    blocker: str
+    turns: TurnsComparison | None = None
+
+    @cached_property
+    def rows(self) -> list[OverheadRow]:
+        """Of all metrics: most comparisons show only one."""
+        jumps = jumps_us([each.total for each in self.pair.counted])
+        counted = [arm.counted for arm in self.pair]
+        rows = overhead_rows(**_arguments(counted, self.is_paired), jumps=jumps)
+        if self.turns:
+            known = [row for row in rows if row.baseline_us is not None]
+            rows = self.turns.with_intervals(known)
+        others = (each for each in rows if each.metric != self.judged.metric)
+        return [self.judged, *others, *self.flow_rows]
+
+    @cached_property
+    def flow_rows(self) -> list[OverheadRow]:
+        """Of the flows that both plans have."""
+        return list(self._flow_rows())
+
+    def _flow_rows(self) -> Iterator[OverheadRow]:
+        sides = [arm.comparable if self.turns else arm.counted for arm in self.pair]
+        steps = [flow_steps(side) for side in sides]
+        names = [name for name in steps[0] if name in steps[1]]
+        if self.turns:
+            yield from self.turns.flow_rows({name: [own[name] for own in steps] for name in names})
+            return
+        if not names:
+            return
+        totals = [flow_totals(side) for side in sides]
+        threshold = self.pair.candidate.test.campaign.practical_threshold
+        for name in names:
+            figures = [
+                [figures_of(total, each.figures.duration_s) for total, each in zipped]
+                for own, side in zip(totals, sides, strict=True)
+                for zipped in [zip(own[name], side, strict=True)]
+            ]
+            arguments = _arguments(sides, self.is_paired)
+            arguments |= {"baseline": figures[0], "candidate": figures[1]}
+            both = [total for own in totals for total in own[name]]
+            yield metric_row("mean", **arguments).of_flow(name, threshold)
+            yield percentile_row("p95", **arguments, totals=both).of_flow(name, threshold)
+
+
+def compare(
+    campaign: Campaign,
+    pair: ArmPair,
+    blockers: Sequence[Blocker] = (),
+    metric: str = "",
+    *,
+    is_busy: bool = False,
+) -> Overhead:
+    """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
+    threshold of the campaign, which is the candidate's. Without a metric on the mean, or on the
+    typical time where a busy machine spoilt the mean of the pair, or of what is told beside it
+    (`is_busy`), or failures leave it open. `blockers`: what else speaks against a verdict. Tests of
+    two campaigns share no blocks. Arms that took turns are compared by their rounds, whatever the
+    machine did, unless by a metric of somebody's choice."""
+    if turns := None if metric else compared_in_turns(campaign, pair):
+        return _in_turns(turns, blockers)
+    if stretches := _stretches(pair):
+        judged = metric_row(TYPICAL, **stretches)
+        found = _between(campaign, pair, judged, [arm.comparable for arm in pair], blockers)
+        return replace(found, verdict=_of_stretches(found.verdict, judged))
+    is_widened = not metric and _worst_share(pair) > _WIDENING_ERROR_SHARE
+    is_typical = (is_busy or pair.is_busy or is_widened) and not metric
+    sides = [arm.comparable if is_typical else arm.counted for arm in pair]
+    is_paired = _is_paired(campaign, pair, sides)
+    arguments = _arguments(sides, is_paired)
+    if is_typical:
+        metric = typical_metric(each.figures for side in sides for each in side)
+    if is_typical or metric in {"", "mean"}:
+        judged = metric_row(metric or "mean", **arguments)
+    else:
+        totals = [each.total for each in pair.counted]
+        judged = percentile_row(metric, **arguments, totals=totals)
+    if is_widened:
+        judged = widened(judged, [_failures_of(arm) for arm in pair])
+    has_word = min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS
+    return _between(campaign, pair, judged, sides, blockers, is_paired, has_word)
+
+
+def _between(
+    campaign: Campaign,
+    pair: ArmPair,
+    judged: OverheadRow,
+    sides: Sequence[Sequence[MeasuredRun]],
+    blockers: Sequence[Blocker],
+    is_paired: bool = False,
+    has_word: bool = True,
+) -> Overhead:
+    likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
+    every_blocker = [*blockers, *_blockers(pair, likeness)]
+    found = _verdict(campaign, pair, judged, every_blocker)
+    blocker = next((text for _, text in every_blocker), "")
+    return Overhead(pair, sides, judged, found, is_paired, has_word, likeness, blocker)
+
+
+def _of_stretches(found: ComparisonVerdict, judged: OverheadRow) -> ComparisonVerdict:
+    """Stretches cannot be added like repeats: what takes longer has more rounds in each."""
+    if not found.more:
+        return found
+    times = 1 + found.more / judged.interval.k
+    text = say("settle_longer", times=figure(times, 2))
+    return replace(found, text=text, more=None)
+
+
+def _stretches(pair: ArmPair) -> dict[str, Any]:
+    """Of the row of two campaigns of which one has too few repeats, but has taken turns."""
+    if pair.is_of_one_campaign or min(len(arm.comparable) for arm in pair) >= MIN_REPEATS:
+        return {}
+    sides = [
+        [each.figures for each in arm.comparable]
+        if len(arm.comparable) >= MIN_REPEATS
+        else stretches_of(arm.comparable)
+        for arm in pair
+    ]
+    if min(map(len, sides)) < MIN_REPEATS:
+        return {}
+    repeats = tuple(range(len(side)) for side in sides)
+    return {"baseline": sides[0], "candidate": sides[1], "paired": False, "repeats": repeats}
+
+
+def _in_turns(turns: TurnsComparison, blockers: Sequence[Blocker]) -> Overhead:
+    pair = turns.pair
+    sides = [arm.comparable for arm in pair]
+    likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
+    if names := unlike_by_accident(pair, likeness):
+        blockers = [*blockers, _unlike(names)]
+    reason, text = blockers[0] if blockers else (None, "")
+    found = ComparisonVerdict(None, reason, text) if blockers else turns.verdict
+    has_word = found.word is not None
+    return Overhead(pair, sides, turns.judged, found, True, has_word, likeness, text, turns)
+
+
+def _unlike(names: Sequence[str]) -> Blocker:
+    return Reason.NOT_LIKE_FOR_LIKE, say("not_like_for_like", names=", ".join(names))
+
+
+def mean_against(campaign: Campaign, pair: ArmPair) -> OverheadRow:
+    """The difference of the means alone, without a verdict."""
+    sides = [arm.counted for arm in pair]
+    return metric_row("mean", **_arguments(sides, _is_paired(campaign, pair, sides)))
+
+
+def _arguments(sides: Sequence[Sequence[MeasuredRun]], is_paired: bool) -> dict[str, Any]:
+    """Of the rows of `domain.analysis.overhead`."""
+    baseline, candidate = ([each.figures for each in side] for side in sides)
+    repeats = tuple(map(_repeats, sides))
+    return {
+        "baseline": baseline, "candidate": candidate, "paired": is_paired, "repeats": repeats
+    }  # fmt: skip
+
+
+def _is_paired(campaign: Campaign, pair: ArmPair, sides: Sequence[Sequence[MeasuredRun]]) -> bool:
+    """Whether both sides have the same blocks, or enough of them for a verdict."""
+    ours, theirs = (set(_repeats(side)) for side in sides)
+    is_whole = ours == theirs or len(ours & theirs) >= MIN_REPEATS
+    is_in_blocks = campaign.order == Campaign.Order.BLOCKS
+    return pair.is_of_one_campaign and is_in_blocks and is_whole
+
+
+def _repeats(side: Sequence[MeasuredRun]) -> list[int]:
+    return [each.run.repeat for each in side]
+
+
+def _verdict(
+    campaign: Campaign, pair: ArmPair, judged: OverheadRow, blockers: Sequence[Blocker]
+) -> ComparisonVerdict:
+    found = verdict(judged.interval, campaign.practical_threshold, blockers=blockers)
+    spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
+    if spoilt and found.reason is Reason.TOO_FEW_REPEATS:
+        return replace(found, text=_spoilt_words(spoilt))
+    return found
+
+
+def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
+    """How many they are, and why the first one is, with how many it is so."""
+    alike = [each for each in spoilt if _cause(each) == _cause(spoilt[0])]
+    runs = counted(len(spoilt), "runs")
+    if len(alike) == len(spoilt):
+        return f"{runs} cannot be used. {why_each(alike)}"
+    return f"{runs} cannot be used. {len(alike)} of them: {spoilt[0].why_unusable}"
+
+
+def _cause(spoilt: MeasuredRun) -> str:
+    """Runs with the same one differ at most in its figures."""
+    if not spoilt.is_whole:
+        return spoilt.why_unusable
+    judged = spoilt.judged
+    return (judged.target.reasons[0] if judged.is_usable else blame(judged)).code
+
+
+def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
+    found = []
+    if _worst_share(pair) > MOST_FAILED:
+        shares = " and ".join(percent(arm.error_share) for arm in pair)
+        found.append((Reason.ERRORS, say("errors", share=shares, where="")))
+    if names := unlike_by_accident(pair, likeness):
+        found.append(_unlike(names))
+    if unlike_loads := _unlike_loads(pair):
+        found.append((Reason.UNLIKE_LOAD, unlike_loads))
+    if _one_after_the_other(pair):
+        found.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
+    return found
+
+
+def unlike_by_accident(pair: ArmPair, likeness) -> list[str]:
+    """What differs although nobody chose it."""
+    names = [row[0] for row in likeness["different"]]
+    if not pair.is_chosen:
+        return names
+    chosen = _DIFFERS_BY_CHOICE | ({"status"} if _have_two_plans(pair) else set())
+    return [name for name in names if name not in chosen]
+
+
+def _have_two_plans(pair: ArmPair) -> bool:
+    return pair.baseline.test.plan_version_id != pair.candidate.test.plan_version_id
+
+
+def _worst_share(pair: ArmPair) -> float:
+    return max(arm.error_share for arm in pair)
+
+
+def _failures_of(arm: MeasuredTest) -> tuple[float, Timing]:
+    return arm.error_share, Timing.together(each.total.timing("response") for each in arm.counted)
+
+
+def _unlike_loads(pair: ArmPair) -> str:
+    """Why the loads differ, unless the chosen plans ask for different ones."""
+    if not pair.counted:
+        return ""
+    plans = [each.measurement.plan for each in pair.counted]
+    if pair.is_chosen and any(plan.load != plans[0].load for plan in plans):
+        return ""
+    return unlike(plans[0], *([each.measurement for each in arm.counted] for arm in pair))
+
+
+def _one_after_the_other(pair: ArmPair) -> bool:
+    if not pair.is_of_one_campaign:
+        return False
+    first, second = ([each.run.position for each in arm.counted] for arm in pair)
+    if min(len(first), len(second)) < MIN_REPEATS:
+        return False
+    return max(first) < min(second) or max(second) < min(first)
+
+
+def overhead_answer(
+    overhead: Overhead, *, is_final: bool, is_crowded: bool = False
+) -> OverheadAnswer:
+    """The pair as pages render it. A running campaign gets no verdict before its third repeat.
+    `is_crowded`: no factor is a least one."""
+    pair, found = overhead.pair, overhead.verdict
+    word = found.word if overhead.has_word or is_final else None
+    return OverheadAnswer(
+        plan_label=pair.candidate.plan_label,
+        connection_mode=pair.candidate.test.connection_mode,
+        baseline_test_id=pair.baseline.test.pk,
+        candidate_test_id=pair.candidate.test.pk,
+        title=pair.title,
+        table=overhead_table(
+            f"overhead-{pair.baseline.test.pk}-{pair.candidate.test.pk}",
+            _table_title(pair),
+            overhead.rows,
+            word,
+            found.text,
+            pair.names,
+            in_turns=overhead.turns is not None,
+        ),
+        forest=forest(overhead.rows, word),
+        split=split_answer(
+            [
+                (arm.label, arm.scheme, part_means_us([each.total for each in arm.counted]))
+                for arm in pair
+            ]
+        ),
+        word=str(word or ""),
+        word_reason=found.text,
+        like_for_like=overhead.likeness,
+        names=pair.names,
+        is_chosen=pair.is_chosen,
+        n_usable=pair.n_usable,
+        more=found.more,
+        counted=tuple({each.run.repeat: each.run.pk for each in arm.of_machine} for arm in pair),
+        is_paired=overhead.is_paired,
+        blocker=overhead.blocker,
+        confidence=CONFIDENCE if overhead.turns else 0.95,
+        narrowing=_narrowing(overhead.turns) if overhead.turns else (),
+        at_least=found.or_more and not is_crowded,
+        has_size=found.has_size,
+    )
+
+
+def _narrowing(turns: TurnsComparison) -> list[dict[str, Any]]:
+    return [
+        {
+            "rounds": n,
+            "seconds": seconds,
+            "ratio": said.p50.value,
+            "low": said.p50.low,
+            "high": said.p50.high,
+            "word": str(said.word),
+            "primary": n == turns.n_rounds,
+        }
+        for n, seconds, said in turns.narrowing
+        if said.p50
+    ]
+
+
+def _table_title(pair: ArmPair) -> str:
+    baseline, candidate = pair
+    plan = f"{baseline.plan_label}, " if _have_two_plans(pair) else ""
+    return f"{candidate.plan_label}: {candidate.label} against {plan}{baseline.label}"

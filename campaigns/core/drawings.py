@@ -1,0 +1,394 @@
+"""Small drawings in the cells of tables: intervals, bars of parts, sparklines. Pure; positions in
+percent of the width, which templates write into SVG attributes. Sparklines: no axes, the last point
+marked, minimum and maximum in the title. A run's tiles show their figure over the last seconds, the
+list of campaigns the p95 of the last with the same test. Badges: a picture of a result, for pages
+elsewhere."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import inf, log
+from statistics import median
+from typing import Any
+
+from campaigns.domain.analysis.overhead import SPLIT_PARTS
+from campaigns.domain.analysis.ratio import Against, Word
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.presentation.run_points import SPARK_S
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.units import count, figure, ms, number, percent
+from campaigns.models import TestFigures
+from campaigns.probes.queries.probes import ProbePhase, ProbeReport
+
+# A wider axis would squeeze all intervals into one point; what lies beyond is clipped.
+_WIDEST = 20.0
+# The band alone would fill a narrower one.
+_NARROWEST = 1.15
+RATIOS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
+_MOST_TICKS = 8
+TICK_STEPS = (1, 2, 5, 10)  # between the ticks of an axis from 0, times a power of ten
+_LEAST_GAP = 7.0  # percent between two tick labels
+# A bar is about 430 px wide; a letter of its labels about 6.5 px, and 10 px stay around them.
+_BAR_PX, _LETTER_PX, _AROUND_PX = 430, 6.5, 10
+# The space beside the longest bar for its text.
+_BAR_SHARE = 0.84
+
+
+@dataclass(frozen=True, slots=True)
+class RatioMark:
+    """One row of a forest: whisker from `low` to `high`, the mark at `at`."""
+
+    at: float
+    low: float
+    high: float
+    width: float
+    is_primary: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    at: float
+    text: str
+
+
+class RatioAxis:
+    """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
+    `gap`: the percent between two labels of ticks, `words` what they say of a ratio."""
+
+    def __init__(
+        self,
+        forests: Iterable[Sequence[dict[str, Any]]],
+        threshold: float,
+        gap: float = _LEAST_GAP,
+        words: Callable[[float], str] = "{:g}".format,
+    ):
+        ends = [
+            edge
+            for forest in forests
+            for row in forest
+            for edge in (row["low"], row["high"])
+            if edge and edge > 0
+        ]
+        widest = 1 + threshold
+        around = [1 / widest, widest, 1 / _NARROWEST, _NARROWEST]
+        low = max(min([*ends, *around]), 1 / _WIDEST) / 1.03
+        high = min(max([*ends, *around]), _WIDEST) * 1.03
+        self._low, self._span = log(low), log(high) - log(low)
+        self.one = self.at(1)
+        self.band_from = self.at(1 / widest)
+        self.band_width = round(self.at(widest) - self.band_from, 2)
+        # Ticks that leave room between their labels; 1 always stays.
+        ticks = [Tick(self.at(t), words(t)) for t in RATIOS if low < t < high]
+        kept: list[Tick] = [tick for tick in ticks if tick.at == self.one]
+        for tick in sorted(ticks, key=lambda each: abs(each.at - self.one)):
+            if all(abs(tick.at - other.at) >= gap for other in kept):
+                kept.append(tick)
+        self.ticks = sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
+
+    def at(self, ratio: float) -> float:
+        if ratio <= 0:
+            return 0.0
+        return round(min(100.0, max(0.0, 100 * (log(ratio) - self._low) / self._span)), 2)
+
+    def mark(self, row: dict[str, Any]) -> RatioMark:
+        low, high = self.at(row["low"]), self.at(row["high"])
+        return RatioMark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
+
+
+def forest_groups(
+    overheads: Sequence[OverheadAnswer], threshold: float, gap: float = _LEAST_GAP
+) -> dict[str, Any]:
+    """{"axis", "groups": [{"overhead", "rows": [(row, cells by key, mark or None)]}]}."""
+    axis = RatioAxis([each.forest for each in overheads], threshold, gap)
+    return {"axis": axis, "groups": [_group(each, axis) for each in overheads]}
+
+
+def _group(overhead: OverheadAnswer, axis: RatioAxis) -> dict[str, Any]:
+    marks = {row["metric"]: axis.mark(row) for row in overhead.forest}
+    keys = ["baseline", "candidate", *(column.key for column in overhead.table.columns[2:])]
+    rows = [
+        (row, dict(zip(keys, row.cells, strict=True)), marks.get(row.label))
+        for row in overhead.table.rows
+    ]
+    return {"overhead": overhead, "rows": rows}
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One part of a bar. `label` is "" if it would not fit."""
+
+    part: str
+    x: float
+    width: float
+    label: str
+
+
+def split_bars(overheads: Sequence[OverheadAnswer]) -> dict[str, Any]:
+    """The bars of all compared arms, each once, on one axis; {} without any."""
+    splits = [each for each in overheads if each.split]
+    if not splits:
+        return {}
+    rows = {
+        (each.plan_label, row["label"]): {**row, "plan": each.plan_label}
+        for each in splits
+        for row in each.split.rows
+    }
+    return split_rows_bars(list(rows.values()), max(each.split.decimals for each in splits))
+
+
+def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, Any]:
+    """The rows of a SplitAnswer as bars on one axis from 0: {"parts", "ticks", "rows"}."""
+    used = {
+        part
+        for row in rows
+        for part, value in row["parts"].items()
+        if value is not None and (part != "lateness" or value)
+    }
+    parts = [part for part in SPLIT_PARTS if part in used]
+    scale = 100 / (round_up(max(row["total_ms"] for row in rows) / _BAR_SHARE) or 1)
+    drawn = [
+        {
+            **row,
+            "pieces": _pieces(row["parts"], parts, scale),
+            "cells": [number(row["parts"].get(part), decimals) for part in parts],
+            "total": number(row["total_ms"], decimals),
+        }
+        for row in rows
+    ]
+    return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": drawn}
+
+
+def parts_bar(parts: Table) -> list[Piece]:
+    """The bar of a run's average response time, as wide as the page lets it be."""
+    means = {row.kind: row.cells[0].value for row in parts.rows if row.kind in SPLIT_PARTS}
+    total = sum(means.values())
+    return list(_pieces(means, list(means), 100 / total if total else 0.0))
+
+
+def _pieces(values: dict[str, float | None], parts: list[str], scale: float) -> Iterator[Piece]:
+    end = 0.0
+    for part in parts:
+        value = values.get(part) or 0.0
+        width = round(value * scale, 3)
+        if width <= 0:  # clocks of two places may make a part of nothing less than that
+            continue
+        text = f"{part} {figure(value)}"
+        fits = width * _BAR_PX / 100 >= len(text) * _LETTER_PX + _AROUND_PX
+        yield Piece(part, round(end * scale, 3), width, text if fits else "")
+        end += value
+
+
+def _length_ticks(length: float, scale: float) -> list[Tick]:
+    step = round_up(length / 6, TICK_STEPS) or 1
+    count = int(length / step + 1e-9)
+    return [Tick(round(n * step * scale, 2), f"{n * step:g}") for n in range(count + 1)]
+
+
+def round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)) -> float:
+    """The smallest step × 10ⁿ that is not below the value; 0 stays 0."""
+    if value <= 0:
+        return 0.0
+    power = 1.0
+    while power > value:
+        power /= 10
+    while power * 10 <= value:
+        power *= 10
+    return next(step * power for step in steps if step * power >= value)
+
+
+WIDTH, HEIGHT, _EDGE = 96, 34, 3
+_ROOM = HEIGHT - 2 * _EDGE
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """`path` is SVG's; `end` the last point; `changes` and `crosses` are places across. Without a
+    title the figures stand beside it."""
+
+    width: int
+    height: int
+    path: str
+    end: tuple[float, float] | None = None
+    title: str = ""
+    is_zero: bool = False
+    changes: tuple[float, ...] = ()
+    crosses: tuple[float, ...] = ()
+
+
+def sparks_of(points: Sequence[Point], whole_seconds: int | None = None) -> dict[str, Spark]:
+    """Sparklines by tile key; tiles with values in fewer than two seconds have none. A finished
+    run's seconds from `whole_seconds` on are left out: the last one is only a part of a second."""
+    end = inf if whole_seconds is None else whole_seconds
+    measured = [point for point in points[-SPARK_S:] if 0 <= point["second"] < end]
+    sparks = {
+        "rate": _spark([point["ok"] for point in measured], count),
+        "p50": _spark([point["p50_ms"] for point in measured], figure),
+        "p95": _spark([point["p95_ms"] for point in measured], figure),
+        "p99": _spark([point["p99_ms"] for point in measured], figure),
+        "errors": _spark([_error_share(point) for point in measured], percent),
+    }
+    return {key: spark for key, spark in sparks.items() if spark}
+
+
+TREND_WIDTH, TREND_HEIGHT = 72, 20
+_LEAST_SPAN = 0.1  # of the median, to either side: smaller changes look small
+_LEAST_POINTS = 3
+
+
+def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
+    """The last campaigns of a test around their median, evenly spaced; None under three figures."""
+    known = [value for value in values_ms if value is not None]
+    if len(known) < _LEAST_POINTS:
+        return None
+    middle = median(known)
+    span = max(_LEAST_SPAN * middle, *(abs(value - middle) for value in known))
+    step = (TREND_WIDTH - 2 * _EDGE) / (len(values_ms) - 1)
+    room = TREND_HEIGHT / 2 - _EDGE
+    points = [
+        (
+            round(_EDGE + n * step, 1),
+            round(TREND_HEIGHT / 2 - room * (value - middle) / span, 1),
+        )
+        for n, value in enumerate(values_ms)
+        if value is not None
+    ]
+    words = f"p95 of the last {len(known)}: from {figure(min(known))} to {figure(max(known))} ms"
+    return Spark(TREND_WIDTH, TREND_HEIGHT, broken_line(points), points[-1], words)
+
+
+def _error_share(point: Point) -> float | None:
+    errors = point["failed"] + point["dropped"]
+    ended = errors + point["ok"]
+    return errors / ended if ended else None
+
+
+def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spark | None:
+    """Scaled from 0 to the maximum; None breaks the line."""
+    known = [value for value in values if value is not None]
+    if len(known) < 2:
+        return None
+    top, step = max(known), (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
+    places = [(round(_EDGE + n * step, 1), _height(v, top)) for n, v in enumerate(values)]
+    end = next((x, y) for x, y in reversed(places) if y is not None)
+    words = f"from {text(min(known))} to {text(top)}"
+    return Spark(WIDTH, HEIGHT, broken_line(places), end, words, top <= 0)
+
+
+def _height(value: float | None, top: float) -> float | None:
+    if value is None:
+        return None
+    return round(HEIGHT - _EDGE - (value / top if top > 0 else 0) * _ROOM, 1)
+
+
+def broken_line(points: Sequence[tuple[float, float | None]]) -> str:
+    """Points as (x, y); a y of None breaks the line. A point alone between two breaks is a line
+    without length, which round caps draw as a dot: otherwise it would not be seen."""
+    path = ""
+    heights = [None, *(y for _, y in points), None]
+    for (x, y), before, after in zip(points, heights, heights[2:], strict=False):
+        if y is None:
+            continue
+        path += f"{'M' if before is None else 'L'}{x} {y}"
+        if before is None and after is None:
+            path += "h0"
+    return path
+
+
+# A phase that took no time is still visible.
+_LEAST_WIDTH = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class StackedPart:
+    """One part in a stacked bar; its label is as long as there is room for it."""
+
+    name: str
+    label: str
+    title: str
+    x: float
+    width: float
+
+    @property
+    def middle(self) -> float:
+        return round(self.x + self.width / 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Stacked:
+    """One row of parts for each report, in their order, on one axis in ms."""
+
+    rows: list[list[StackedPart]]
+    ticks: list[Tick]
+
+
+# In percent of a bar that is some 420 px wide: a name needs 66 px, a number 24.
+_NAME_WIDTH, _NUMBER_WIDTH = 16, 7
+
+
+def draw_stacked(reports: Sequence[ProbeReport | None]) -> Stacked:
+    """Each request as one bar of its parts; no parts where no answer came."""
+    ends = [each.parts[-1] for each in reports if each and each.parts]
+    total_ms = max((end.start_us + end.duration_us for end in ends), default=0) / 1000 or 1
+    step_ms = round_up(total_ms / 4, TICK_STEPS)
+    n_steps = int(total_ms / step_ms) + 1
+    scale = 100 / (n_steps * step_ms)
+    return Stacked(
+        rows=[
+            [_part(part, scale / 1000) for part in each.parts] if each else [] for each in reports
+        ],
+        ticks=[Tick(round(n * step_ms * scale, 3), f"{n * step_ms:,.12g}") for n in range(n_steps)],
+    )
+
+
+def _part(part: ProbePhase, scale_us: float) -> StackedPart:
+    width = max(_LEAST_WIDTH, round(part.duration_us * scale_us, 3))
+    named = f"{part.name} {part.duration_ms}"
+    label = named if width >= _NAME_WIDTH else part.duration_ms if width >= _NUMBER_WIDTH else ""
+    return StackedPart(part.name, label, f"{named} ms", round(part.start_us * scale_us, 3), width)
+
+
+# A picture on any page, so the colours are the same in light and dark.
+_FILLS = {Word.SLOWER: "#bf1d3a", Word.FASTER: "#1a7f4b"}
+_MOST_LETTERS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ResultBadge:
+    """A name and a value in a picture of 20 px height."""
+
+    name: str
+    value: str
+    fill: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.name}: {self.value}"
+
+    @property
+    def split(self) -> float:
+        return _LETTER_PX * len(self.name) + 12
+
+    @property
+    def value_x(self) -> float:
+        return self.split + 6
+
+    @property
+    def value_width(self) -> float:
+        """Without its round end."""
+        return _LETTER_PX * len(self.value) + 9
+
+    @property
+    def width(self) -> float:
+        return self.split + self.value_width + 3
+
+
+def result_badge(plan: str, figures: TestFigures | None) -> ResultBadge:
+    """The median without the injector's part, which a busy machine leaves as it is, and the verdict
+    against the baseline."""
+    name = plan if len(plan) <= _MOST_LETTERS else f"{plan[: _MOST_LETTERS - 1]}…"
+    if figures is None:
+        return ResultBadge(name, "no result", "#6b7580")
+    against = Against.from_json(figures.against)
+    words = [ms(median(figures.typical_us)), against.word if against else ""]
+    fill = _FILLS.get(against.word if against else "", "#3b5bdb")
+    return ResultBadge(name, ", ".join(filter(None, words)), fill)

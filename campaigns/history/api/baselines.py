@@ -1,0 +1,231 @@
+"""Baselines: make runs the baseline of their tests, list the current and the replaced ones, stop
+comparing with one. Triage of changes: entries of a project, and what people say about one."""
+
+import django_filters
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers, status
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from campaigns.core.permissions import Action, require
+from campaigns.core.tables import text_file
+from campaigns.domain.errors import InvalidFields
+from campaigns.domain.presentation.history_words import entry_sentence
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.history.exports import csv_of_triage
+from campaigns.history.queries.baselines import entries_of, triaged
+from campaigns.history.services.baselines import judge_changes, make_baseline, release_baseline
+from campaigns.items.queries.filters import IdFilter, ListFilterSet
+from campaigns.models import (
+    Baseline,
+    Campaign,
+    Project,
+    Test,
+    TriageChange,
+    TriageEntry,
+    TriageNote,
+)
+from campaigns.rest import fields
+from campaigns.rest.access import VisibleViewSet, actor_of, answers, find
+from campaigns.rest.parsers import CSV
+
+
+class BaselineSerializer(fields.ReadSerializer):
+    created_by = fields.user_field("created_by", "Who made it.")
+    replaced_by = fields.user_field("replaced_by", "Who replaced it.")
+    runs = serializers.PrimaryKeyRelatedField(many=True, read_only=True)
+
+    class Meta:
+        model = Baseline
+        fields = (
+            *("id", "project", "name", "test", "plan", "endpoint", "connection_mode", "injectors"),
+            *("of_search", "runs", "created_by", "created_at", "replaced_by", "replaced_at"),
+        )
+
+
+class NewBaseline(fields.StrictSerializer):
+    name = serializers.CharField(help_text="Such as release 1.4.")
+    campaign = fields.IdField(required=False, help_text="All tests of this campaign.")
+    tests = serializers.ListField(
+        child=fields.IdField(),
+        required=False,
+        max_length=200,
+        help_text="These tests; the same test of several campaigns becomes one baseline.",
+    )
+    seen = serializers.IntegerField(
+        required=False,
+        min_value=0,
+        help_text="The newest baseline that you know; a newer one is not replaced (409).",
+    )
+
+
+class BaselineFilterSet(ListFilterSet):
+    plan = IdFilter()
+    endpoint = IdFilter()
+    current = django_filters.BooleanFilter("replaced_at", "isnull")
+
+
+class BaselineViewSet(VisibleViewSet):
+    model = Baseline
+    serializer_class = BaselineSerializer
+    filterset_class = BaselineFilterSet
+
+    def get_queryset(self):
+        rows = super().get_queryset().select_related("created_by", "replaced_by")
+        project = self.kwargs.get("project")
+        rows = rows if project is None else rows.filter(project=project)
+        return rows.prefetch_related("runs")
+
+    @extend_schema(operation_id="projects_baselines_list")
+    def list(self, request, project):
+        """The project's baselines, newest first, with those that were replaced."""
+        find(Project, request, pk=project)
+        return super().list(request)
+
+    @extend_schema(
+        request=NewBaseline,
+        responses={201: BaselineSerializer(many=True)},
+        operation_id="projects_baselines_create",
+    )
+    def create(self, request, project):
+        """Makes the runs that count the baseline: one for each test."""
+        found = find(Project, request, pk=project)
+        require(self.actor, Action.EDIT, found)
+        data = fields.validated(NewBaseline, request.data)
+        made = make_baseline(
+            by=self.actor,
+            project=found,
+            name=data["name"],
+            tests=_tests(request, data),
+            seen=data.get("seen"),
+        )
+        rows = self.get_queryset().filter(pk__in=[each.pk for each in made])
+        return Response(self.get_serializer(rows, many=True).data, status.HTTP_201_CREATED)
+
+    @extend_schema(responses={204: None})
+    def destroy(self, request, pk):
+        """Stops comparing with it. It stays in the list, and its runs can be deleted."""
+        release_baseline(by=self.actor, baseline=self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _tests(request, data) -> list[Test]:
+    if ("campaign" in data) == ("tests" in data):
+        raise InvalidFields({"campaign": "Name either a campaign or tests."})
+    if "campaign" in data:
+        return list(find(Campaign, request, pk=data["campaign"]).tests.all())
+    return [find(Test, request, pk=pk) for pk in data["tests"]]
+
+
+_STATE = OpenApiParameter(
+    "state",
+    str,
+    many=True,
+    enum=[state for state, _ in fields.TRIAGE_STATES],
+    description="Only these.",
+)
+
+
+class TriageStatesQuery(fields.QuerySerializer):
+    state = serializers.MultipleChoiceField(required=False, choices=fields.TRIAGE_STATES)
+
+
+class TriageChangeSerializer(fields.ReadSerializer):
+    """A change of one test's p95."""
+
+    plan_name = serializers.CharField(source="plan.name")
+    origin = serializers.CharField(source="endpoint.origin")
+    test = serializers.IntegerField(
+        source="newest_test", allow_null=True, help_text="The newest one, for its history."
+    )
+    since = serializers.IntegerField(
+        source="since_id", allow_null=True, help_text="The first campaign of the new level."
+    )
+
+    reference_ratio = serializers.FloatField(
+        allow_null=True, help_text="Of the reference's change in the same range, if it has one."
+    )
+
+    class Meta:
+        model = TriageChange
+        fields = (
+            *("plan", "plan_name", "endpoint", "origin", "connection_mode", "injectors", "test"),
+            *("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio"),
+            *("low", "high", "p_value", "causes", "reference_ratio"),
+        )
+
+
+class TriageNoteSerializer(fields.ReadSerializer):
+    by = fields.user_field("by")
+
+    class Meta:
+        model = TriageNote
+        fields = ("state", "by", "at", "why", "link")
+
+
+class TriageEntrySerializer(fields.ReadSerializer):
+    target_name = serializers.CharField(source="target.name")
+    sentence = serializers.SerializerMethodField()
+    changes = TriageChangeSerializer(many=True, help_text="The largest first.")
+    notes = TriageNoteSerializer(many=True, help_text="Who said what, the newest first.")
+
+    class Meta:
+        model = TriageEntry
+        fields = (
+            *("id", "project", "target", "target_name", "state", "found_at", "sentence"),
+            *("changes", "notes"),
+        )
+
+    def get_sentence(self, entry: TriageEntry) -> str:
+        return plain_text(entry_sentence(entry.changes.all(), entry.target.name))
+
+
+class TriageJudgement(fields.StrictSerializer):
+    state = serializers.ChoiceField(choices=fields.TRIAGE_STATES)
+    seen = serializers.ChoiceField(
+        choices=fields.TRIAGE_STATES,
+        help_text="The state on which you decide; 409 if it is another.",
+    )
+    why = serializers.CharField(required=False, default="", allow_blank=True)
+    link = serializers.CharField(required=False, default="", allow_blank=True)
+
+
+def _entries(request, project: Project):
+    asked = fields.validated(TriageStatesQuery, dict(request.query_params.lists()))
+    return entries_of(actor_of(request), project, sorted(asked.get("state", ())))
+
+
+@answers("projects_triage", TriageEntrySerializer, Project, many=True, parameters=[_STATE])
+def triage_of_project(request, project: Project):
+    """Changes of level that belong together, the newest first."""
+    return _entries(request, project)
+
+
+@answers("projects_triage_csv", CSV, Project, parameters=[_STATE])
+def triage_of_project_csv(request, project: Project):
+    """The same, a row per change, times in µs."""
+    text = csv_of_triage(_entries(request, project))
+    return text_file(f"changes-of-project-{project.pk}.csv", text)
+
+
+class TriageOne(APIView):
+    @extend_schema(responses=TriageEntrySerializer, operation_id="triage_retrieve")
+    def get(self, request, pk):
+        """One entry with its changes and what people said."""
+        return self._answer(request, find(triaged(), request, pk=pk))
+
+    @extend_schema(
+        request=TriageJudgement, responses=TriageEntrySerializer, operation_id="triage_judge"
+    )
+    def post(self, request, pk):
+        """Give it a state, or say more about the one that it has."""
+        entry = find(triaged(), request, pk=pk)
+        require(actor_of(request), Action.EDIT, entry.project)
+        judge_changes(
+            by=actor_of(request), entry=entry, **fields.validated(TriageJudgement, request.data)
+        )
+        return self._answer(request, entry)
+
+    def _answer(self, request, entry: TriageEntry) -> Response:
+        shown = entries_of(actor_of(request), entry.project).get(pk=entry.pk)
+        return Response(TriageEntrySerializer(shown).data)

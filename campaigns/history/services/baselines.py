@@ -1,0 +1,397 @@
+"""Make runs the baseline of their tests, stop comparing with it, and judge campaigns by it. Triage
+of changes: written down when a campaign has ended, then judged by people. A change is known by its
+test (plan, endpoint, connection mode, injectors) and the campaign with which the new level begins,
+so it can be written down any number of times. If more campaigns move it, it is followed
+(`analysis.histories.same_changes`). A new change joins the newest entry of its target whose range
+overlaps its own, if nobody has closed that and it has no change of the same test yet; otherwise it
+is an entry of its own. What is no longer found stays, for people to judge."""
+
+import logging
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import BooleanField, ExpressionWrapper, F
+from django.db.models.functions import Now
+
+from campaigns.campaigns.queries.references import references_between
+from campaigns.compare.queries.compared_searches import against_search, search_columns
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.analysis.changes import Change
+from campaigns.domain.analysis.histories import (
+    NEEDS_WHY,
+    TAKES_MORE,
+    Sighting,
+    TestHistory,
+    TriageState,
+    same_changes,
+)
+from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.typed_text import clean_name, is_web_address, storable
+from campaigns.history.queries.baselines import against_baselines, counted_of, with_baselines
+from campaigns.history.queries.history import HistoryKey, histories_of, key_of, with_facts_around
+from campaigns.models import (
+    Baseline,
+    Campaign,
+    Endpoint,
+    Project,
+    Run,
+    Search,
+    Test,
+    TestFigures,
+    TriageChange,
+    TriageEntry,
+    TriageNote,
+)
+from campaigns.runs.models.runs import IN_TURNS
+from campaigns.search.queries import trial_runs
+
+logger = logging.getLogger(__name__)
+
+_LONGEST_NAME = 100
+_ONE_SEARCH = "Choose only one search."
+_NO_CAPACITY = (
+    "This search found no capacity with an interval. Choose one that did, or search again."
+)
+
+
+@transaction.atomic
+def make_baseline(
+    *, by: Actor, project: Project, name: str, tests: Sequence[Test], seen: int | None = None
+) -> list[Baseline]:
+    """Compare what these tests measure from now on with their runs that count; of a search, what
+    later searches find with its capacity. Tests that are the same one in several campaigns become
+    one baseline. `seen` is the newest baseline of the project that the user has seen: what somebody
+    else chose meanwhile is not replaced. Replaced baselines are kept. Raises InvalidFields, or
+    Refused with what to do."""
+    require(by, Action.EDIT, project)
+    name = _checked(name)
+    campaigns = {test.campaign_id for test in tests}
+    # Against their deletion meanwhile, see services.items.
+    locked = Campaign.objects.select_for_update().filter(pk__in=campaigns, project=project)
+    if {each.pk for each in locked.order_by("pk") if each.finished_at} != campaigns:
+        elsewhere = Campaign.objects.filter(pk__in=campaigns).exclude(project=project)
+        raise Refused(
+            "This belongs to another project. Make it a baseline there."
+            if elsewhere.exists()
+            else "A campaign can be a baseline once it has ended."
+        )
+    if searches := list(Search.objects.filter(campaign__in=campaigns)):
+        return [_make_of_search(by, project, name, searches, tests, seen)]
+    groups: dict[HistoryKey, list[Run]] = {}
+    rows = (
+        counted_of(_newest_versions(tests))
+        .select_related("test__plan_version")
+        .annotate(in_turns=ExpressionWrapper(IN_TURNS, BooleanField()))
+        .defer("snapshot", "judgement")
+    )
+    for run in rows.order_by("campaign_id", "position"):
+        groups.setdefault(key_of(run.test), []).append(run)
+    groups = {
+        key: runs
+        for key, runs in groups.items()
+        if len(runs) >= MIN_REPEATS or any(run.in_turns for run in runs)
+    }
+    if not groups:
+        raise Refused(
+            f"A baseline needs {MIN_REPEATS} usable runs of a test. Add blocks to this campaign, "
+            "or choose another one."
+        )
+    made = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
+    _judge([pair for baseline in made for pair in _newest_of(baseline)])
+    return made
+
+
+def _make_of_search(
+    by: Actor,
+    project: Project,
+    name: str,
+    searches: Sequence[Search],
+    tests: Sequence[Test],
+    seen: int | None,
+) -> Baseline:
+    if len(tests) > 1:
+        raise Refused(_ONE_SEARCH)
+    (column,) = search_columns(searches)
+    if column.capacity is None or column.capacity.low is None:
+        raise Refused(_NO_CAPACITY)
+    runs = trial_runs(searches[0])
+    return _make(by, project, name, key_of(column.test), runs, seen, of_search=True)
+
+
+def _newest_versions(tests: Sequence[Test]) -> list[Test]:
+    """A campaign that confirms a change has two versions of a plan. Points of a sweep are no tests
+    that come again."""
+    newest: dict[tuple[int, HistoryKey], Test] = {}
+    rows = Test.objects.filter(pk__in=[test.pk for test in tests], swept="")
+    rows = rows.select_related("plan_version")
+    for test in rows.order_by("plan_version__number"):
+        newest[test.campaign_id, key_of(test)] = test
+    return list(newest.values())
+
+
+def _make(
+    by: Actor,
+    project: Project,
+    name: str,
+    key: HistoryKey,
+    runs: Sequence[Run],
+    seen: int | None,
+    *,
+    of_search: bool = False,
+) -> Baseline:
+    current = Baseline.objects.filter(replaced_at=None, of_search=of_search, **key.columns)
+    if seen is not None and (newer := current.filter(pk__gt=seen).first()):
+        raise Refused(_meanwhile(newer.name))
+    current.update(replaced_at=Now(), replaced_by=by.user)
+    try:
+        with transaction.atomic():
+            baseline = Baseline.objects.create(
+                project=project,
+                name=name,
+                **key.columns,
+                of_search=of_search,
+                test=runs[-1].test,
+                created_by=by.user,
+            )
+    except IntegrityError:
+        raise Refused(_meanwhile("another one")) from None
+    baseline.runs.set(runs)
+    return baseline
+
+
+def _meanwhile(name: str) -> str:
+    return (
+        f"“{name}” has become the baseline since you opened this. Look at it, then decide "
+        "whether to replace it."
+    )
+
+
+def _checked(name: str) -> str:
+    name = clean_name(name)
+    if not name:
+        raise InvalidFields({"name": "Give the baseline a name, such as “release 1.4”."})
+    if len(name) > _LONGEST_NAME:
+        raise InvalidFields({"name": f"At most {_LONGEST_NAME} characters are allowed."})
+    return name
+
+
+def release_baseline(*, by: Actor, baseline: Baseline) -> None:
+    """Compare nothing with it any more; then its runs can be deleted. What was said stays."""
+    require(by, Action.EDIT, baseline.project)
+    current = Baseline.objects.filter(pk=baseline.pk, replaced_at=None)
+    current.update(replaced_at=Now(), replaced_by=by.user)
+
+
+def _newest_of(baseline: Baseline) -> Iterator[tuple[Baseline, Test]]:
+    """The newest campaign of the test, so that its history speaks at once."""
+    same = HistoryKey.read(baseline).columns
+    rows = TestFigures.objects.outside_trash()
+    rows = rows.filter(campaign__finished_at__isnull=False, **same)
+    newest = rows.order_by("-started_at", "-pk").select_related("test__campaign").first()
+    if newest and newest.test.campaign_id != baseline.test.campaign_id:
+        yield baseline, newest.test
+
+
+def judge_by_baselines(campaign: Campaign) -> None:
+    """Store what the campaign's tests are against their baselines. May be done any number of
+    times."""
+    if not hasattr(campaign, "search"):
+        _judge(with_baselines(campaign))
+        return
+    # Once: a search's answer never changes, nor does what was said of it.
+    test = campaign.search.campaign.tests.select_related("plan_version").get()
+    current = Baseline.objects.filter(replaced_at=None, of_search=True, **key_of(test).columns)
+    current = current.exclude(test__campaign=campaign.search.pk).filter(test__isnull=False)
+    if baseline := current.select_related("test").first():
+        against = against_search(baseline, campaign.search).to_json()
+        Search.objects.filter(pk=campaign.search.pk, against__isnull=True).update(against=against)
+
+
+def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
+    """In as many statements for 200 tests as for one."""
+    between = [(baseline.test.campaign_id, test.campaign_id) for baseline, test in pairs]
+    references = references_between(between)
+    found = zip(pairs, between, against_baselines(pairs), strict=True)
+    rows = [
+        TestFigures(
+            pk=test.pk,
+            baseline=baseline,
+            against=replace(against, reference=str(references[campaigns] or "")).to_json(),
+        )
+        for (baseline, test), campaigns, against in found
+    ]
+    TestFigures.objects.bulk_update(rows, ["baseline", "against"])
+
+
+_FOLLOWED = ("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio", "low")
+_FOLLOWED += ("high", "p_value", "causes")
+_LONGEST_WHY, _LONGEST_LINK = 2000, 500
+
+
+@transaction.atomic
+def note_changes(*, campaign_id: int) -> int:
+    """Write down the changes in the histories of an ended campaign's tests; how many are new. What
+    is missed here, the next campaign of these tests finds."""
+    campaign = Campaign.objects.get(pk=campaign_id)
+    # One at a time for each project, so that changes which belong together find each other.
+    Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
+    found = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
+    known = _known(found)
+    moved, new = [], []
+    for key, history in found.items():
+        places = [point.at for point in history.points]
+        before = [_known_place(each, places) for each in known[key]]
+        same = same_changes(
+            [
+                Sighting(each.index, each.earliest, each.latest, each.ratio > 1)
+                for each in history.course.changes
+            ],
+            before,
+        )
+        for index, change in enumerate(history.course.changes):
+            seen = _Seen(key, history, change)
+            if index not in same:
+                new.append(seen)
+            elif seen.has_moved(known[key][same[index]]):
+                moved.append((known[key][same[index]], seen))
+    # More campaigns have moved them. Other causes are looked for where one begins elsewhere.
+    elsewhere = [pair for pair in moved if pair[0].since_id != pair[1].values["since_id"]]
+    causes = _causes([newer for _, newer in elsewhere])
+    for (older, _), cause in zip(elsewhere, causes, strict=True):
+        older.causes = cause
+    for older, newer in moved:
+        for name, value in newer.values.items():
+            setattr(older, name, value)
+    TriageChange.objects.bulk_update([older for older, _ in moved], _FOLLOWED)
+    _write(campaign.project_id, new)
+    return len(new)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A change of a test, in the history in which it was found."""
+
+    key: HistoryKey
+    history: TestHistory
+    change: Change
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The columns that follow it, without its causes."""
+        points, change = self.history.points, self.change
+        return {
+            "since_id": points[change.index].campaign,
+            "since_at": points[change.index].at,
+            "after_at": points[self.history.before(change)].at,
+            "until_at": points[change.latest].at,
+            "before_us": change.before,
+            "after_us": change.after,
+            "ratio": change.ratio,
+            "low": change.low,
+            "high": change.high,
+            "p_value": change.p_value,
+        }
+
+    def has_moved(self, known: TriageChange) -> bool:
+        return any(getattr(known, name) != value for name, value in self.values.items())
+
+
+def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
+    """What is written down of each test, from the first of its campaigns on; one query for all."""
+    known: dict[HistoryKey, list[TriageChange]] = {key: [] for key in found}
+    rows = TriageChange.objects.filter(
+        plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
+    )
+    for row in rows.order_by(F("since").asc(nulls_last=True)):
+        key = HistoryKey.read(row)
+        if key in found and row.since_at >= found[key].points[0].at:
+            known[key].append(row)
+    return known
+
+
+def _known_place(change: TriageChange, places: Sequence) -> Sighting:
+    index = bisect_left(places, change.since_at)
+    return Sighting(index, index, index, change.ratio > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """An entry that takes more changes, with those that it has."""
+
+    entry: TriageEntry
+    changes: list[TriageChange]
+
+    def takes(self, new: TriageChange) -> bool:
+        """If one of its changes may have begun at the same time, and none is of the same test."""
+        return not any(
+            HistoryKey.read(each) == HistoryKey.read(new) for each in self.changes
+        ) and any(
+            each.after_at < new.until_at and each.until_at > new.after_at for each in self.changes
+        )
+
+
+def _write(project_id: int, new: Sequence[_Seen]) -> None:
+    """Each joins the newest entry that takes it, or begins one, which later ones may join."""
+    endpoints = Endpoint.objects.filter(pk__in={seen.key.endpoint for seen in new})
+    targets = dict(endpoints.values_list("pk", "target_id"))
+    # By target, the newest last.
+    wanted = set(targets.values())
+    found = TriageEntry.objects.filter(project=project_id, target__in=wanted, state__in=TAKES_MORE)
+    entries: dict[int, list[_Open]] = {target: [] for target in wanted}
+    for entry in found.order_by("pk").prefetch_related("changes"):
+        entries[entry.target_id].append(_Open(entry, list(entry.changes.all())))
+    begun, rows = [], []
+    for seen, causes in zip(new, _causes(new), strict=True):
+        row = TriageChange(
+            **seen.key.columns,
+            **seen.values,
+            causes=causes,
+        )
+        of_target = entries[targets[seen.key.endpoint]]
+        joined = next((each for each in reversed(of_target) if each.takes(row)), None)
+        if joined is None:
+            target_id = targets[seen.key.endpoint]
+            joined = _Open(TriageEntry(project_id=project_id, target_id=target_id), [])
+            of_target.append(joined)
+            begun.append(joined.entry)
+        joined.changes.append(row)
+        row.entry = joined.entry
+        rows.append(row)
+    TriageEntry.objects.bulk_create(begun)
+    TriageChange.objects.bulk_create(rows)
+
+
+def _causes(seen: Sequence[_Seen]) -> list[list[list[str]]]:
+    """What was changed where each of them may have begun; one query for all."""
+    whole = with_facts_around([(each.history, each.change) for each in seen])
+    return [
+        [list(cause) for cause in history.causes(each.change)]
+        for history, each in zip(whole, seen, strict=True)
+    ]
+
+
+@transaction.atomic
+def judge_changes(
+    *, by: Actor, entry: TriageEntry, state: str, seen: str, why: str = "", link: str = ""
+) -> None:
+    """Give the entry a state, or say more about the one that it has. `seen` is the state on which
+    this was decided: Refused if somebody has changed it since. Raises Forbidden, InvalidFields."""
+    require(by, Action.EDIT, entry.project)
+    why, link, seen = storable(why), storable(link), storable(seen)
+    if state not in list(TriageState):
+        raise InvalidFields({"state": f"Choose one of {', '.join(TriageState)}."})
+    if state in NEEDS_WHY and state != seen and not why:
+        raise InvalidFields({"why": "Say why, so that others need not find out again."})
+    if state == seen and not (why or link):
+        raise InvalidFields({"state": "Choose another state, or say more about this one."})
+    if len(why) > _LONGEST_WHY:
+        raise InvalidFields({"why": f"Use at most {_LONGEST_WHY} characters."})
+    if link and not (len(link) <= _LONGEST_LINK and is_web_address(link)):
+        raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
+    if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
+        raise Refused("Someone changed the state since you opened this. Read it and try again.")
+    TriageNote.objects.create(entry=entry, state=state, by=by.user, why=why, link=link)

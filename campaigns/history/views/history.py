@@ -1,0 +1,338 @@
+"""The history of tests over campaigns: a project's overview, one test's page, and its capacities. A
+project's marks: deploys and other events that histories show as lines. Make runs a baseline, from a
+campaign or from a test's history, and stop comparing with one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.compare.queries.compared_searches import SearchColumn, over_time, searches_of
+from campaigns.core.access import actor_of, acts_on, find, rights_in, signed_in_form, signed_in_get
+from campaigns.core.pages import page_of, page_of_list, sorted_by
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.core.tables import text_file
+from campaigns.domain.analysis.capacity import Ending
+from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.presentation.capacity_words import bound_words, objective_words
+from campaigns.domain.presentation.compared import ComparedCapacity, capacity_words
+from campaigns.domain.presentation.history_words import METRICS, history_sentence, overview_sentence
+from campaigns.domain.presentation.results import Sentence
+from campaigns.domain.presentation.tables import BOTH_ENDS
+from campaigns.domain.units import DASH, TO
+from campaigns.history.exports import csv_of_histories, csv_of_history
+from campaigns.history.queries.baselines import (
+    baselines_of,
+    newest_baseline,
+    open_tests,
+    quiet_changes,
+)
+from campaigns.history.queries.history import (
+    HistoryFilter,
+    HistorySeries,
+    arms_of,
+    histories,
+    history_of,
+    key_of,
+    recent,
+    runs_of_history,
+)
+from campaigns.history.services import marks as services
+from campaigns.history.services.baselines import make_baseline, release_baseline
+from campaigns.history.views.history_chart import folded, history_charts
+from campaigns.history.views.history_overview import (
+    Fold,
+    Grouping,
+    dots_of,
+    groupings,
+    groups_of,
+    key_of_line,
+    lines_of,
+)
+from campaigns.history.views.history_rows import (
+    Pair,
+    counts_of,
+    directions_of,
+    in_order,
+    moved_words,
+    others_than,
+    rows_of_changes,
+    rows_of_points,
+    rows_of_runs,
+    with_marks,
+)
+from campaigns.history.views.triage import block_of_test, overview_block, take_typed
+from campaigns.items.forms import HistoryFilterForm, MarkForm, TestHistoryFilterForm
+from campaigns.models import Baseline, Campaign, Project, Test, TimeMark
+
+_NOT_STEADY = "not steady"
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityRow:
+    """A search; `against` is what it is against the comparable one before it."""
+
+    campaign: Campaign
+    objective: str
+    capacity: str
+    against: ComparedCapacity | None
+    compare: str
+
+
+def _capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
+    """Of a test that has been in searches only."""
+    newest = rows[0]
+    if newest.capacity == DASH:
+        return sentence("newest_search_empty", objective=newest.objective)
+    unit = "" if newest.capacity == _NOT_STEADY else " requests/s"
+    against = ""
+    if newest.against and newest.against.word:
+        change = f"{newest.against.word}, {newest.against.change_words}"
+        against = f": {change} against the one before"
+    return sentence(
+        "newest_search",
+        capacity=f"{newest.capacity}{unit}",
+        objective=newest.objective,
+        against=against,
+    )
+
+
+def _row(search: SearchColumn, before: SearchColumn | None, found: ComparedCapacity | None):
+    campaign = search.column.campaign
+    columns = f"a=campaign-{before.column.campaign.pk}&b=campaign-{campaign.pk}" if before else ""
+    return CapacityRow(
+        campaign,
+        objective_words(search.report.rules),
+        _capacity_text(search),
+        found,
+        f"{reverse('comparison')}?{columns}",
+    )
+
+
+def _capacity_text(search: SearchColumn) -> str:
+    """1,850 (1,790 to 1,910), or what is known without it; a dash for nothing."""
+    if search.capacity is not None:
+        return capacity_words(search.capacity)
+    answer = search.report.answer
+    return _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
+
+
+PAGE_SIZE = 25
+ROWS = 50
+_TESTS = Test.objects.select_related("campaign__project", "endpoint__target", "plan_version__plan")
+
+
+def _test_asked(request: HttpRequest, pk: int) -> tuple[Test, TestHistoryFilterForm, HistorySeries]:
+    test = find(_TESTS, actor_of(request), pk=pk)
+    form = TestHistoryFilterForm(request.GET, project=test.campaign.project)
+    return test, form, history_of(actor_of(request), test, form.chosen())
+
+
+def _pairs_asked(request: HttpRequest, project: Project, by: HistoryFilter) -> list[Pair]:
+    """The project's histories, what moved first."""
+    actor = actor_of(request)
+    return in_order(histories(actor, project, by), quiet_changes(actor, project))
+
+
+def _filter_context(request: HttpRequest, form: HistoryFilterForm, metric: str) -> dict[str, Any]:
+    return {
+        "form": form,
+        "metric": METRICS[metric],
+        "query": request.GET.urlencode(),
+        "is_filtered": any(request.GET.get(name) for name in form.fields),
+    }
+
+
+@signed_in_get
+def history_test(request: HttpRequest, test: int) -> HttpResponse:
+    shown, form, named = _test_asked(request, test)
+    actor, metric = actor_of(request), form.chosen().metric
+    project, points = shown.campaign.project, named.history.points
+    newest_first = points[::-1]
+    page = page_of_list(
+        newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
+    )
+    reference, rows = named.reference, rows_of_points(page.rows, metric)
+    capacities = [_row(*each) for each in over_time(searches_of(actor, named.key))]
+    runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
+    context = {
+        **_filter_context(request, form, metric),
+        "project": project,
+        "test": shown,
+        "named": named,
+        "capacities": capacities,
+        "sentence": _capacity_history_sentence(capacities)
+        if capacities and not points
+        else history_sentence(named.history, metric),
+        "changes": rows_of_changes(named),
+        "page": page,
+        "others": others_than(metric),
+        "ends_note": BOTH_ENDS if any(TO in text for row in rows for text in row["ends"]) else "",
+        "rows": with_marks(
+            rows,
+            named.marks,
+            before=newest_first[page.start - 2].at if page.start > 1 else None,
+        ),
+        "columns": 10 + len(others_than(metric)),
+        "runs": runs,
+        "run_rows": rows_of_runs(runs.rows),
+        "charts": history_charts(
+            named,
+            metric,
+            METRICS[metric],
+            reference,
+            moved_words(reference.history) if reference else "",
+        ),
+        "is_folded": len(folded(points)) < len(points),
+        "mark_form": MarkForm(project=project, initial={"target": shown.endpoint.target}),
+        "may": rights_in(project, actor),
+        "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),
+        "seen_baseline": newest_baseline(actor, project.pk),
+        "arms": arms_of(actor, shown),
+        "triage": block_of_test(
+            actor, project, named.key, request.GET.get("change", ""), take_typed(request)
+        ),
+    }
+    return render(request, "history/test.html", context)
+
+
+@signed_in_get
+def history_test_csv(request: HttpRequest, test: int) -> HttpResponse:
+    _, _, named = _test_asked(request, test)
+    return text_file(f"history-of-test-{test}.csv", csv_of_history(named))
+
+
+@signed_in_get(Project)
+def history(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    form = HistoryFilterForm(request.GET, project=project)
+    chosen = recent(form.chosen())  # the last 90 days where no time is given
+    pairs, metric = _pairs_asked(request, project, chosen), chosen.metric
+    tests = [pair for pair in pairs if not pair[1].is_of_reference]
+    by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
+    lines = lines_of(pairs, by, opened, open_tests(actor, project))
+    page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
+    context = {
+        **_filter_context(request, form, metric),
+        "project": project,
+        "since": chosen.since,
+        "until": chosen.until and chosen.until - timedelta(microseconds=1),
+        "n_tests": len(tests),
+        "sentence": overview_sentence(
+            counts_of(pairs), moved=directions_of(tests), has_references=len(tests) < len(pairs)
+        ),
+        "page": page,
+        "groups": list(groups_of(page.rows, by, pairs, request.GET)),
+        "groupings": groupings(request.GET),
+        "grouping": "" if by is Grouping.STATE else by,
+        "opened": [line.name for line in lines if isinstance(line, Fold) and line.is_open],
+        "dots": dots_of(tests, lines, metric, request.GET),
+        "triage": overview_block(actor, project),
+    }
+    return render(request, "history/overview.html", context)
+
+
+@signed_in_get(Project)
+def history_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    chosen = recent(HistoryFilterForm(request.GET, project=project).chosen())
+    text = csv_of_histories(named for _, named in _pairs_asked(request, project, chosen))
+    return text_file(f"history-of-project-{project.pk}.csv", text)
+
+
+@signed_in_form(Project)
+def mark_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    """The marks, newest first, with a form for a new one."""
+    if request.method == "POST":
+        require(actor, Action.EDIT, project)
+    form = MarkForm(request.POST or None, project=project)
+    said = _set(form, actor, project) if request.method == "POST" and form.is_valid() else ""
+    if said:
+        messages.success(request, said)
+        return redirect("mark-list", project=project.pk)
+    marks = TimeMark.objects.visible_to(actor).filter(project=project).select_related("target")
+    newest = sorted_by(marks.select_related("created_by"), F("at"), falls=True)
+    page = page_of(newest, PAGE_SIZE, request.GET.get("page", ""))
+    context = {
+        "project": project,
+        "form": form,
+        "page": page,
+        "may": rights_in(project, actor),
+        "query": "",
+    }
+    return render(request, "history/marks.html", context, status=422 if form.errors else 200)
+
+
+def _set(form: MarkForm, actor: Actor, project: Project) -> str:
+    """What to say of it; "" if it has errors, which the form then shows."""
+    try:
+        _, is_new = services.set_mark(
+            # A program that sends the same words again means the same mark; somebody who types them
+            # on another day another one. A button that is pressed twice still leaves one.
+            by=actor,
+            project=project,
+            key=""
+            if form.cleaned_data["at"]
+            else f"{form.cleaned_data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}",
+            **form.cleaned_data,
+        )
+    except InvalidFields as invalid:
+        for name, sentence in invalid.errors.items():
+            form.add_error(name if name in form.fields else None, sentence)
+        return ""
+    if not is_new:
+        return "This mark was there already, and stays as it is."
+    return "Marked. Histories show it as a line."
+
+
+@acts_on(TimeMark.objects.select_related("project"), "mark-list", "project_id")
+def mark_delete(request: HttpRequest, by: Actor, mark: TimeMark) -> str:
+    services.delete_mark(by=by, mark=mark)
+    return "The mark is deleted."
+
+
+@acts_on(Campaign.objects.select_related("project"), "campaign-detail")
+def campaign_baseline(request: HttpRequest, by: Actor, campaign: Campaign) -> str:
+    return _make(request, campaign.project, list(campaign.tests.all()))
+
+
+@acts_on(Test.objects.select_related("campaign__project", "plan_version"), "history-test")
+def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
+    """The campaigns of this test that are ticked; `in` are their tests."""
+    ticked = [int(pk) for pk in request.POST.getlist("in") if pk.isdecimal() and len(pk) < 19]
+    tests = Test.objects.visible_to(by).filter(pk__in=ticked).select_related("plan_version")
+    same = [each for each in tests if key_of(each) == key_of(test)]
+    if not same:
+        raise Refused("Select campaigns for the baseline.")
+    return _make(request, test.campaign.project, same)
+
+
+def _make(request: HttpRequest, project: Project, tests: Sequence[Test]) -> str:
+    seen = request.POST.get("seen", "")
+    try:
+        made = make_baseline(
+            by=actor_of(request),
+            project=project,
+            name=request.POST.get("name", ""),
+            tests=tests,
+            seen=int(seen) if seen.isdecimal() and len(seen) < 19 else 0,
+        )
+    except InvalidFields as invalid:
+        raise Refused(next(iter(invalid.errors.values()))) from None
+    return f"“{made[0].name}” is the baseline. New campaigns are compared with it."
+
+
+@acts_on(Baseline.objects.select_related("project"), "history", "project_id")
+def baseline_release(request: HttpRequest, by: Actor, baseline: Baseline) -> HttpResponse | str:
+    release_baseline(by=by, baseline=baseline)
+    said = f"Nothing is compared with “{baseline.name}” any more."
+    if baseline.test_id is None:
+        return said
+    messages.success(request, said)
+    return redirect("history-test", test=baseline.test_id)

@@ -1,0 +1,221 @@
+"""Triage of changes: the block of a project's overview and of a test's page, all entries, and what
+people say about one."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.timezone import localtime
+
+from campaigns.campaigns.queries.references import confirm_query
+from campaigns.core.access import signed_in_get, signed_in_post
+from campaigns.core.pages import page_of, sorted_by
+from campaigns.core.permissions import Action, Actor, may
+from campaigns.core.tables import text_file
+from campaigns.domain.analysis.histories import (
+    ENVIRONMENT_FIRST,
+    NEEDS_WHY,
+    TAKES_MORE,
+    TriageState,
+)
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.presentation.history_words import (
+    MEANINGS,
+    change_interval,
+    day,
+    entry_sentence,
+    evidence,
+    levels,
+    moved_beside,
+    state_words,
+)
+from campaigns.domain.units import change_size, counted
+from campaigns.history.exports import csv_of_triage
+from campaigns.history.queries.baselines import count_by_state, entries_of, entries_of_test, triaged
+from campaigns.history.queries.history import HistoryKey, arm_label_of
+from campaigns.history.services.baselines import judge_changes
+from campaigns.items.views.lists import PAGE_SIZE
+from campaigns.models import Project, TriageChange, TriageEntry
+
+_AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
+_TYPED = "triage_typed"  # in the session: what was refused, for the page that comes next
+_MOST_TYPED = 5000  # characters of each field
+_GLYPHS = {
+    TriageState.OPEN: "draft",
+    TriageState.ACKNOWLEDGED: "info",
+    TriageState.EXPECTED: "done",
+    TriageState.ENVIRONMENT: "stopped",
+    TriageState.NOT_REAL: "dash",
+    TriageState.FIXED: "good",
+}
+
+
+@signed_in_get(Project)
+def triage_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    states = _states_asked(request.GET)
+    may_judge = may(actor, Action.EDIT, project)
+    entries = sorted_by(entries_of(actor, project, states), F("newest_at"), falls=True)
+    page = page_of(entries, PAGE_SIZE, request.GET.get("page", ""))
+    # (word, how many, query, whether it is on) of every state that occurs, and of all.
+    counts = count_by_state(actor, project)
+    every = [("all", sum(counts.values()), "", not states)]
+    context = {
+        "project": project,
+        "page": page,
+        "rows": [_row(entry, may_judge) for entry in page],
+        "switches": every
+        + [
+            (state_words(state), counts[state], f"state={state}", states == [state])
+            for state in TriageState
+            if state in counts
+        ],
+        "query": request.GET.urlencode(),
+    }
+    return render(request, "history/changes.html", context)
+
+
+@signed_in_get(Project)
+def triage_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    entries = entries_of(actor, project, _states_asked(request.GET))
+    return text_file(f"changes-of-project-{project.pk}.csv", csv_of_triage(entries))
+
+
+@signed_in_post(triaged().select_related("project"))
+def triage_judge(request: HttpRequest, actor: Actor, entry: TriageEntry) -> HttpResponse:
+    """Give the entry a state, and go back to the test whose page it was done on."""
+    given = {name: request.POST.get(name, "") for name in ("state", "seen", "why", "link")}
+    try:
+        judge_changes(by=actor, entry=entry, **given)
+    except (InvalidFields, Refused) as fault:
+        told = fault.errors.values() if isinstance(fault, InvalidFields) else [str(fault)]
+        messages.error(request, " ".join(told))
+        kept = {name: text[:_MOST_TYPED] for name, text in given.items()}
+        request.session[_TYPED] = {"entry": entry.pk, **kept}
+    else:
+        messages.success(request, f"Saved: {state_words(given['state'])}.")
+    shown = entries_of(actor, entry.project).get(pk=entry.pk)
+    # To the top of the page, where the message is: a browser that goes to the block hides it.
+    url = _url(shown, request.POST.get("test", "")).partition("#")[0]
+    return redirect(url or reverse("triage-list", args=[entry.project_id]))
+
+
+def take_typed(request: HttpRequest) -> dict[str, Any]:
+    """What was refused just now, so that nothing has to be typed twice; {} if nothing was."""
+    return request.session.pop(_TYPED, {})
+
+
+def overview_block(actor: Actor, project: Project) -> dict[str, Any]:
+    """What is open, and how many entries are not."""
+    may_judge = may(actor, Action.EDIT, project)
+    opened = entries_of(actor, project, [TriageState.OPEN])
+    rows = [_row(entry, may_judge) for entry in opened]
+    counts = count_by_state(actor, project)
+    acknowledged = counts.pop(TriageState.ACKNOWLEDGED, 0)
+    counts.pop(TriageState.OPEN, None)
+    closed = [state for state in TriageState if state in counts]
+    return {
+        "rows": rows[:_AT_ONCE],
+        "more": rows[_AT_ONCE:],
+        "acknowledged": acknowledged,
+        "n_closed": sum(counts.values()),
+        "closed_query": "&".join(f"state={state}" for state in closed),
+    }
+
+
+def block_of_test(
+    actor: Actor, project: Project, key: HistoryKey, asked: str, typed: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The entry that is asked for, or the newest one of this test; {} if it has none. `typed`: as
+    take_typed gives it."""
+    entries = list(entries_of_test(actor, key))
+    if not entries:
+        return {}
+    entry = next((each for each in entries if str(each.pk) == asked), entries[0])
+    changes, may_judge = entry.changes.all(), may(actor, Action.EDIT, project)
+    own = next(each for each in changes if HistoryKey.read(each) == key)
+    reference = moved_beside(changes)
+    own_typed = typed if typed.get("entry") == entry.pk else {}
+    return {
+        "row": _row(entry, may_judge),
+        "typed": own_typed,
+        "chosen": own_typed.get("state") or entry.state,
+        "own": _change_row(own),
+        "since": day(localtime(own.since_at)),
+        "began": " to ".join(
+            f"{localtime(at):%-d %b %H:%M}" for at in (own.after_at, own.until_at)
+        ),
+        "evidence": evidence(own),
+        "causes": own.causes,
+        "reference": change_size(reference) if reference else "",
+        "together": [_change_row(each) for each in changes] if len(changes) > 1 else [],
+        "others": [(each, day(localtime(each.newest_at))) for each in entries if each != entry],
+        "states": [
+            (state, state_words(state), MEANINGS[state], state in NEEDS_WHY)
+            for state in (ENVIRONMENT_FIRST if reference else TriageState)
+        ],
+        "notes": [(note, state_words(note.state)) for note in entry.notes.all()],
+        "save": f"Save for {counted(len(changes), 'tests')}" if len(changes) > 1 else "Save",
+        "may_judge": may_judge,
+    }
+
+
+def _row(entry: TriageEntry, may_judge: bool) -> dict[str, Any]:
+    """Its sentence, its tests with the largest change first, and what is known about it."""
+    changes = list(entry.changes.all())
+    notes = list(entry.notes.all())
+    return {
+        "entry": entry,
+        "sentence": entry_sentence(changes, entry.target.name),
+        "tests": [_change_row(each) for each in changes[:3]],
+        "n_more": len(changes[3:]),
+        "glyph": _GLYPHS[TriageState(entry.state)],
+        "state": state_words(entry.state),
+        "note": notes[0] if notes else None,
+        "url": _url(entry),
+        "can_close": may_judge and entry.state in TAKES_MORE,
+        "confirm_url": _confirm_url(entry) if may_judge else "",
+    }
+
+
+def _change_row(change: TriageChange) -> dict[str, Any]:
+    return {
+        "change": change,
+        "scheme": change.endpoint.scheme,
+        "arm": arm_label_of(change.endpoint, change.connection_mode, change.injectors),
+        "levels": levels(change.before_us, change.after_us),
+        "size": change_size(change.ratio),
+        "interval": change_interval(change.low, change.high),
+        "url": _page_of(change),
+    }
+
+
+def _page_of(change: TriageChange) -> str:
+    """The test's history with this change chosen; "" if none of its campaigns is left."""
+    if not change.newest_test:
+        return ""
+    return f"{reverse('history-test', args=[change.newest_test])}?change={change.entry_id}#triage"
+
+
+def _url(entry: TriageEntry, test: str = "") -> str:
+    """Of this test's page, or else of that with the largest change; "" if all are gone."""
+    pages = {str(each.newest_test): _page_of(each) for each in entry.changes.all()}
+    return pages.get(test) or next(filter(None, pages.values()), "")
+
+
+def _confirm_url(entry: TriageEntry) -> str:
+    """Of a new campaign with both sides of every change; "" if nothing is left of one side."""
+    pairs = [
+        (each.old_test, each.newest_test)
+        for each in entry.changes.all()
+        if each.old_test and each.newest_test
+    ]
+    path = reverse("campaign-new", args=[entry.project_id])
+    return f"{path}?confirm={confirm_query(pairs)}" if pairs else ""
+
+
+def _states_asked(asked) -> list[str]:
+    return [state for state in asked.getlist("state") if state in list(TriageState)]

@@ -1,0 +1,432 @@
+"""A campaign's protocol ladder: its arms as rungs, each against the one before and plain HTTP.
+Checks no permissions: callers pass what was read for rows found with visible_to."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import fmean
+
+from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
+from campaigns.compare.queries.overheads import Overhead, compare, unlike_by_accident
+from campaigns.compare.queries.side_by_side import medians_us
+from campaigns.domain.analysis.comparison import verdict
+from campaigns.domain.analysis.failures import everything_failed, failure_words
+from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.overhead import part_means_us
+from campaigns.domain.analysis.repeats import (
+    MIN_REPEATS,
+    MeanInterval,
+    mean_interval,
+    typical_interval,
+)
+from campaigns.domain.metrics.figures import TYPICAL
+from campaigns.domain.metrics.injector_end import TlsHandshakes, sum_of, tls_libraries_of
+from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.tls_options import is_post_quantum
+from campaigns.domain.presentation.ladder import (
+    LADDER_METRICS,
+    MEAN,
+    METRICS_IN_TURNS,
+    SECTION_TITLES,
+    Agreed,
+    Ladder,
+    LadderLikeness,
+    LadderRung,
+    RungStep,
+    WireBytes,
+)
+from campaigns.domain.presentation.ladder_words import rung_title
+from campaigns.domain.presentation.latency_table import figures_by_key
+from campaigns.domain.presentation.metrics import ALSO_CALLED
+from campaigns.domain.presentation.report_tables import certificates_of
+from campaigns.domain.presentation.tables import Figure
+from campaigns.domain.units import counted
+from campaigns.models import Campaign
+from campaigns.runs.queries.measurements import MeasuredRun
+from campaigns.runs.queries.runs import failures_of
+
+_TOLD_BY_PLANS = ("http_version", "streams")
+_SHOWN = (P50, P95, P99)
+_VERSIONS = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
+
+_Placed = tuple[Section, Spoken, MeasuredTest]
+
+
+def ladder_metric(asked: Mapping[str, str]) -> str:
+    """That of ?metric=p95; "" for anything else, which is what a ladder is usually compared by."""
+    typed = ALSO_CALLED.get(asked.get("metric", ""), asked.get("metric", ""))
+    return typed if typed in {*LADDER_METRICS, *METRICS_IN_TURNS} else ""
+
+
+def ladder_of(
+    campaign: Campaign, arms: Sequence[MeasuredTest], *, is_final: bool, metric: str = ""
+) -> tuple[Ladder | None, list[Overhead]]:
+    """The ladder by one of its metrics, its first without any, and each rung's comparison with
+    plain HTTP, or with the rung before where there is none; (None, []) of a campaign whose arms are
+    not told apart by the layers of one target."""
+    if not (placed := _placed(arms)):
+        return None, []
+    placed = _in_shared_passes(placed)
+    in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
+    metrics = METRICS_IN_TURNS if in_turns else LADDER_METRICS
+    metric = metric if metric in metrics else metrics[0]
+    climb = _Climb(campaign, _plain(placed), is_final, metric, in_turns=in_turns)
+    rungs = tuple(climb.rung(*each) for each in placed)
+    target, likeness = arms[0].test.endpoint.target.name, _likeness_of(rungs, climb.compared)
+    return Ladder(target, rungs, metric, likeness, in_turns=in_turns), climb.compared
+
+
+def ladder_pairs(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
+    """Each rung with the one before and with plain HTTP; [] of arms that are no ladder."""
+    placed, pairs = _placed(arms), []
+    plain, before = _plain(placed), {}
+    for section, _, arm in placed:
+        others = {
+            other.test.pk: other
+            for other in (before.get(section), plain.get(section))
+            if other is not None and other is not arm
+        }
+        pairs += [ArmPair(other, arm, is_chosen=True) for other in others.values()]
+        before[section] = arm
+    return pairs
+
+
+def _in_shared_passes(placed: list[_Placed]) -> list[_Placed]:
+    """Rungs are compared over the same passes, if enough have a run of each that counts."""
+    counted = [{each.run.repeat for each in _sound_runs(arm)} for _, _, arm in placed]
+    shared = set.intersection(*filter(None, counted)) if any(counted) else set()
+    if len(shared) < MIN_REPEATS or all(each == shared for each in counted):
+        return placed
+    return [
+        (section, spoken, replace(arm, runs=tuple(r for r in arm.runs if r.run.repeat in shared)))
+        if passes
+        else (section, spoken, arm)
+        for (section, spoken, arm), passes in zip(placed, counted, strict=True)
+    ]
+
+
+def _could_be_one(arms: Sequence[MeasuredTest]) -> bool:
+    """One target over HTTP without a sweep, and more than one way over TLS: told without reading a
+    plan, because most campaigns are no ladder."""
+    tests = [arm.test for arm in arms]
+    if len({(test.endpoint.target_id, test.injectors) for test in tests}) != 1:
+        return False
+    if any(arm.scheme in WEBSOCKET_SCHEMES or arm.test.swept for arm in arms):
+        return False
+    over_tls = {
+        (test.endpoint_id, *(test.plan_version.spec.get(name) for name in _TOLD_BY_PLANS))
+        for test in tests
+        if test.endpoint.scheme == "https"
+    }
+    return len(over_tls) > 1
+
+
+def _placed(arms: Sequence[MeasuredTest]) -> list[_Placed]:
+    """The rungs in their order; [] of arms that are no ladder."""
+    if not _could_be_one(arms):
+        return []
+    spoken = [spoken_by(arm.origin, arm.test.connection_mode, arm.test.plan()) for arm in arms]
+    has_many = any(each.streams > 1 for each in spoken)
+    placed = [
+        (section_of(each, arm.test.connection_mode, has_many=has_many), each, arm)
+        for each, arm in zip(spoken, arms, strict=True)
+    ]
+    rungs = [(section, each) for section, each, _ in placed]
+    return sorted(placed, key=_in_order) if is_ladder(rungs) else []
+
+
+def _in_order(placed: _Placed) -> tuple:
+    """Section by section; other profiles as the campaign lists them, such as ECDSA after RSA."""
+    section, spoken, arm = placed
+    within = arm.test.position if section == Section.PROFILES else spoken
+    return list(Section).index(section), within
+
+
+@dataclass(slots=True)
+class _Climb:
+    """From rung to rung: `plain` HTTP by section, and what was climbed so far."""
+
+    campaign: Campaign
+    plain: Mapping[Section, MeasuredTest]
+    is_final: bool
+    metric: str
+    in_turns: bool
+    titles: dict[int, str] = field(default_factory=dict)
+    before: dict[Section, tuple[Spoken, MeasuredTest]] = field(default_factory=dict)
+    compared: list[Overhead] = field(default_factory=list)
+
+    def rung(self, section: Section, spoken: Spoken, arm: MeasuredTest) -> LadderRung:
+        last_spoken, last = self.before.get(section, (None, None))
+        title = _title(section, spoken, last_spoken)
+        self.titles[arm.test.pk] = title
+        ground = self.plain.get(section)
+        before, plain = (self._compare(other, arm) for other in (last, ground))
+        if found := plain or before:
+            self.compared.append(found)
+        self.before[section] = (spoken, arm)
+        steps = (each and self._step(section, each) for each in (before, plain))
+        value, why = self._value_of(arm)
+        found = _rung(section, spoken, arm, title, value, *steps, is_plain=ground is arm)
+        return replace(found, weak=why) if value else replace(found, why=found.why or why)
+
+    def _compare(self, baseline: MeasuredTest | None, candidate: MeasuredTest) -> Overhead | None:
+        """None where there is no such rung, or one of the two has no usable run."""
+        if baseline is None or baseline is candidate:
+            return None
+        has_runs = all(arm.counted and arm.is_sound for arm in (baseline, candidate))
+        if not (has_runs or self.in_turns):
+            return None
+        names = (self.titles[baseline.test.pk], self.titles[candidate.test.pk])
+        pair = ArmPair(baseline, candidate, is_chosen=True, called=names)
+        if not self.in_turns:
+            return compare(self.campaign, pair, metric=self.metric)
+        found = compare(self.campaign, pair)
+        return found if self.metric == TYPICAL or not found.turns else _by(found, self.metric)
+
+    def _value_of(self, arm: MeasuredTest) -> tuple[MeanInterval | None, str]:
+        if self.metric != TYPICAL:
+            return _value_of(arm, self.metric)
+        median_us = medians_us(self.campaign).get(arm.test.pk)
+        return (mean_interval([median_us]), "") if median_us else (None, "")
+
+    def _step(self, section: Section, found: Overhead) -> RungStep:
+        first, second = (
+            {each.run.repeat: each.run.pk for each in arm.of_machine} for arm in found.pair
+        )
+        values = (self._value_of(arm)[0] for arm in found.pair)
+        return RungStep(
+            row=found.judged,
+            times_us=tuple(value and value.mean for value in values),
+            word=str(found.verdict.word) if found.has_word or self.is_final else "",
+            why=found.verdict.text,
+            names=found.pair.names,
+            title=f"{SECTION_TITLES[section]}: {found.pair.title}",
+            counted=(first, second),
+            is_paired=found.is_paired,
+            blocker=found.blocker,
+        )
+
+
+def _by(found: Overhead, metric: str) -> Overhead:
+    """A comparison of rounds, judged by another metric of theirs."""
+    row = next((each for each in found.rows if each.metric == metric), found.judged)
+    threshold = found.pair.candidate.test.campaign.practical_threshold
+    judged = verdict(row.interval, threshold, blockers=[])
+    return replace(found, judged=row, verdict=judged, has_word=judged.word is not None)
+
+
+def _title(section: Section, spoken: Spoken, before: Spoken | None) -> str:
+    if section == Section.MANY:
+        version = spoken.http
+        return f"HTTP/{version}" if version == HttpVersion.HTTP_2 else f"HTTPS/{version}"
+    if section == Section.PROFILES:
+        return spoken.profile
+    return rung_title(spoken, before)
+
+
+def _plain(placed: Sequence[_Placed]) -> Mapping[Section, MeasuredTest]:
+    """Plain HTTP of each section; other profiles are measured on new connections."""
+    plain: dict[Section, MeasuredTest] = {}
+    for section, spoken, arm in placed:
+        if not spoken.tls:
+            plain.setdefault(section, arm)
+    if Section.NEW in plain:
+        plain[Section.PROFILES] = plain[Section.NEW]
+    return plain
+
+
+def _rung(
+    section: Section,
+    spoken: Spoken,
+    arm: MeasuredTest,
+    title: str,
+    value: MeanInterval | None,
+    before: RungStep | None,
+    plain: RungStep | None,
+    *,
+    is_plain: bool,
+) -> LadderRung:
+    runs = _sound_runs(arm)
+    figures = arm.pooled[1] if runs else None
+    agreed, why = _agreed(arm), _why_nothing_counts(arm)
+    by_key = figures_by_key(figures) if figures else {}
+    return LadderRung(
+        section=section,
+        title=title,
+        words=_words(section, spoken, agreed),
+        test_id=arm.test.pk,
+        is_plain=is_plain,
+        mean=_mean_of(runs),
+        value=value,
+        before=before,
+        plain=plain,
+        parts=part_means_us([each.total for each in runs]),
+        wire=_wire(arm),
+        own_cpu_us=_own_cpu_us(arm),
+        agreed=agreed,
+        percentiles={name(q): by_key.get(name(q), Figure(None, why)) for q in _SHOWN},
+        rate_per_s=figures and figures.rate_per_s,
+        connections=spoken.connections,
+        streams=spoken.streams,
+        why=why,
+        not_taken=_not_taken(spoken, agreed),
+    )
+
+
+def _sound_runs(arm: MeasuredTest) -> list[MeasuredRun]:
+    return arm.counted if arm.is_sound else []
+
+
+def _mean_of(runs: Sequence[MeasuredRun]) -> MeanInterval | None:
+    return typical_interval([each.figures.mean_us for each in runs]) if runs else None
+
+
+def _value_of(arm: MeasuredTest, metric: str) -> tuple[MeanInterval | None, str]:
+    """(the metric over the runs that count, why it is weak or not shown)"""
+    runs = _sound_runs(arm)
+    if metric == MEAN or not runs:
+        return _mean_of(runs), ""
+    q = next(q for q in _SHOWN if name(q) == metric)
+    fewest = min(each.figures.n for each in runs)
+    why = why_not_shown(fewest, q)
+    if shown(fewest, q) is Shown.NO:
+        return None, why
+    return typical_interval([each.figures.percentiles[q] for each in runs]), why
+
+
+def _why_nothing_counts(arm: MeasuredTest) -> str:
+    """What failed on a rung that the server does not speak, or why its first run does not count."""
+    failed = failures_of(arm.runs)
+    if everything_failed(failed.rows, failed.attempts):
+        return f"{failure_words(failed.rows, failed.attempts, arm.noun)}."
+    return next((each.why_unusable for each in arm.runs if each.why_unusable), "")
+
+
+def _words(section: Section, spoken: Spoken, agreed: Agreed) -> str:
+    """What the rung is, in few words."""
+    if section == Section.MANY:
+        streams = counted(spoken.streams, "streams")
+        is_http2 = spoken.http == HttpVersion.HTTP_2
+        connections = counted(spoken.connections, "connections")
+        return f"{connections}, {streams} each" if is_http2 else connections
+    if not spoken.tls:
+        return "no TLS"
+    words = [
+        "one stream a connection" if spoken.http == HttpVersion.HTTP_2 else "",
+        "a ticket instead of a certificate" if spoken.is_resumed else "",
+        "" if spoken.is_resumed else ", ".join(agreed.groups),
+        "" if section != Section.PROFILES else "; ".join(agreed.certificates),
+    ]
+    return ", ".join(filter(None, words))
+
+
+def _handshakes(arm: MeasuredTest) -> list[TlsHandshakes]:
+    return [each for run in arm.counted for end in run.measurement.ends for each in end.tls]
+
+
+def _agreed(arm: MeasuredTest) -> Agreed:
+    counts: Counter[str] = Counter()
+    found = _handshakes(arm)
+    for each in found:
+        counts[each.agreed] += each.count
+    ends = [end for run in arm.counted for end in run.measurement.ends]
+    return Agreed(
+        full=sum(each.count for each in found if not each.resumed),
+        resumed=sum(each.count for each in found if each.resumed),
+        chosen=tuple(counts.most_common()),
+        certificates=tuple(certificates_of(ends)),
+        groups=tuple(dict.fromkeys(each.group for each in found if each.group)),
+        versions=tuple(dict.fromkeys(each.version for each in found)),
+    )
+
+
+def _not_taken(spoken: Spoken, agreed: Agreed) -> tuple[str, ...]:
+    """What the rung offered first and the server did not take, a sentence each."""
+    if not spoken.tls or not agreed.versions:
+        return ()
+    found = []
+    if _VERSIONS[spoken.tls] not in agreed.versions:
+        found.append(say("server_chose", chosen=", ".join(agreed.versions)))
+    if spoken.is_hybrid and agreed.groups and not any(map(is_post_quantum, agreed.groups)):
+        found.append(say("server_chose", chosen=", ".join(agreed.groups)))
+    if spoken.is_resumed and not agreed.resumed:
+        found.append(say("none_resumed"))
+    return tuple(found)
+
+
+def _wire(arm: MeasuredTest) -> WireBytes:
+    totals = [run.total for run in arm.counted]
+    replies = sum(each.count("ok") + each.count("failed") for each in totals)
+    told = bool(replies) and all(each.count("wire_received") for each in totals)
+    sent, received = (
+        sum(each.count(name) for each in totals) / replies if told else None
+        for name in ("wire_sent", "wire_received")
+    )
+    return WireBytes(sent, received, _handshake_bytes(_handshakes(arm)))
+
+
+def _handshake_bytes(found: Sequence[TlsHandshakes]) -> float | None:
+    if not found or any(each.bytes_sent is None or each.bytes_received is None for each in found):
+        return None
+    n = sum(each.count for each in found)
+    return sum(each.bytes_sent + each.bytes_received for each in found) / n if n else None
+
+
+def _own_cpu_us(arm: MeasuredTest) -> float | None:
+    """The injectors' CPU time per request, the warm-up's among them; the mean over runs."""
+    shares = []
+    for run in arm.counted:
+        ends = run.measurement.ends
+        cpu_us = sum_of(ends, "cpu_us")
+        n = sum(end.totals.get(each, 0) for end in ends for each in ("ok", "failed"))
+        if cpu_us is None or not n:
+            return None
+        shares.append(cpu_us / n)
+    return fmean(shares) if shares else None
+
+
+# A ladder has one target, and a rung of HTTP/2 a plan of its own.
+_CHOSEN = {"target", "plan"}
+
+
+def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> LadderLikeness:
+    """Of the comparisons that were made: what is written alike in all of them, and what is not. An
+    arm that is close to another one in bytes or requests counts as like it."""
+    if not compared:
+        return LadderLikeness()
+    told = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in compared]
+    same = [
+        # Each value once, "2,148 B and 2,150 B" as it stands.
+        (what, "; ".join(dict.fromkeys(each[what] for each in told if each[what])))
+        for what in told[0]
+        if what not in _CHOSEN and all(what in each for each in told)
+    ]
+    # The injectors' TLS libraries, each once.
+    ends = (end for each in compared for run in each.pair.counted for end in run.measurement.ends)
+    libraries = tls_libraries_of(list(ends))
+    library = [("TLS library", libraries[0])] if len(libraries) == 1 else []
+    differs = [("TLS library", ", ".join(libraries))] if len(libraries) > 1 else []
+    return LadderLikeness(
+        (*same, *_certificates(rungs), *library), (*_differences(compared), *differs)
+    )
+
+
+def _certificates(rungs: Sequence[LadderRung]) -> list[tuple[str, str]]:
+    """The certificate where every rung over TLS was shown the same."""
+    seen = {rung.agreed.certificates for rung in rungs if rung.agreed.certificates}
+    return [("certificate", "; ".join(seen.pop()))] if len(seen) == 1 else []
+
+
+def _differences(compared: Sequence[Overhead]) -> list[tuple[str, str]]:
+    found: dict[str, list[str]] = {}
+    for each in compared:
+        accidents = unlike_by_accident(each.pair, each.likeness)
+        for what, *values in each.likeness["different"]:
+            if what in accidents:
+                pairs = zip(each.pair.names, values, strict=True)
+                said = ", ".join(f"{named} {value or 'none'}" for named, value in pairs)
+                found.setdefault(what, []).append(said)
+    return [(what, "; ".join(dict.fromkeys(said))) for what, said in found.items()]

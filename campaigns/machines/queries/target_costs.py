@@ -1,0 +1,352 @@
+"""What the tests of a campaign cost their target in CPU time and network bytes, as its exporters
+told it, and what perf counted in its runs. Checks no permissions: callers pass campaigns found with
+visible_to."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+
+from django.db.models import F, QuerySet
+
+from campaigns.campaigns.queries.checks import Check
+from campaigns.domain.analysis.comparison import TICK_S, RunCost, cost_difference
+from campaigns.domain.analysis.ratio import ratio_interval
+from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.lifecycle import RunState
+from campaigns.domain.metrics.exporter import PERF, PROCESS
+from campaigns.domain.metrics.machine import MOVED, moved_bytes
+from campaigns.domain.metrics.machine_use import (
+    MachineUse,
+    cpu_s_per_1000,
+    is_inner,
+    n_whole_seconds,
+)
+from campaigns.domain.metrics.perf_counts import PerfOf, PerfUse, perf_together, perf_use
+from campaigns.domain.plan.target import counted_in
+from campaigns.domain.presentation.ladder import RungStep
+from campaigns.domain.presentation.perf_table import (
+    ComparedCounter,
+    TestCounters,
+    compared_counters_table,
+    counter_means_table,
+    figures_of_perf,
+)
+from campaigns.domain.presentation.results import Answer, OverheadAnswer, Sentence, TestAnswer
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.presentation.target_cost_tables import (
+    BYTES,
+    CPU,
+    MACHINE,
+    NETWORK,
+    WATCHED,
+    ComparedCost,
+    CostKind,
+    TestCost,
+    compared_costs_table,
+    cost_sentence,
+    costs_table,
+)
+from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
+from campaigns.runs.queries.measurements import OK_LATE
+
+# CPU time of the chosen processes is told where every run has it, else that of the machine.
+_CPU = {"watched_s": WATCHED, "busy_s": MACHINE}
+_MOVED = "moved_bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Of one kind: a sentence on the comparisons, what is counted, and the tables. Of a ladder also
+    what each rung's test costs, and how that compares with what the rung is compared with."""
+
+    sentence: Sentence
+    note: str
+    tables: list[Table]
+    by_test: Mapping[int, MeanInterval]
+    of_rungs: Mapping[int, ComparedCost]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetCosts:
+    """None for what no agent or exporter told of a run that counts."""
+
+    cpu: Costs | None
+    network: Costs | None
+
+
+@dataclass(slots=True)
+class _Told:
+    """What one machine did in a run; None for what one of its seconds does not have."""
+
+    lasted_s: float = 0.0
+    busy_s: float | None = 0.0
+    watched_s: float | None = 0.0
+    moved_bytes: float | None = 0.0
+
+    def add(
+        self, lasted_s: float, busy_s: float | None, watched_s: float | None, moved: float | None
+    ) -> None:
+        self.lasted_s += lasted_s
+        self.busy_s = _sum(self.busy_s, busy_s)
+        self.watched_s = _sum(self.watched_s, watched_s)
+        self.moved_bytes = _sum(self.moved_bytes, moved)
+
+
+@dataclass(slots=True)
+class RunSize:
+    """A run with the machines that told something of it."""
+
+    n: int
+    late: int
+    duration_s: float
+    machines: dict[str, _Told] = field(default_factory=lambda: defaultdict(_Told))
+
+    @property
+    def whole_seconds(self) -> int:
+        return n_whole_seconds(self.duration_s)
+
+    @property
+    def rate_per_s(self) -> float:
+        """At least of one request: of those that all came late the cost is not zero."""
+        return max(1, self.n - self.late) / self.duration_s
+
+    def per_s(self, of: str) -> float | None:
+        """CPU seconds (`busy_s`, `watched_s`) or bytes (`moved_bytes`) per second of all machines
+        together; None if one of them did not tell them."""
+        told = [(getattr(each, of), each.lasted_s) for each in self.machines.values()]
+        if not told or any(amount is None or not lasted_s for amount, lasted_s in told):
+            return None
+        return sum(amount / lasted_s for amount, lasted_s in told)
+
+    def cpu_cost(self, of: str) -> RunCost | None:
+        cores = self.per_s(of)
+        if cores is None:
+            return None
+        per_1000_s = cpu_s_per_1000(cores, 1.0, self.rate_per_s)
+        return RunCost(per_1000_s, 1000 * TICK_S * len(self.machines) / self.n)
+
+    def byte_cost(self) -> RunCost | None:
+        """None also where nothing was moved: then the load went past what was counted."""
+        bytes_per_s = self.per_s(_MOVED)
+        return RunCost(bytes_per_s / self.rate_per_s, 1 / self.n) if bytes_per_s else None
+
+
+def target_costs(campaign: Campaign, answer: Answer) -> TargetCosts:
+    counted = {pk for test in answer.tests for pk in test.counted}
+    told = {pk: run for pk, run in _runs_with_seconds(campaign).items() if pk in counted}
+    of = next((each for each in _CPU if all(run.cpu_cost(each) for run in told.values())), "busy_s")
+    cpu = {pk: (cost, run.per_s(of)) for pk, run in told.items() if (cost := run.cpu_cost(of))}
+    moved = {pk: (cost, run.per_s(_MOVED)) for pk, run in told.items() if (cost := run.byte_cost())}
+    network = {pk: (cost, bytes_per_s / 1000) for pk, (cost, bytes_per_s) in moved.items()}
+    return TargetCosts(
+        _costs(campaign, answer, CPU, cpu, _CPU[of]),
+        _costs(campaign, answer, BYTES, network, NETWORK),
+    )
+
+
+def _costs(
+    campaign: Campaign,
+    answer: Answer,
+    kind: CostKind,
+    told: Mapping[int, tuple[RunCost, float]],
+    note: str,
+) -> Costs | None:
+    """`told`: by run, what it cost and how much of that there was in a second."""
+    if not told:
+        return None
+    kind = kind.said_of(counted_in(test.scheme for test in answer.tests))
+    costs = {pk: cost for pk, (cost, _) in told.items()}
+    names_plan = len({test.plan_label for test in answer.tests}) > 1
+    rows = [
+        TestCost(
+            f"{test.plan_label}, {test.label}" if names_plan else test.label,
+            mean_interval([costs[pk].amount for pk in test.counted if pk in costs]),
+            mean_interval([told[pk][1] for pk in test.counted if pk in told]),
+        )
+        for test in answer.tests
+        if costs.keys() & set(test.counted)
+    ]
+    climbed = answer.ladder.compared if answer.ladder else []
+    of_rungs = {rung.test_id: _compared(campaign, step, costs) for rung, step in climbed}
+    compared = [
+        *(_compared(campaign, each, costs) for each in answer.overheads),
+        *of_rungs.values(),
+    ]
+    both = [each for each in compared if None not in each.difference.means]
+    tables = [costs_table(kind, rows), *([compared_costs_table(kind, both)] if both else [])]
+    # Of a ladder the table tells each rung; one sentence for each would be a page.
+    sentence = [] if answer.ladder else cost_sentence(kind, both)
+    by_test = {
+        test.test_id: mean_interval(known)
+        for test in answer.tests
+        if (known := [costs[pk].amount for pk in test.counted if pk in costs])
+    }
+    return Costs(sentence, note, tables, by_test, of_rungs)
+
+
+def _compared(
+    campaign: Campaign, overhead: OverheadAnswer | RungStep, costs: Mapping[int, RunCost]
+) -> ComparedCost:
+    arms = [
+        {repeat: costs[pk] for repeat, pk in arm.items() if pk in costs} for arm in overhead.counted
+    ]
+    difference = cost_difference(
+        *arms,
+        paired=overhead.is_paired,
+        threshold=campaign.practical_threshold,
+        blocker=overhead.blocker,
+    )
+    return ComparedCost(overhead.title, overhead.names, difference)
+
+
+def _runs_with_seconds(campaign: Campaign) -> dict[int, RunSize]:
+    """The runs with ok requests and a summary, by number."""
+    runs = Run.objects.filter(campaign=campaign, state=RunState.DONE, n__gt=0)
+    told = sizes_of(runs)
+    seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
+    of_moved = [f"did__{name}" for name in MOVED]
+    fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *of_moved)
+    for pk, source, second, *amounts in seconds.values_list(*fields).iterator(chunk_size=2000):
+        n_seconds = told[pk].whole_seconds
+        if second < n_seconds and is_inner(second, n_seconds):
+            moved = moved_bytes(dict(zip(MOVED, amounts[3:], strict=True)))
+            told[pk].machines[source].add(*amounts[:3], moved)
+    for pk, kept in RunUse.objects.filter(run__in=told, kept__has_key="machines").values_list(
+        "run", "kept"
+    ):
+        for use in map(MachineUse.from_json, kept["machines"]):
+            told[pk].machines[use.source] = _Told(
+                use.lasted_s, use.busy_s, use.watched_s, use.moved_bytes
+            )
+    return {pk: run for pk, run in told.items() if run.machines}
+
+
+def _sum(total: float | None, more: float | None) -> float | None:
+    return None if total is None or more is None else total + more
+
+
+# The value of each figure by run.
+ByRun = dict[int, dict[str, float]]
+
+
+def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
+    """Before a start: whether somebody will look at what the campaign asks for: a PerfOf."""
+    targets = {each.target_id: each.target for each in endpoints if each.target_id} if perf else {}
+    for target in targets.values():
+        offers = [each for each in target.exporters.filter(problem="") if PERF in each.offers]
+        words = [word for each in offers for word in each.offers]
+        if not offers:
+            yield Check(
+                "warn",
+                f"No agent of {target.name} runs perf. Start one with --perf on its machine; the "
+                "target's page says how.",
+            )
+        elif perf == PerfOf.PROCESSES and not any(word.startswith(PROCESS) for word in words):
+            yield Check(
+                "warn",
+                f"The agent of {target.name} watches no processes, so perf has nothing to count. "
+                "Start it with --process, or choose the whole machine.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignCounters:
+    """`means` of every test; `compared`: the same figures of two tests."""
+
+    means: Table
+    compared: list[Table]
+
+    @property
+    def tables(self) -> list[Table]:
+        return [*self.compared, self.means]
+
+
+def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None:
+    """None where nothing was counted in a run that counts."""
+    counted = {pk for test in answer.tests for pk in test.counted}
+    by_run = _perf_by_run(campaign, counted, counted_in(test.scheme for test in answer.tests))
+    if not by_run:
+        return None
+    names_plan = len({test.plan_label for test in answer.tests}) > 1
+    return CampaignCounters(
+        counter_means_table(
+            [_test_counters(test, by_run, names_plan=names_plan) for test in answer.tests]
+        ),
+        [
+            compared_counters_table(number, overhead.title, overhead.names, rows)
+            for number, overhead in enumerate(answer.overheads)
+            if (rows := list(_compared_counts(overhead, by_run)))
+        ],
+    )
+
+
+def _perf_by_run(campaign: Campaign, counted: Collection[int], nouns: str) -> ByRun:
+    """Of the runs among `counted` with counts: figures by their words, those of several machines
+    added up. `nouns`: what the campaign's tests count."""
+    if not campaign.perf:
+        return {}
+    runs = Run.objects.filter(pk__in=counted, n__gt=0)
+    sizes = sizes_of(runs)
+    return {
+        pk: figures_of_perf(perf_together(uses), sizes[pk].rate_per_s, nouns)
+        for pk, uses in _uses(sizes).items()
+    }
+
+
+def sizes_of(runs: QuerySet[Run]) -> dict[int, RunSize]:
+    """Those that have a summary, by number."""
+    runs = runs.annotate(duration_s=F("summary__duration_s"), late=F(f"summary__{OK_LATE}"))
+    rows = runs.filter(duration_s__gt=0).values_list("pk", "n", "late", "duration_s")
+    return {pk: RunSize(n, late or 0, duration_s) for pk, n, late, duration_s in rows}
+
+
+def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
+    """By run, of each machine that counted something; from what is kept, if its seconds are
+    gone."""
+    told = defaultdict(list)
+    seconds = MachineSecond.objects.filter(run__in=sizes, second__gte=0, did__has_key="perf")
+    rows = seconds.order_by("run_id", "source", "second").values_list(
+        "run", "source", "second", "did__perf"
+    )
+    for pk, source, second, perf in rows.iterator(chunk_size=2000):
+        n_seconds = sizes[pk].whole_seconds
+        if second < n_seconds and is_inner(second, n_seconds):
+            told[pk, source].append(perf)
+    uses = defaultdict(list)
+    for (pk, _), perfs in told.items():
+        uses[pk].append(perf_use(perfs))
+    kept = RunUse.objects.filter(run__in=sizes, kept__has_key="machines")
+    for pk, machines in kept.values_list("run", "kept__machines"):
+        uses[pk] += [use.perf for use in map(MachineUse.from_json, machines) if use.perf]
+    with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}
+    return {pk: of_run for pk, of_run in with_rates.items() if of_run}
+
+
+def _test_counters(test: TestAnswer, by_run: ByRun, *, names_plan: bool) -> TestCounters:
+    values: dict[str, list[float]] = defaultdict(list)
+    for pk in test.counted:
+        for words, value in by_run.get(pk, {}).items():
+            values[words].append(value)
+    label = f"{test.plan_label}, {test.label}" if names_plan else test.label
+    return TestCounters(label, {words: mean_interval(each) for words, each in values.items()})
+
+
+def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[ComparedCounter]:
+    """Of the figures that both tests have."""
+    told = [
+        {repeat: by_run[pk] for repeat, pk in sorted(arm.items()) if pk in by_run}
+        for arm in overhead.counted
+    ]
+    words = dict.fromkeys(each for arm in told for values in arm.values() for each in values)
+    for each in words:
+        arms = [
+            {nth: values[each] for nth, values in arm.items() if each in values} for arm in told
+        ]
+        if overhead.is_paired:
+            shared = arms[0].keys() & arms[1].keys()
+            arms = [{nth: arm[nth] for nth in arm if nth in shared} for arm in arms]
+        if all(arms):
+            baseline, candidate = ([*arm.values()] for arm in arms)
+            interval = ratio_interval(baseline, candidate, paired=overhead.is_paired)
+            yield ComparedCounter(each, fmean(baseline), fmean(candidate), interval)

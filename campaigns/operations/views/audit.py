@@ -1,0 +1,52 @@
+"""The audit log: of a project for its owners, of the installation for its administrators."""
+
+from django.db.models import F, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from campaigns.core.access import actor_of, find, rights_in, signed_in_get
+from campaigns.core.pages import sorted_by
+from campaigns.core.permissions import Action, may
+from campaigns.core.tables import csv_of_audit, text_file
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.items.queries.filters import AuditFilterSet
+from campaigns.items.views.lists import Chip, asked_of, filter_rows, list_context, since_chip
+from campaigns.models import AuditEntry, Project
+
+MOST_EXPORTED = 100_000
+
+
+@signed_in_get
+def audit(request: HttpRequest, project: int | None = None) -> HttpResponse:
+    found = _readable(request, project)
+    deeds = Chip("deed", "Deed", [(str(deed), deed.words) for deed in AuditEvent])
+    chips = [deeds, since_chip()]
+    context = list_context(
+        request, AuditFilterSet, _entries(request, found), chips, nouns="entries", finds="Search"
+    )
+    may_do = rights_in(found, actor_of(request)) if found else {}
+    return render(request, "operations/audit.html", {"project": found, "may": may_do, **context})
+
+
+@signed_in_get
+def audit_csv(request: HttpRequest, project: int | None = None) -> HttpResponse:
+    found = _readable(request, project)
+    rows = _entries(request, found)
+    entries = filter_rows(actor_of(request), AuditFilterSet, rows, asked_of(request)).qs
+    name = f"audit-of-project-{found.pk}.csv" if found else "audit.csv"
+    return text_file(name, csv_of_audit(entries[:MOST_EXPORTED]))
+
+
+def _readable(request: HttpRequest, project: int | None) -> Project | None:
+    """None of the installation. To others than owners and administrators a log does not exist."""
+    actor = actor_of(request)
+    found = find(Project, actor, pk=project) if project else None
+    if not (may(actor, Action.MANAGE, found) if found else actor.is_administrator):
+        raise Http404
+    return found
+
+
+def _entries(request: HttpRequest, project: Project | None) -> QuerySet[AuditEntry]:
+    """Of one project, or of everything that the actor may see, newest first."""
+    found = AuditEntry.objects.visible_to(actor_of(request))
+    return sorted_by(found.filter(project=project.pk) if project else found, F("pk"), falls=True)

@@ -1,0 +1,220 @@
+"""Liveness and readiness for supervisors and load balancers. `/metrics`: the installation in
+Prometheus's text format, for allowed addresses only. All load of the installation, for its
+administrators: see it, stop it, allow it again; its injector hosts and storage. Of a project, for
+its owners: stop it."""
+
+import logging
+import queue
+import threading
+from collections.abc import Iterator
+
+import redis
+from django.conf import settings
+from django.contrib import messages
+from django.db import Error, connection
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST, require_safe
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.registry import Collector
+from psycopg_pool import PoolTimeout
+
+from campaigns.campaigns.services.campaigns import stop_all_of_project
+from campaigns.core.access import (
+    actor_of,
+    acts_on,
+    answers_refusals,
+    client_address_of,
+    for_administrators,
+    signed_in_safe,
+)
+from campaigns.core.permissions import Action, Actor, may_anywhere
+from campaigns.domain.client_address import is_in
+from campaigns.domain.presentation.plan_words import plan_load_words
+from campaigns.domain.units import counted
+from campaigns.engine.queries.injector_hosts import hosts
+from campaigns.engine.services.endings import stop_any_run
+from campaigns.models import Project, Run
+from campaigns.operations.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects
+from campaigns.operations.queries.installation import gauges
+from campaigns.operations.queries.load_control import (
+    active_runs,
+    dispatcher_silent_for_s,
+    load_control,
+    waiting_campaigns,
+)
+from campaigns.operations.services import load_control as services
+
+logger = logging.getLogger(__name__)
+
+PING_TIMEOUT_S = 2
+# Load balancers ask every few seconds and wait no longer.
+ANSWER_WITHIN_S = 4.0
+
+
+@require_safe
+def healthz(request):
+    """The process responds. Touches nothing else, so a database outage restarts no web server."""
+    return HttpResponse(f"ok {settings.VERSION}\n", content_type="text/plain")
+
+
+@require_safe
+def readyz(request):
+    """200 if PostgreSQL and Redis respond, else 503 with what fails."""
+    checks = {"postgresql": _ask(_ask_postgresql), "redis": _ask(_ask_redis)}
+    is_ready = all(answer == "ok" for answer in checks.values())
+    # Results can be read without a dispatcher, so its silence takes no web server out of service.
+    if is_ready:
+        silent_s = dispatcher_silent_for_s()
+        checks["dispatcher"] = f"not heard of for {silent_s:.0f} s" if silent_s else "ok"
+    return JsonResponse({"ready": is_ready, **checks}, status=200 if is_ready else 503)
+
+
+def _ask(question) -> str:
+    """The answer, in time: a server that is frozen accepts a question and says nothing."""
+    answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_answer, args=(question, answers), daemon=True).start()
+    try:
+        return answers.get(timeout=ANSWER_WITHIN_S)
+    except queue.Empty:
+        logger.warning("Not ready: no answer within %s s", ANSWER_WITHIN_S)
+        return "does not answer"
+
+
+def _answer(question, answers: queue.SimpleQueue) -> None:
+    try:
+        question()
+    except (Error, PoolTimeout, redis.RedisError, OSError) as error:
+        # The error text names hosts and accounts, so it goes only to the log.
+        logger.warning("Not ready: %s", error)
+        answers.put("does not answer")
+    else:
+        answers.put("ok")
+    finally:
+        connection.close()  # this thread's own
+
+
+def _ask_postgresql() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")
+
+
+def _ask_redis() -> None:
+    client = redis.Redis.from_url(
+        settings.REDIS_URL,
+        retry=None,
+        socket_timeout=PING_TIMEOUT_S,
+        socket_connect_timeout=PING_TIMEOUT_S,
+    )
+    try:
+        client.ping()
+    finally:
+        client.close()
+
+
+class _Installation(Collector):
+    """Asks the database when it is asked."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        for gauge in gauges():
+            family = GaugeMetricFamily(f"benchsite_{gauge.name}", gauge.text, labels=gauge.labels)
+            for labels, value in gauge.values.items():
+                family.add_metric(labels, value)
+            yield family
+
+    def describe(self) -> list[GaugeMetricFamily]:
+        """Empty, so that to register it asks nothing yet."""
+        return []
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    # Behind a proxy that no setting lists, everybody has the proxy's address.
+    is_behind_stranger = "X-Forwarded-For" in request.headers and not settings.TRUSTED_PROXIES
+    if is_behind_stranger or not is_in(client_address_of(request), settings.METRICS_FOR):
+        raise Http404
+    registry = CollectorRegistry()
+    registry.register(_Installation())
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+@signed_in_safe
+def injector_host_list(request):
+    """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
+    found = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
+    context = {
+        "hosts": found,
+        "n_alive": sum(host.is_alive for host in found),
+        "n_slots": sum(host.slots for host in found if host.is_alive),
+        "n_busy": sum(host.busy for host in found if host.is_alive),
+        "project": _project_of(request),
+    }
+    return render(request, "operations/injector_hosts.html", context)
+
+
+def _project_of(request) -> Project | None:
+    number = request.GET.get("project", "")
+    if not number.isdecimal():
+        return None
+    return Project.objects.visible_to(actor_of(request)).filter(pk=int(number)).first()
+
+
+@for_administrators
+@require_GET
+def storage(request: HttpRequest) -> HttpResponse:
+    kinds = stored_kinds()
+    context = {
+        "kinds": kinds,
+        "total_bytes": sum(kind.total_bytes for kind in kinds),
+        "projects": stored_projects(),
+        "growth": growth(),
+        "growth_days": GROWTH_DAYS,
+    }
+    return render(request, "operations/storage.html", context)
+
+
+@for_administrators
+@require_GET
+def load_page(request: HttpRequest) -> HttpResponse:
+    waiting = list(waiting_campaigns())
+    context = {
+        "control": load_control(),
+        "runs": [(run, plan_load_words(run.frozen.plan)) for run in active_runs()],
+        "waiting": waiting,
+        "n_queued": sum(each.n_queued for each in waiting),
+    }
+    return render(request, "operations/load_control.html", context)
+
+
+@for_administrators
+@require_POST
+def load_stop(request: HttpRequest) -> HttpResponse:
+    n_stopped = services.stop_all_load(by=actor_of(request))
+    messages.success(request, f"Load is off. {counted(n_stopped, 'active runs')} told to stop.")
+    return redirect("load")
+
+
+@for_administrators
+@require_POST
+def load_allow(request: HttpRequest) -> HttpResponse:
+    services.allow_load(by=actor_of(request))
+    messages.success(request, "Load control: enabled. Queued runs start now.")
+    return redirect("load")
+
+
+@for_administrators
+@require_POST
+@answers_refusals(lambda request, **kwargs: "load")
+def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
+    found = get_object_or_404(Run.objects.select_related("campaign"), pk=run)
+    stop_any_run(by=actor_of(request), run=found)
+    messages.success(request, f"Run {found.label} of {found.campaign.name} is told to stop.")
+    return redirect("load")
+
+
+@acts_on(Project, "project-use")
+def project_stop(request: HttpRequest, by: Actor, project: Project) -> str:
+    n_stopped = stop_all_of_project(by=by, project=project)
+    return f"{counted(n_stopped, 'campaigns')} of {project.name} told to stop."

@@ -1,0 +1,127 @@
+"""Create and edit plans; an edit creates a version."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.edit_conflicts import Content, check_unchanged
+from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.threshold import Threshold, never_kept
+from campaigns.domain.typed_text import clean_name
+from campaigns.items.services import free_name, hold
+from campaigns.models import PlanVersion, Project, SavedPlan
+from campaigns.operations.services.caps import require_room_for_plan
+from campaigns.plans.services.bodies import keep_bodies
+from campaigns.projects.services.vault import keep_secret
+
+
+def create_plan(
+    *, by: Actor, project: Project, name: str, spec: dict[str, Any], secret: str | None = None
+) -> PlanVersion:
+    """Raises InvalidPlan for an invalid spec, InvalidFields for an invalid name or secret."""
+    require(by, Action.EDIT, project)
+    checked = _checked(name, spec)
+    with transaction.atomic():
+        require_room_for_plan(project)
+        keep_bodies(project, checked.steps)
+        plan = _save(SavedPlan(project=project), name)
+        keep_secret(by=by, plan=plan, secret=secret)
+        return plan.versions.create(number=1, spec=checked.to_json(), created_by=by.user)
+
+
+def plan_of_spec(by: Actor, project: Project, name: str, spec: dict[str, Any]) -> PlanVersion:
+    """The project's plan of this name, or of one with a number, whose latest version is this spec;
+    a new one if there is none yet."""
+    name = clean_name(name)
+    plans = project.plans.filter(archived_at=None, name__startswith=name).order_by("pk")
+    for plan in plans:
+        latest = plan.latest
+        if latest.value().to_json() == spec:
+            return latest
+    free = free_name(name, project.plans.values_list("name", flat=True))
+    return create_plan(by=by, project=project, name=free, spec=spec)
+
+
+def content_of(plan: SavedPlan) -> Content:
+    """What `edit_plan` replaces."""
+    return {"name": plan.name, **plan.latest.value().to_json()}
+
+
+def edit_plan(
+    *,
+    by: Actor,
+    plan: SavedPlan,
+    name: str,
+    spec: dict[str, Any],
+    secret: str | None = None,
+    opened: str | None = None,
+) -> PlanVersion:
+    """The latest version afterwards; a new one only if the spec changed. `secret` None keeps the
+    stored one, "" removes it; secrets are not versioned. `opened`: what the form was opened with.
+    Raises ChangedMeanwhile."""
+    require(by, Action.EDIT, plan.project)
+    with transaction.atomic():
+        hold(plan)
+        if plan.archived_at:
+            raise Refused(f"{plan.name} is archived. Create a new plan instead.")
+        checked = _checked(name, spec, stored=plan.latest.value())
+        keep_bodies(plan.project, checked.steps)
+        clean = checked.to_json()
+        wanted = {"name": _clean_name(name), **clean}
+        check_unchanged(opened, stored=content_of(plan), wanted=wanted)
+        _save(plan, name)
+        keep_secret(by=by, plan=plan, secret=secret)
+        latest = plan.latest
+        if latest.value().to_json() == clean:
+            return latest
+        return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
+
+
+def _checked(name: str, spec: dict[str, Any], stored: Plan | None = None) -> Plan:
+    """The spec's plan, to be stored instead of `stored`. Errors of name and spec are raised
+    together."""
+    try:
+        plan = Plan.from_json(spec)
+        if unkept := _never_kept(plan, stored.thresholds if stored else ()):
+            raise InvalidPlan(unkept)
+        return plan
+    except InvalidPlan as invalid:
+        fault = _name_fault(name)
+        raise InvalidPlan({**({"name": fault} if fault else {}), **invalid.errors}) from None
+
+
+def _never_kept(plan: Plan, known: Sequence[Threshold]) -> dict[str, str]:
+    """Why, by path of the limit. `known`: what a plan of an earlier release has, it may keep."""
+    return {
+        f"thresholds.{index}.limit": f"{rule.rule} is {why}"
+        for index, rule in enumerate(plan.thresholds)
+        if rule not in known and (why := never_kept(rule.metric, rule.limit))
+    }
+
+
+def _save(plan: SavedPlan, name: str) -> SavedPlan:
+    plan.name = _clean_name(name)
+    try:
+        with transaction.atomic():
+            plan.save()
+    except IntegrityError:
+        raise InvalidFields(
+            {"name": "The project already has a plan with this name. Choose another."}
+        ) from None
+    return plan
+
+
+def _clean_name(name: str) -> str:
+    if fault := _name_fault(name):
+        raise InvalidFields({"name": fault})
+    return clean_name(name)
+
+
+def _name_fault(name: str) -> str | None:
+    length = len(clean_name(name))
+    if not length:
+        return "Give the plan a name, such as Checkout, small body."
+    return f"The name has {length} characters; at most 100 are allowed." if length > 100 else None

@@ -1,0 +1,389 @@
+"""Plans: the list, one plan with its versions, and the form. The live preview of a plan beside its
+form, with a drawing of its load."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
+
+from campaigns.campaigns.queries.campaign_grid import grid_of
+from campaigns.campaigns.queries.checks import Check, room_checks, room_of
+from campaigns.core.access import (
+    Edit,
+    find,
+    rights_in,
+    signed_in_form,
+    signed_in_get,
+    signed_in_post,
+    signed_in_safe,
+)
+from campaigns.core.permissions import Action, Actor
+from campaigns.core.tables import bytes_file
+from campaigns.core.transfer import takes_bytes
+from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.other_tools.equivalents import equivalents
+from campaigns.domain.percentiles import highest_percentile
+from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
+from campaigns.domain.plan.fields import all_fields
+from campaigns.domain.plan.load import planned_arrivals, planned_duration_s
+from campaigns.domain.plan.load_curve import load_curve
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
+from campaigns.domain.presentation import plan_words
+from campaigns.domain.presentation.charts import Charts
+from campaigns.domain.presentation.cost_words import DEPENDS, sessions_words
+from campaigns.domain.presentation.plan_words import (
+    arrival_noun,
+    curve_unit,
+    load_sentence,
+    session_facts,
+)
+from campaigns.domain.units import DASH, duration
+from campaigns.engine.queries.injector_hosts import hosts
+from campaigns.items.queries import items as queries
+from campaigns.items.views.items import TRASH, items_context, trash_list
+from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
+from campaigns.plans.forms.plan_fields import MODEL_WORDS, MODELS
+from campaigns.plans.forms.plan_steps import ORDER_WORDS, rearranged
+from campaigns.plans.forms.plans import PlanForm
+from campaigns.plans.services import plans as services
+from campaigns.plans.services.bodies import keep_body
+from campaigns.plans.views.load_plots import load_charts
+from campaigns.probes.queries.probes import ProbeReport, report_of
+from campaigns.probes.services.step_tries import try_next_step, went_well
+
+_LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
+
+
+@signed_in_safe(Project)
+def plan_list(request: HttpRequest, actor: Actor, project: Project):
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "plan", project)
+    context = items_context(request, "plan", project)
+    context |= {
+        "plans": queries.with_newest(context["page"]),
+        "presets": PRESETS.values(),
+        "may": rights_in(project, actor),
+    }
+    return render(request, "plans/list.html", context)
+
+
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
+@signed_in_form(Project, Action.EDIT)
+def plan_new(request: HttpRequest, actor: Actor, project: Project):
+    preset = PRESETS.get(request.GET.get("preset", ""))
+    # The plan of the project that a new one begins with.
+    number = request.GET.get("copy", "")
+    plans = project.plans.filter(archived_at=None)
+    copied = plans.filter(pk=number).first() if number.isdecimal() and len(number) < 10 else None
+    form = PlanForm()
+    if preset:
+        form = PlanForm.of(preset.name, preset.spec)
+    elif copied:
+        form = PlanForm.of(f"{copied.name} copy"[:100], copied.latest.value().to_json())
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
+        form = PlanForm(request.POST, request.FILES)
+        version = _saved(
+            form, services.create_plan, preset and preset.spec, by=actor, project=project
+        )
+        if version:
+            if request.POST.get("then") == "campaign":
+                return redirect(campaign_address(version.plan, preset))
+            messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
+            return redirect("plan-detail", plan=version.plan_id)
+    return _form_page(request, project, form, preset=preset)
+
+
+def _arranged(request: HttpRequest) -> PlanForm:
+    """The form with its steps in another order, where no script does it; a file is chosen again."""
+    return PlanForm(initial=rearranged(request.POST.dict(), request.POST["arrange"]))
+
+
+def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
+    """The URL of a new campaign's form, prefilled for this plan from the preset."""
+    query = {"plan": plan.pk, **({"preset": preset.key} if preset else {})}
+    return f"{reverse('campaign-new', args=[plan.project_id])}?{urlencode(query)}"
+
+
+def _preset_of(spec: dict[str, Any]) -> Preset | None:
+    return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
+
+
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
+@signed_in_form(SavedPlan, Action.EDIT)
+def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
+    edit = Edit(request, lambda: services.content_of(plan), _LABELS)
+    latest = plan.latest
+    spec = latest.value().to_json()
+    form = PlanForm.of(plan.name, spec)
+    if "arrange" in request.POST:
+        form = _arranged(request)
+    elif request.method == "POST":
+        form = PlanForm(request.POST, request.FILES)
+        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=plan)
+        if version:
+            messages.success(request, _saved_text(version, is_new=version.pk != latest.pk))
+            return redirect("plan-detail", plan=plan.pk)
+    stored = find(SavedPlan, actor, pk=plan.pk)
+    return _form_page(request, plan.project, form, plan=stored, edit=edit)
+
+
+@signed_in_safe(SavedPlan.objects.select_related("project"))
+def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
+    versions = queries.versions_of(plan)
+    version = _chosen(versions, request.GET.get("version"))
+    value = version.value()
+    context = {
+        "project": plan.project,
+        "plan": plan,
+        "version": version,
+        "is_latest": version.pk == versions[0].pk,
+        "versions": versions,
+        "value": value,
+        "steps": list(zip(value.steps, value.full_labels, strict=False)),
+        "model": dict(MODELS)[value.load.model],
+        "load_words": plan_words.plan_load_words(value),
+        "order_words": plan_words.order_words(value),
+        "session_facts": session_facts(value, has_secret=hasattr(plan, "secret")),
+        "exchange_facts": plan_words.exchange_facts(value.exchange),
+        "load_facts": plan_words.load_facts(value.load),
+        "charts": charts_of(value),
+        "n_requests": value.planned_requests,
+        "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
+        "duration_s": planned_duration_s(value.load),
+        "equivalents": equivalents(value),
+        "campaign_address": campaign_address(plan, _preset_of(value.to_json())),
+        "may": rights_in(plan.project, actor),
+    }
+    return render(request, "plans/detail.html", context)
+
+
+@signed_in_get(SavedPlan.objects.select_related("project"))
+def plan_file(request: HttpRequest, actor: Actor, plan: SavedPlan, sha256: str) -> HttpResponse:
+    """A file that its requests send."""
+    if found := queries.file_of(plan, sha256):
+        return bytes_file(*found)
+    raise Http404
+
+
+def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
+    try:
+        if form.is_valid():
+            return service(
+                **whose,
+                name=form.cleaned_data["name"],
+                spec=form.spec(base),
+                secret=form.new_secret(),
+            )
+    except InvalidFields as invalid:
+        form.take_errors(invalid.errors)
+    except Refused as refusal:
+        form.add_error(None, str(refusal))
+    project = whose.get("project") or whose["plan"].project
+    for blob in form.uploads:
+        keep_body(project, blob)  # so that nobody has to choose it again
+    return None
+
+
+def _saved_text(version: PlanVersion, is_new: bool) -> str:
+    if is_new:
+        return f"Version {version.number} created. Earlier results keep theirs."
+    return f"No changes to the requests. Version {version.number} is still the latest."
+
+
+def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
+    if not number:
+        return versions[0]
+    for version in versions:
+        if str(version.number) == number:
+            return version
+    raise Http404
+
+
+def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None, edit=None):
+    context = {
+        "project": project,
+        "form": form,
+        "plan": plan,
+        "edit": edit,
+        "everyday": [each for each in PRESETS.values() if each.group == GENERAL],
+        "studies": [each for each in PRESETS.values() if each.group == STUDIES],
+        "own_plans": () if plan else project.plans.filter(archived_at=None).order_by("name"),
+        "preset": preset,
+        "base": json.dumps(form.base_of(preset.name, preset.spec)) if preset else "",
+        "model_words": MODEL_WORDS,
+        "order_words": ORDER_WORDS,
+        "endpoints": _endpoints_to_try(project),
+        "has_secret": plan is not None and hasattr(plan, "secret"),
+        # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
+        **preview_of(_completed(form.data if form.is_bound else form.initial)),
+    }
+    errors = form.is_bound and form.errors
+    status = edit.status(errors) if edit else 422 if errors else 200
+    return render(request, "plans/form.html", context, status=status)
+
+
+def _endpoints_to_try(project: Project) -> list[Endpoint]:
+    """Those of the target that was measured last first."""
+    grid = grid_of(project)
+    of_each = (grid.endpoints_of(target) for target in grid.recent_targets)
+    return [each for some in of_each for each in some if each.scheme in ("http", "https")]
+
+
+# The fields that determine a plan's cost; of bodies the page sends the size alone.
+_READ = ("load", "session", "connection_mode", "timeouts", "warm_up_s", "flows")
+
+
+class _PreviewForm(PlanForm):
+    """The plan form without fields for further steps: of these, only their number and what is
+    typed in them matter here."""
+
+    takes_files = False
+
+    def _add_step(self, prefix: str) -> None:
+        pass
+
+    def steps(self) -> list[dict[str, Any]]:
+        return [{"method": "GET", "path": f"/{number}"} for number in range(self.step_count)]
+
+    def order(self) -> dict[str, Any]:
+        return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """One run's estimates as text."""
+
+    duration: str
+    requests: str
+    nouns: str
+    percentile: str
+    checks: list[Check]
+    charts: Charts
+    sessions: str = ""  # of each flow
+
+
+@signed_in_post(Project, Action.EDIT)
+def plan_preview(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    """The plan form's fragments for the current input."""
+    return render(request, "plans/_preview.html", preview_of(_completed(request.POST)))
+
+
+@signed_in_post(Project, Action.EDIT)
+@takes_bytes(settings.MOST_PLAN_FORM_BYTES)
+def plan_try(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    """The test request of each step of what is typed, as far as they were sent; sends the next."""
+    form = PlanForm(request.POST, request.FILES)
+    context: dict[str, Any] = {"tried": [], "refusal": ""}
+    try:
+        if not form.is_valid():
+            raise Refused("Correct the fields that are marked first.")
+        endpoints = Endpoint.objects.filter(target__project=project, archived_at=None)
+        endpoint = find(endpoints, actor, pk=request.POST.get("try_endpoint") or 0)
+        key = request.POST.get("try_key", "")[:40]
+        plan = Plan.from_json(form.spec() | {"thresholds": []})
+        probes = try_next_step(by=actor, plan=plan, endpoint=endpoint, key=key)
+        context["tried"] = [TriedStep.of(each) for each in probes]
+        context["awaited"] = any(each.finished_at is None for each in probes) or (
+            len(probes) < len(plan.steps) and went_well(probes[-1])
+        )
+    except InvalidPlan as invalid:
+        context["refusal"] = next(iter(invalid.errors.values()))
+    except Refused as refusal:
+        context["refusal"] = str(refusal)
+    return render(request, "plans/_tried.html", context)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedStep:
+    """`report` is None while the response is awaited."""
+
+    probe: Probe
+    report: ProbeReport | None
+    is_right: bool
+
+    @property
+    def words(self) -> str:
+        """200 OK, 14.2 ms"""
+        said = self.report.sentence.rstrip(".") if self.report else ""
+        took = self.report.total_ms if self.report else ""
+        return f"{said}, {took} ms" if took else said
+
+    @classmethod
+    def of(cls, probe: Probe) -> "TriedStep":
+        report = report_of(probe, probe.finished_at) if probe.finished_at else None
+        return cls(probe, report, went_well(probe))
+
+
+def preview_of(form: _PreviewForm) -> dict[str, Any]:
+    """{"preview": Preview, or None on an error, "problem": the error, "arrivals": noun, and what
+    the closed parts of the form say}."""
+    plan = _plan_of(form)
+    data = form.cleaned_data
+    return {
+        "preview": plan and _preview(plan),
+        "problem": "" if plan else _first_problem(form),
+        "arrivals": arrival_noun(
+            data.get("model"), data.get("arrival_unit"), is_exchange=form.is_exchange
+        ),
+        "disclosures": form.disclosures,
+        "step_blocks": form.step_blocks,
+        "closed_rows": (form.order_disclosure, form.messages_disclosure, *form.disclosures),
+    }
+
+
+def charts_of(plan: Plan) -> Charts:
+    curve = load_curve(plan.load, plan.warm_up_s)
+    return load_charts(curve, curve_unit(plan), load_sentence(plan))
+
+
+def _completed(values: Mapping[str, Any]) -> _PreviewForm:
+    """A bound form; values missing in `values` have a new form's defaults."""
+    new = {name: field.initial for name, field in PlanForm.base_fields.items()}
+    return _PreviewForm(new | {name: values[name] for name in values})
+
+
+def _plan_of(form: _PreviewForm) -> Plan | None:
+    """The part of the plan that a preview needs, or None with the reason in the form's errors."""
+    if not form.is_valid():
+        return None
+    spec = form.spec()
+    read = {name: spec[name] for name in _READ if name in spec}
+    sent = {"exchange": {}} if form.is_exchange else {"steps": spec["steps"]}
+    try:
+        return Plan.from_json(read | sent)
+    except InvalidPlan as invalid:
+        form.take_errors(invalid.errors)
+        return None
+
+
+def _preview(plan: Plan) -> Preview:
+    injectors = len(plan.load.shares) or 1
+    estimate = estimate_test(plan, plan.connection_mode, 0, injectors)
+    requests, each = estimate.requests, " each" if plan.load.per_injector else ""
+    return Preview(
+        duration=DEPENDS if estimate.duration_s is None else duration(estimate.duration_s),
+        requests=DEPENDS if requests is None else f"{requests:,}{each}",
+        nouns=plan.nouns,
+        percentile=DEPENDS if requests is None else highest_percentile(requests).label or DASH,
+        checks=list(room_checks(estimate, room_of(hosts()))),
+        charts=charts_of(plan),
+        sessions=sessions_words(estimate.sessions),
+    )
+
+
+def _first_problem(form: _PreviewForm) -> str:
+    for name, field in form.fields.items():
+        if name in form.errors:
+            return f"{field.label or name.capitalize()}: {form.errors[name][0]}"
+    return next(iter(form.non_field_errors()), "")

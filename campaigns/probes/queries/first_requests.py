@@ -1,0 +1,407 @@
+"""What came back of plans' first requests: those before a campaign's first run, and those that were
+tried on its form. What came back when a target was tried over HTTP and HTTPS: one probe for each
+endpoint."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from django.utils import timezone
+
+from campaigns.core.permissions import Actor
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.plan.plan import status_fits
+from campaigns.domain.plan.step import BODIES, default_label
+from campaigns.domain.plan.typed_request import TypedRequest, twin_of
+from campaigns.domain.presentation.remedies import words_of
+from campaigns.domain.units import counted
+from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Target
+from campaigns.probes.queries.probes import ProbeReport, days_left, reason_to_wait, report_of
+
+# What was tried on the form earlier says nothing about now.
+TRIED_WITHIN = timedelta(minutes=30)
+_LIMIT_OF = {Kind.CONNECT_TIMEOUT: "connect_s", Kind.TLS_TIMEOUT: "tls_s"}
+_UNEXPECTED = (
+    "Correct the plan's path or its expected status, or fix the service. A changed plan is a new "
+    "version: run the campaign again with it."
+)
+
+_BROKEN = (
+    "Correct the step's checks and values, or fix the service. A changed plan is a new version: "
+    "run the campaign again with it."
+)
+
+
+@dataclass(frozen=True)
+class TriedRequest:
+    """`report` is None while the answer is awaited."""
+
+    probe: Probe
+    report: ProbeReport | None
+
+    @property
+    def _result(self) -> dict[str, Any]:
+        return self.probe.result or {}
+
+    @property
+    def status_words(self) -> str:
+        """200 OK; the error in words where nothing came back."""
+        return self.report.sentence.rstrip(".") if self.report else ""
+
+    @property
+    def certificate(self) -> dict[str, Any] | None:
+        return self.report.certificates[0] if self.report and self.report.certificates else None
+
+    @property
+    def refuses_certificate(self) -> bool:
+        return self._result.get("error") in CERTIFICATE_KINDS
+
+
+class FirstRequest(TriedRequest):
+    @property
+    def words(self) -> str:
+        """GET /prices"""
+        return f"{self.probe.request['method']} {self.probe.request['path']}"
+
+    @property
+    def expected(self) -> str:
+        """2xx or 3xx"""
+        return " or ".join(self.probe.request["expected_status"])
+
+    @property
+    def is_expected(self) -> bool:
+        """Whether the plan counts such a reply as ok; an opened WebSocket always is."""
+        if not self.report or not self.report.is_ok:
+            return False
+        return bool(self.report.websocket) or (self.has_status and not self.report.broken)
+
+    @property
+    def has_status(self) -> bool:
+        """Whether a reply has a status that the plan expects."""
+        rules = tuple(self.probe.request["expected_status"])
+        return status_fits(self._result["status"], rules)
+
+    @property
+    def status_words(self) -> str:
+        """With the limit that was too short."""
+        words, limit_s = super().status_words, self._limit_s
+        return words.replace("within the limit", f"within {limit_s:g} s") if limit_s else words
+
+    @property
+    def _limit_s(self) -> float:
+        """How long it waited in vain; 0 if something came back."""
+        error, limits = self._result.get("error"), self.probe.request["timeouts"]
+        if error not in TIMEOUT_KINDS:
+            return 0
+        return min(limits[_LIMIT_OF.get(error, "total_s")], limits["total_s"])
+
+    @property
+    def problem(self) -> str:
+        """404 Not Found, but the plan expects 2xx; "" for what is right or still awaited."""
+        if not self.report or self.is_expected:
+            return ""
+        if self.report.is_ok:
+            return f"{self.status_words}, but {self.expectation}"
+        return self.status_words
+
+    @property
+    def expectation(self) -> str:
+        """Of the plan, that the reply does not meet: the plan expects 2xx."""
+        rule = self.report.broken if self.has_status else None
+        return f"the plan expects {rule.rule if rule else self.expected}"
+
+    @property
+    def is_injectors(self) -> bool:
+        """Whether it went wrong in the injector: neither plan nor target has anything to mend."""
+        return self._result.get("error") in CLIENT_KINDS
+
+    @property
+    def what_to_do(self) -> str:
+        if not self.problem:
+            return ""
+        if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
+            return self.report.detail
+        if self.report.is_ok and self.has_status:
+            return f"Response: {self.report.broken.words}. {_BROKEN}"
+        return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
+
+    @property
+    def tls_version(self) -> str:
+        return (self._result.get("tls") or {}).get("version") or ""
+
+    @property
+    def certificate_trust(self) -> str:
+        """Whether somebody vouched for the certificate."""
+        endpoint = self.probe.endpoint
+        if self.refuses_certificate:
+            return "rejected"
+        if not endpoint.verify_tls:
+            return "not verified, as the endpoint says"
+        return "accepted by its fingerprint" if endpoint.tls.get("fingerprint") else "verified"
+
+    @property
+    def certificate_dates(self) -> str:
+        """valid until 2027-01-31"""
+        has_expired = days_left(self.certificate, self.probe.finished_at) < 0
+        return f"{'expired' if has_expired else 'valid until'} {self.certificate['not_after'][:10]}"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstResponses:
+    """The first requests of a campaign or of the ticked cells, in the order of the tests."""
+
+    rows: tuple[FirstRequest, ...]
+
+    @property
+    def waiting(self) -> int:
+        return sum(each.report is None for each in self.rows)
+
+    @property
+    def wrong(self) -> list[FirstRequest]:
+        return [each for each in self.rows if each.problem]
+
+    @property
+    def words(self) -> str:
+        """What a heading says of them."""
+        if self.waiting:
+            return f"{len(self.rows) - self.waiting} of {len(self.rows)} so far"
+        if len(self.rows) == len(self.wrong) == 1:
+            return "preflight request failed"
+        if self.wrong:
+            return f"{len(self.wrong)} of {counted(len(self.rows), 'preflight requests')} failed"
+        return "passed"
+
+    @property
+    def failure(self) -> str:
+        """The first problem with its place, and how many more there are; "" without. Why a campaign
+        stopped says it to visitors of share links as well, so the place has no query."""
+        if not self.wrong:
+            return ""
+        first, more = self.wrong[0], len(self.wrong) - 1
+        others = f", and {counted(more, 'others')}" if more else ""
+        asked = default_label(first.probe.request["method"], first.probe.request["path"])
+        place = f"{asked} on {first.probe.endpoint}"
+        return f"{first.problem[:1].upper()}{first.problem[1:]} ({place}{others})"
+
+
+def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstResponses:
+    """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
+    seen = Probe.objects.visible_to(actor) if actor else Probe.objects
+    places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
+    found = seen.filter(campaign=campaign).select_related("endpoint__target", "plan_version__plan")
+    rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
+    return _responses_of(rows)
+
+
+def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
+    """The latest tries of these cells by hand, a short while ago; cells never tried have none."""
+    wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
+    found = Probe.objects.filter(
+        plan_version__in={version for version, _ in wanted},
+        endpoint__in={endpoint for _, endpoint in wanted},
+        campaign=None,
+        requested_at__gt=timezone.now() - TRIED_WITHIN,
+    ).select_related("endpoint__target", "plan_version__plan")
+    latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
+    return _responses_of([latest[key] for key in wanted if key in latest])
+
+
+def _responses_of(probes: Sequence[Probe]) -> FirstResponses:
+    """Worded as of when each was made, so that a page of what has ended reads the same for ever."""
+    return FirstResponses(
+        tuple(
+            FirstRequest(each, report_of(each, each.finished_at) if each.finished_at else None)
+            for each in probes
+        )
+    )
+
+
+_STEP = ("method", "path", "headers", *BODIES)
+_SCHEMES = ("http", "https")
+
+
+@dataclass(frozen=True)
+class TriedEndpoint(TriedRequest):
+    reason_to_wait: str = ""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.probe.endpoint
+
+    @property
+    def status(self) -> int:
+        return self._result.get("status") or 0
+
+    @property
+    def is_right(self) -> bool:
+        return bool(self.report and self.report.is_ok and self.status // 100 == 2)
+
+    @property
+    def body_bytes(self) -> int:
+        return self._result.get("body_bytes") or 0
+
+    @property
+    def refusal(self) -> str:
+        """Certificate name mismatch: issued for a.test, not for b.test; "" where the certificate
+        was not refused."""
+        if not self.refuses_certificate:
+            return ""
+        said = words_of(self._result["error"]), self._result.get("detail")
+        words = ": ".join(filter(None, said))
+        return f"{words[:1].upper()}{words[1:]}"
+
+    @property
+    def accepts_certificate(self) -> bool:
+        """Whether the shown certificate is the one that is accepted by its fingerprint."""
+        accepted = self.endpoint.tls.get("fingerprint")
+        return bool(accepted and self.certificate and accepted == self.certificate.get("sha256"))
+
+
+@dataclass(frozen=True)
+class Tried:
+    """`typed` is the probe that somebody asked for; `endpoints` has it and its siblings, HTTP
+    first. `untried`: further ones that were added since; another try has them too."""
+
+    typed: Probe
+    endpoints: tuple[TriedEndpoint, ...]
+    untried: tuple[Endpoint, ...] = ()
+
+    @property
+    def step(self) -> dict[str, Any]:
+        return step_of(self.typed)
+
+    @cached_property
+    def text(self) -> str:
+        """What to type to try the same again."""
+        endpoint = self.typed.endpoint
+        origin = (endpoint.scheme, endpoint.host, endpoint.port)
+        insecure = endpoint.scheme == "https" and not endpoint.verify_tls
+        auth = self.typed.request.get("auth", {})
+        return TypedRequest.of(
+            origin,
+            self.step,
+            auth,
+            is_insecure=insecure,
+            http_version=self.typed.request.get("http_version", ""),
+            pinned=endpoint.address,
+            redirects=self.typed.request.get("redirects", ""),
+        ).text
+
+    @property
+    def is_finished(self) -> bool:
+        return all(each.report for each in self.endpoints)
+
+    @property
+    def reason_to_wait(self) -> str:
+        return next((each.reason_to_wait for each in self.endpoints if each.reason_to_wait), "")
+
+    @property
+    def right(self) -> list[TriedEndpoint]:
+        return [each for each in self.endpoints if each.is_right]
+
+    @property
+    def schemes(self) -> list[str]:
+        return [each.endpoint.scheme for each in self.right]
+
+    @property
+    def wrong(self) -> list[TriedEndpoint]:
+        return [each for each in self.endpoints if each.report and not each.is_right]
+
+    @property
+    def certified(self) -> list[TriedEndpoint]:
+        """The endpoints whose certificate somebody has to accept, or has accepted."""
+        return [
+            each
+            for each in self.endpoints
+            if each.certificate and (each.refuses_certificate or each.accepts_certificate)
+        ]
+
+    @property
+    def missing(self) -> str:
+        """The scheme that nothing came back of; "" if both are there, or one is to be tried."""
+        if self.untried or len({each.endpoint.scheme for each in self.endpoints}) > 1:
+            return ""
+        twin = twin_of(self.typed.endpoint.scheme, self.typed.endpoint.port)
+        if twin is None:
+            return f"Only {self.typed.endpoint.scheme.upper()} was tried."
+        return f"No {twin[0].upper()} endpoint found on port {twin[1]}."
+
+    @property
+    def other_scheme(self) -> str:
+        return "http" if self.typed.endpoint.scheme == "https" else "https"
+
+    @property
+    def sentence(self) -> list[tuple[str, bool]]:
+        """[(words, whether they are bold)]."""
+        right = sorted(self.right, key=lambda each: each.endpoint.scheme, reverse=True)
+        if not right:
+            refused = [each for each in self.endpoints if each.refuses_certificate]
+            if refused:
+                return [("It speaks HTTPS.", False), *_beside(refused[0])]
+            worst = self.wrong[-1] if self.wrong else None
+            return [(f"{_over(worst)}.", True)] if worst else []
+        first = right[0]
+        said = [("It answers: ", False), (_over(first), True)]
+        if len(right) > 1:
+            said += [(" and over HTTP", False), self._sizes(first, right[1])]
+        else:
+            said.append((", ", False))
+            said.append((f"{counted(first.body_bytes, 'bytes')}.", False))
+            said += [words for each in self.wrong for words in _beside(each)]
+        return [*said, *self._certificate_words()]
+
+    def _sizes(self, first: TriedEndpoint, second: TriedEndpoint) -> tuple[str, bool]:
+        if first.body_bytes == second.body_bytes:
+            return f", with the same {counted(first.body_bytes, 'bytes')}.", False
+        other = counted(first.body_bytes, "bytes")
+        return f", but with {second.body_bytes:,} instead of {other}.", False
+
+    def _certificate_words(self) -> list[tuple[str, bool]]:
+        if any(each.accepts_certificate for each in self.right):
+            return [(" Its certificate is accepted, for this endpoint only.", False)]
+        return []
+
+
+def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
+    """What an endpoint that did not answer rightly is said to have done."""
+    if not tried.refuses_certificate:
+        return [(f" {_over(tried)}.", False)]
+    return [(f" {tried.refusal}", True), (": accept it below, or replace it.", False)]
+
+
+def _over(tried: TriedEndpoint) -> str:
+    scheme = tried.endpoint.scheme.upper()
+    if tried.status:
+        return f"{tried.status_words} over {scheme}"
+    return f"{tried.status_words} over {scheme} on port {tried.endpoint.port}"
+
+
+def step_of(probe: Probe) -> dict[str, Any]:
+    """What was sent, as a plan's step."""
+    return {name: probe.request[name] for name in _STEP if name in probe.request}
+
+
+def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
+    """The try that this probe was part of, or the target's latest one with 0; None without one."""
+    typed_by_hand = Probe.objects.filter(plan_version=None)
+    probes = typed_by_hand.filter(endpoint__target=target, endpoint__scheme__in=_SCHEMES)
+    found = probes.select_related("endpoint__target__project")
+    typed = found.filter(pk=probe).first() if probe else found.order_by("-pk").first()
+    if typed is None:
+        return None
+    latest: dict[int, Probe] = {}
+    same = found.filter(endpoint__host=typed.endpoint.host, endpoint__archived_at=None)
+    for each in same.order_by("-pk")[:100]:
+        if step_of(each) == step_of(typed):
+            latest.setdefault(each.endpoint_id, each)
+    latest[typed.endpoint_id] = typed
+    ordered = sorted(latest.values(), key=lambda each: (each.endpoint.scheme, each.endpoint.port))
+    added = typed.endpoint.siblings.exclude(pk__in=latest)
+    return Tried(typed, tuple(_tried(each, now) for each in ordered), tuple(added))
+
+
+def _tried(probe: Probe, now: datetime) -> TriedEndpoint:
+    report = report_of(probe, now) if probe.finished_at else None
+    return TriedEndpoint(probe, report, reason_to_wait(probe, now))

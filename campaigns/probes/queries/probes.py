@@ -1,0 +1,308 @@
+"""Reads a probe's stored result for its page. Reads of targets, endpoints and TLS profiles."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from http import HTTPStatus
+from typing import Any
+
+from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
+
+from campaigns.core.dbtime import db_now
+from campaigns.core.permissions import Actor
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS
+from campaigns.domain.metrics.snapshot import PARTS
+from campaigns.domain.plan.redirects import Redirects
+from campaigns.domain.plan.tls_options import command_options
+from campaigns.domain.presentation.exchange_tables import close_words
+from campaigns.domain.presentation.remedies import remedy, words_of
+from campaigns.domain.units import counted, decimals_for_parts, number
+from campaigns.items.queries.items import count_of
+from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
+from campaigns.operations.queries.load_control import why_nothing_begins
+
+USUAL_WAIT = timedelta(seconds=2)
+_ACCEPT_WORDS = {
+    "right": "answers the key",
+    "wrong": "does not answer the key",
+    "missing": "is missing",
+}
+GIVEN_UP_AFTER = timedelta(seconds=120)
+
+
+@dataclass(frozen=True, slots=True)
+class ProbePhase:
+    """One phase; `start_us` counts from the start of the attempt."""
+
+    name: str
+    start_us: int
+    duration_us: int
+    start_ms: str
+    duration_ms: str
+    share_percent: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleReport:
+    """A check or an extraction of the request: `words` are the value that was taken, or what came
+    in place of what it asks for."""
+
+    rule: str
+    holds: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReport:
+    """`redirects`: (address, status, ms) of each reply that was followed."""
+
+    sentence: str
+    is_ok: bool
+    mend: str
+    detail: str
+    parts: list[ProbePhase]
+    total_ms: str
+    certificates: list[dict[str, Any]]
+    certificate_days_left: int | None
+    websocket: list[tuple[str, str]]
+    rules: list["RuleReport"]
+    redirects: list[tuple[str, str, str]]
+
+    @property
+    def broken(self) -> "RuleReport | None":
+        """The first check that does not hold, or needed value that is missing."""
+        return next((each for each in self.rules if not each.holds), None)
+
+    @property
+    def certificate_days_ago(self) -> int:
+        """Days since the certificate expired, rounded up."""
+        return -(self.certificate_days_left or 0)
+
+
+def reason_to_wait(probe: Probe, now: datetime) -> str:
+    """Why a request is not sent yet; "" once it is, and while that takes no longer than usual."""
+    if probe.claimed_at or probe.finished_at or now - probe.requested_at < USUAL_WAIT:
+        return ""
+    return why_nothing_begins() or words_of_queue(probe)
+
+
+def words_of_queue(probe: Probe) -> str:
+    """What a request waits for that has not been sent: 12 test requests of this project and 4 of
+    other projects are ahead."""
+    project = probe.endpoint.target.project_id
+    unfinished = Probe.objects.filter(finished_at=None)
+    own = unfinished.filter(endpoint__target__project=project, pk__lt=probe.pk).count()
+    busy = unfinished.filter(claimed_at__isnull=False)
+    others = busy.exclude(endpoint__target__project=project).count()
+    groups = [(own, "of this project"), (others, "of other projects")]
+    ahead = [(n, whose) for n, whose in groups if n]
+    if not ahead:
+        return "The dispatcher was away."
+    (n, whose), *more = ahead
+    words = f"{counted(n, 'test requests')} {whose}"
+    words += "".join(f" and {n:,} {whose}" for n, whose in more)
+    return f"{words} {'is' if sum(n for n, _ in ahead) == 1 else 'are'} ahead."
+
+
+def report_of(probe: Probe, now: datetime) -> ProbeReport:
+    result = probe.result or {}
+    error = result.get("error") or ""
+    certificates = result.get("certificates") or []
+    detail = result.get("detail") or result.get("reason_of_refusal") or ""
+    mend = remedy(error, 0, [detail]) if error else _redirect_hint(probe) or _silence_hint(probe)
+    if result.get("not_sent") or result.get("ended"):  # nothing failed: it says all there is
+        mend, detail = detail, ""
+    sentence = _sentence(result, error)
+    if detail and error not in CLIENT_KINDS:
+        sentence, detail = f"{sentence.rstrip('.')}: {detail.rstrip('.')}.", ""
+    return ProbeReport(
+        sentence=sentence,
+        is_ok=not error,
+        mend=mend,
+        detail=detail,
+        parts=_parts(result.get("parts_us") or {}),
+        total_ms=_total_ms(result),
+        certificates=certificates,
+        certificate_days_left=days_left(certificates[0], now) if certificates else None,
+        websocket=_websocket_facts(result.get("websocket") or {}),
+        rules=[
+            RuleReport(each["rule"], each["holds"], each["came"] or each["value"] or "")
+            for each in result.get("rules") or ()
+        ],
+        redirects=[
+            (each["url"], str(each["status"]), number(each["response_us"] / 1000, 2))
+            for each in result.get("redirects") or ()
+        ],
+    )
+
+
+def _silence_hint(probe: Probe) -> str:
+    seen = (probe.result or {}).get("websocket")
+    if not seen or seen["message"] or not probe.request.get("message"):
+        return ""
+    return "No message came back. This is not an error: not every service answers each message."
+
+
+def _websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
+    """What the upgrade negotiated and how the connection ended: [(name, words)]; [] for HTTP."""
+    if not seen.get("accept"):
+        return []
+    code = seen.get("close_code")
+    return [
+        ("Sec-WebSocket-Accept", _ACCEPT_WORDS[seen["accept"]]),
+        ("Subprotocol", seen.get("subprotocol") or "none"),
+        ("Messages received", f"{seen.get('messages') or 0:,}"),
+        ("Closed with", f"{code}, {close_words(code)}" if code else "no close frame"),
+    ]
+
+
+def days_left(certificate: dict[str, Any], now: datetime) -> int:
+    """Whole days until the certificate expires; negative afterwards."""
+    return (datetime.fromisoformat(certificate["not_after"]) - now).days
+
+
+def _sentence(result: dict[str, Any], error: str) -> str:
+    if result.get("not_sent"):
+        return "Not sent."
+    if result.get("ended"):
+        return "Ended before the reply."
+    if error and not result.get("status"):
+        return f"No reply: {words_of(error)}."
+    status = f"{result.get('status')} {_reason(result)}".strip()
+    if followed := result.get("redirects"):
+        status += f", after {counted(len(followed), 'redirects')}"
+    return f"{status}, but {words_of(error)}." if error else f"{status}."
+
+
+def _reason(result: dict[str, Any]) -> str:
+    """The server's reason phrase, or the standard one if it sent none."""
+    if result.get("reason"):
+        return str(result["reason"])[:100]
+    try:
+        return HTTPStatus(result["status"]).phrase
+    except (ValueError, KeyError):
+        return ""
+
+
+def _redirect_hint(probe: Probe) -> str:
+    if ((probe.result or {}).get("status") or 0) // 100 != 3:
+        return ""
+    if probe.request.get("redirects") == Redirects.SAME_ORIGIN:
+        return "This leads to another origin, and the plan follows redirects only at its own."
+    return "This redirect is not followed, and is what gets measured. A plan can follow redirects."
+
+
+def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
+    """The phases in order, all with the same decimals so that they align."""
+    used = [(name, parts_us[name]) for name in PARTS if parts_us.get(name) is not None]
+    total = sum(duration for _, duration in used)
+    decimals = _decimals(parts_us)
+    parts, start = [], 0
+    for name, duration in used:
+        share = 100 * duration / total if total else 0
+        parts.append(
+            ProbePhase(
+                name,
+                start,
+                duration,
+                number(start / 1000, decimals),
+                number(duration / 1000, decimals),
+                number(share, 1),
+            )
+        )
+        start += duration
+    return parts
+
+
+def _total_ms(result: dict[str, Any]) -> str:
+    if not result.get("status") or result.get("response_us") is None:
+        return ""
+    return number(result["response_us"] / 1000, _decimals(result.get("parts_us") or {}))
+
+
+def _decimals(parts_us: dict[str, int | None]) -> int:
+    return decimals_for_parts(value / 1000 for value in parts_us.values() if value)
+
+
+@dataclass(frozen=True, slots=True)
+class UsedProfile:
+    """A profile with the endpoints in use that name it."""
+
+    profile: OwnTlsProfile
+    endpoints: tuple[Endpoint, ...]
+
+    @property
+    def options(self) -> str:
+        """What it offers, for the command line; "" where it sets nothing."""
+        return command_options(self.profile.offers)
+
+
+def list_profiles(actor: Actor, project: Project) -> list[UsedProfile]:
+    found = OwnTlsProfile.objects.visible_to(actor).filter(project=project)
+    used = endpoints_by_profile(project)
+    return [UsedProfile(each, used.get(each.name, ())) for each in found]
+
+
+def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]:
+    """Those in use, by the name of their profile; without those of the standard one."""
+    endpoints = Endpoint.objects.filter(
+        target__project=project, target__archived_at=None, archived_at=None, tls__has_key="profile"
+    )
+    found: dict[str, tuple[Endpoint, ...]] = {}
+    for each in endpoints.select_related("target").order_by("target__name", "pk"):
+        name = each.tls["profile"]
+        found[name] = (*found.get(name, ()), each)
+    return found
+
+
+# A worker that lives answers a check in a second or two.
+ASKED_S = 30
+
+
+def list_targets(actor: Actor) -> QuerySet[Target]:
+    """Each with its endpoints in use."""
+    found = with_counts(Target.objects.visible_to(actor).filter(is_kept=True))
+    used = Prefetch(
+        "endpoints", Endpoint.objects.filter(archived_at=None), to_attr="used_endpoints"
+    )
+    return found.prefetch_related(used)
+
+
+def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
+    """Each with the number of its finished runs."""
+    return targets.annotate(
+        n_runs=count_of(Run.objects.outside_trash().filter(target=OuterRef("pk"), state="done"))
+    )
+
+
+def recent_probes(target: Target):
+    return (
+        Probe.objects.filter(endpoint__target=target)
+        .select_related("endpoint", "requested_by")
+        .order_by("-pk")[:8]
+    )
+
+
+def latest_answers(target: Target, now: datetime) -> dict[int, ProbeReport]:
+    """What came back of the newest single request of each endpoint, by endpoint."""
+    finished = Probe.objects.filter(endpoint__target=target).exclude(finished_at=None)
+    newest = (
+        finished.select_related("endpoint").order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    )
+    return {probe.endpoint_id: report_of(probe, now) for probe in newest}
+
+
+def archived_endpoints(target: Target):
+    return target.endpoints.exclude(archived_at=None)
+
+
+def is_watched(target: Target) -> bool:
+    """Whether its next run is told what its machine does: it has an agent or another exporter that
+    is not known to tell nothing."""
+    return target.exporters.filter(problem="").exists()
+
+
+def exporters_of(target: Target):
+    """Each with whether it `is_asked`: a worker is about to answer what it offers."""
+    asked = Q(asked_at__gt=db_now(-ASKED_S))
+    return target.exporters.annotate(is_asked=Case(When(asked, then=True), default=False))

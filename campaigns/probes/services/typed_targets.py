@@ -1,0 +1,299 @@
+"""From what somebody types to a target that was tried: endpoints of both schemes, one request each.
+The request goes out as a probe does: a worker's injector vets the address before it connects. One
+click on a question: its plan, its campaign, started."""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.plan.questions import QUESTIONS, Question
+from campaigns.domain.plan.session import AuthKind
+from campaigns.domain.plan.typed_request import (
+    NotUnderstood,
+    TypedRequest,
+    read_address,
+    require_files,
+    shared_credentials,
+    twin_of,
+)
+from campaigns.domain.units import counted
+from campaigns.items.services import free_name, hold
+from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
+from campaigns.plans.services.plans import create_plan, plan_of_spec
+from campaigns.probes.queries.first_requests import step_of, tried_of
+from campaigns.probes.services.probes import is_only_guessed, request_probe
+from campaigns.projects.services.projects import create_project
+from campaigns.projects.services.vault import keep_secret, share_secret
+from campaigns.targets.services.targets import create_target, keep_target
+
+FIRST_PROJECT = "Measurements"
+
+
+@transaction.atomic
+def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> Probe:
+    """The probe of the endpoint that was typed; its twin is tried beside it. Without a project a
+    first one is created. A target that has the endpoint is used again. Raises Forbidden, and
+    NotUnderstood with what to change."""
+    project = project or first_project(by=by)
+    require(by, Action.EDIT, project)
+    require_files([request])
+    try:
+        version = _credentials(by, project, request)
+        typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
+        hold(typed.target)  # so that what is read of it now does not go by itself
+        sent = {"by": by, "request": request.step, "credentials_of": version}
+        spoken = {"http_version": request.http_version, "redirects": request.redirects}
+        probe = request_probe(endpoint=typed, **spoken, **sent)
+        for endpoint, is_guess in _others(typed):
+            # Without TLS few servers speak HTTP/2, and none was named. One that redirects to the
+            # typed address is no twin of it.
+            own = "same_origin" if request.redirects else ""
+            request_probe(endpoint=endpoint, is_guess=is_guess, redirects=own, **sent)
+    except InvalidPlan as invalid:
+        raise NotUnderstood(" ".join(dict.fromkeys(invalid.errors.values()))) from None
+    return probe
+
+
+def first_project(*, by: Actor) -> Project:
+    """For who has none yet."""
+    return create_project(by=by, name=FIRST_PROJECT)
+
+
+def try_again(*, by: Actor, probe: Probe) -> Probe:
+    """The same request to the same endpoint, such as after its certificate was accepted."""
+    version = PlanVersion.objects.filter(plan=probe.request.get("plan")).last()
+    return request_probe(
+        by=by,
+        endpoint=probe.endpoint,
+        request=step_of(probe),
+        credentials_of=version,
+        http_version=probe.request.get("http_version", ""),
+        redirects=probe.request.get("redirects", ""),
+    )
+
+
+@transaction.atomic
+def try_other(*, by: Actor, probe: Probe, text: str) -> None:
+    """Add the endpoint of the other scheme, and send it the same request. Raises Refused."""
+    typed = probe.endpoint
+    require(by, Action.EDIT, typed.target.project)
+    try:
+        asked = read_address(text)
+    except NotUnderstood as fault:
+        raise Refused(str(fault)) from None
+    if asked.scheme == typed.scheme or asked.host != typed.host:
+        other = "HTTP" if typed.scheme == "https" else "HTTPS"
+        raise Refused(f"Enter the {other} URL of {typed.host}.")
+    hold(typed.target)
+    same = {"address": typed.address, "verify_tls": typed.verify_tls}
+    typed.target.endpoints.create(scheme=asked.scheme, host=asked.host, port=asked.port, **same)
+    try_untried(by=by, target=typed.target, probe=probe.pk)
+
+
+def try_untried(*, by: Actor, target: Target, probe: int = 0) -> None:
+    """Send what was tried last to the endpoints that were added since."""
+    tried = tried_of(target, probe, timezone.now())
+    for endpoint in tried.untried if tried else ():
+        request_probe(
+            by=by,
+            endpoint=endpoint,
+            request=tried.step,
+            credentials_of=PlanVersion.objects.filter(plan=tried.typed.request.get("plan")).last(),
+            redirects="same_origin" if tried.typed.request.get("redirects") else "",
+        )
+
+
+def _credentials(by: Actor, project: Project, request: TypedRequest) -> PlanVersion | None:
+    """The plan that keeps the secret, which is stored nowhere else; None without credentials."""
+    if request.auth_kind == AuthKind.NONE:
+        return None
+    question = QUESTIONS["works"]
+    version = plan_for(by, project, question, request.step, request.auth, host=request.host)
+    if request.secret:
+        keep_secret(by=by, plan=version.plan, secret=request.secret)
+    elif not PlanSecret.objects.filter(plan=version.plan).exists():
+        raise NotUnderstood("The password or token is missing, as in -u ann:secret.")
+    return version
+
+
+def _endpoint_of(project: Project, request: TypedRequest) -> Endpoint | None:
+    """With the standard TLS profile, if there are several."""
+    found = Endpoint.objects.filter(
+        target__project=project,
+        target__archived_at=None,
+        archived_at=None,
+        scheme=request.scheme,
+        host=request.host,
+        port=request.port,
+        address=request.pinned,
+    )
+    return min(found, key=lambda each: (each.tls_profile, each.pk), default=None)
+
+
+def _new_endpoint(
+    by: Actor, project: Project, request: TypedRequest, *, is_kept: bool = False
+) -> Endpoint:
+    names = set(Target.objects.filter(project=project).values_list("name", flat=True))
+    description = {
+        "scheme": request.scheme,
+        "host": request.host,
+        "port": request.port,
+        "address": request.pinned,
+        "verify_tls": not request.is_insecure,
+    }
+    target = create_target(
+        by=by,
+        project=project,
+        name=next(name for name in _names_for(request) if name not in names),
+        environment=[],
+        endpoints=[description],
+        is_kept=is_kept,
+    )
+    return target.endpoints.get()
+
+
+def _names_for(request: TypedRequest) -> Iterator[str]:
+    host = request.host[:80]
+    yield host
+    yield f"{host}:{request.port}"
+    yield from (f"{host} ({number})" for number in count(2))
+
+
+def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
+    """The target's endpoints of the other scheme on the same host; without one, a guess."""
+    twin = twin_of(typed.scheme, typed.port)
+    known = typed.siblings
+    if known.exists() or twin is None:
+        return [(endpoint, is_only_guessed(endpoint)) for endpoint in known]
+    scheme, port = twin
+    same = {name: getattr(typed, name) for name in ("host", "address", "verify_tls")}
+    return [(typed.target.endpoints.create(scheme=scheme, port=port, **same), True)]
+
+
+@transaction.atomic
+def accept_certificate(*, by: Actor, probe: Probe, fingerprint: str) -> None:
+    """Accept the certificate that this probe was shown, for its endpoint and no other."""
+    require(by, Action.EDIT, probe.endpoint.target.project)
+    shown = ((probe.result or {}).get("certificates") or [{}])[0].get("sha256")
+    if not shown or fingerprint != shown:
+        raise Refused("The server now shows another certificate. Look at it again.")
+    endpoint = Endpoint.objects.select_for_update().get(pk=probe.endpoint_id)
+    endpoint.tls = {**endpoint.tls, "fingerprint": shown}
+    endpoint.verify_tls = True
+    endpoint.save(update_fields=["tls", "verify_tls"])
+
+
+@transaction.atomic
+def start_question(
+    *, by: Actor, question: Question, step: dict[str, Any], probes: list[Probe]
+) -> Campaign:
+    """Measure what the question asks on the endpoints that these probes found answering. Raises
+    Refused if too few answer."""
+    cells = cells_of_question(by=by, question=question, step=step, probes=probes)
+    target = cells[0].endpoint.target
+    campaign = create_campaign(
+        by=by,
+        project=target.project,
+        name=f"{question.title} {target.name}"[:150],
+        cells=cells,
+        repeats=question.repeats,
+        order=Campaign.Order.BLOCKS if question.repeats else "",
+        pause_s=question.pause_s,
+    )
+    start_campaign(by=by, campaign=campaign)
+    return campaign
+
+
+@transaction.atomic
+def cells_of_question(
+    *, by: Actor, question: Question, step: dict[str, Any], probes: list[Probe]
+) -> list[CampaignCell]:
+    """The question's plan, kept in the project, on the endpoints that answer. Raises Refused if too
+    few do."""
+    target = probes[0].endpoint.target if probes else None
+    if target is None:
+        raise Refused("No endpoint answers yet. Send a test request first.")
+    require(by, Action.EDIT, target.project)
+    keep_target(target)
+    version_of = {probe.endpoint.scheme: probe.request.get("http_version", "") for probe in probes}
+    named = next(filter(None, version_of.values()), "")
+    if named and not question.compares_schemes:
+        probes = [each for each in probes if version_of[each.endpoint.scheme] == named]
+    endpoints = {probe.endpoint.scheme: probe.endpoint for probe in reversed(probes)}
+    arms = question.arms(list(endpoints))
+    if not arms:
+        raise Refused(
+            f"{question.title} needs an HTTP and an HTTPS endpoint that both answer. Add the "
+            "missing one to the target."
+        )
+    sent, host = probes[0].request, probes[0].endpoint.host
+    # The typed one follows further than its twin.
+    follows = {each.request.get("redirects", "") for each in probes}
+    redirects = "all" if "all" in follows else next(filter(None, follows), "")
+    spoken = sent.get("auth", {}), named, redirects
+    version = plan_for(by, target.project, question, step, *spoken, host=host)
+    if source := probes[0].request.get("plan"):
+        share_secret(by=by, source=source, plan=version.plan)
+    return [CampaignCell(version, endpoints[scheme], str(mode)) for scheme, mode in arms]
+
+
+def plan_for(
+    by: Actor,
+    project: Project,
+    question: Question,
+    step: dict[str, Any],
+    auth: dict[str, str],
+    http_version: str = "",
+    redirects: str = "",
+    *,
+    host: str,
+) -> PlanVersion:
+    """The project's plan that asks this with this request; a new one if there is none yet. A plan
+    with credentials is of one host, because each host has its own secret."""
+    spec = question.spec(step, auth, http_version, redirects)
+    name = f"{question.plan_name}: {step['method']} {step['path']}"[:90]
+    if spec["auth"]["kind"] != AuthKind.NONE:
+        name = f"{name[:50]} on {host}"[:90]
+    return plan_of_spec(by, project, name, spec)
+
+
+@transaction.atomic
+def plan_from_requests(
+    *, by: Actor, project: Project, requests: Sequence[TypedRequest]
+) -> tuple[PlanVersion, str]:
+    """(a new plan whose steps are these requests, what to say of its credentials), and a target for
+    their origin if there is none yet. Raises Refused where they have several origins or
+    credentials, FilesMissing, and InvalidPlan."""
+    require(by, Action.EDIT, project)
+    if not requests:
+        raise Refused("Choose at least one request.")
+    require_files(requests)
+    if len(origins := {each.origin for each in requests}) > 1:
+        raise Refused(f"A plan is for one origin. Leave the requests of {len(origins) - 1} out.")
+    try:
+        signed, note = shared_credentials(requests)
+    except NotUnderstood as fault:
+        raise Refused(str(fault)) from None
+    first = requests[0]
+    spec = {
+        "steps": [each.step for each in requests],
+        "load": {"model": "closed", "connections": 1, "requests": 100},
+        "auth": signed.auth,
+    }
+    if any(each.http_version == "2" for each in requests):
+        spec["http_version"] = "2"
+    if followed := [each.redirects for each in requests if each.redirects]:
+        spec["redirects"] = "same_origin" if "same_origin" in followed else followed[0]
+    name = f"{first.host[:60]}: {counted(len(requests), 'requests')}"
+    name = free_name(name, project.plans.values_list("name", flat=True))
+    secret = signed.secret if signed.auth_kind != AuthKind.NONE else None
+    version = create_plan(by=by, project=project, name=name, spec=spec, secret=secret)
+    endpoint = _endpoint_of(project, first) or _new_endpoint(by, project, first, is_kept=True)
+    keep_target(endpoint.target)
+    return version, note

@@ -1,0 +1,257 @@
+"""Encrypts stored secrets that must be sent on (credentials, private keys), such as the keys of
+client certificates. The secrets of plans' credentials: written by editors, read only by launchers.
+A secret is sent only to its origins. Who entered it adds one by being the first to use it there;
+others would read it by measuring a server of their own, so they have to enter it again."""
+
+import base64
+import hmac
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from django.apps import apps
+from django.conf import settings
+
+from campaigns.core import audit
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.audit_events import AuditEvent
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.plan.session import AuthKind
+from campaigns.domain.plan.target import Origin
+from campaigns.models import Endpoint, PlanSecret, PlanVersion, Run, SavedPlan
+
+
+def encrypt(secret: str) -> str:
+    """The secret encrypted under the first key of settings.VAULT_KEYS, as it is stored."""
+    return _vault().encrypt(secret.encode()).decode()
+
+
+def decrypt(stored: str) -> str:
+    """The secret, decrypted with whichever key fits. Raises Refused if none does."""
+    try:
+        return _vault().decrypt(stored.encode()).decode()
+    except InvalidToken:
+        raise Refused(
+            "A stored secret cannot be decrypted with any key in BENCHSITE_VAULT_KEYS. Add the key "
+            "that it was stored with, or enter the secret again."
+        ) from None
+
+
+def encrypt_anew(stored: str) -> str:
+    """The same secret re-encrypted under the first key, so that older keys can be removed."""
+    return encrypt(decrypt(stored))
+
+
+def _vault() -> MultiFernet:
+    return MultiFernet([_fernet(key) for key in settings.VAULT_KEYS])
+
+
+def _fernet(key: str) -> Fernet:
+    derived = HKDF(SHA256(), length=32, salt=None, info=b"benchsite vault").derive(key.encode())
+    return Fernet(base64.urlsafe_b64encode(derived))
+
+
+def keyed_hash(secret: str, purpose: str) -> str:
+    """64 hex digits; `purpose` keeps a hash of one kind of secret from passing as another's."""
+    message = f"{purpose}:{secret}".encode("utf-8", "surrogatepass")
+    return hmac.new(settings.TOKEN_PEPPER.encode(), message, sha256).hexdigest()
+
+
+def keep_key(endpoint: Endpoint, origin: Origin) -> str | None:
+    """Store the given key, or keep the endpoint's own; returns what is wrong with it, or None.
+    Without a certificate the key is dropped."""
+    certificate = origin.tls.client_certificate_pem
+    if not certificate:
+        endpoint.client_key = ""
+        return None
+    key = origin.client_key_pem or (decrypt(endpoint.client_key) if endpoint.client_key else "")
+    fault = _key_fault(certificate, key)
+    if fault is None and origin.client_key_pem:
+        endpoint.client_key = encrypt(key)
+    return fault
+
+
+def _key_fault(certificate_pem: str, key_pem: str) -> str | None:
+    """Why this key does not work with this certificate, or None."""
+    if not key_pem:
+        return "The client certificate needs its private key. Paste it as PEM."
+    try:
+        key = load_pem_private_key(key_pem.encode(), password=None)
+    except TypeError:
+        return "The key is encrypted. Paste it without a passphrase; it is stored encrypted here."
+    except ValueError:
+        return "This is not a private key in PEM format (-----BEGIN PRIVATE KEY-----)."
+    except UnsupportedAlgorithm:
+        return "Keys of this kind are not supported. Take RSA, ECDSA (P-256, P-384) or Ed25519."
+    if not _belong_together(key, certificate_pem):
+        return "The key does not belong to the certificate."
+    return None
+
+
+def _belong_together(key: PrivateKeyTypes, certificate_pem: str) -> bool:
+    try:
+        certificate = x509.load_pem_x509_certificate(certificate_pem.encode())
+        return key.public_key() == certificate.public_key()
+    except (UnsupportedAlgorithm, ValueError):  # not a kind of key that this one is of
+        return False
+
+
+def secret_of(endpoint: Endpoint) -> dict[str, str]:
+    """The key in the form of an order's `secrets`. Raises Refused."""
+    return {"client_key": decrypt(endpoint.client_key)} if endpoint.client_key else {}
+
+
+MAX_SECRET_LENGTH = 4096
+
+
+def keep_secret(*, by: Actor, plan: SavedPlan, secret: str | None) -> None:
+    """Store the secret encrypted; "" removes it, None keeps it. Raises InvalidFields."""
+    require(by, Action.EDIT, plan.project)
+    if secret is None:
+        return
+    if not secret:
+        if PlanSecret.objects.filter(plan=plan).delete()[0]:
+            audit.note(by, AuditEvent.SECRET_DELETED, _label(plan), project=plan.project)
+        return
+    # The message must not contain the secret: it is shown and logged.
+    if len(secret) > MAX_SECRET_LENGTH:
+        raise InvalidFields({"secret": f"Use at most {MAX_SECRET_LENGTH:,} characters."})
+    if any(ch < " " or ch == "\x7f" for ch in secret):
+        raise InvalidFields({"secret": "Remove line breaks and other control characters."})
+    values = {"ciphertext": encrypt(secret), "changed_by": by.user}
+    stored = PlanSecret.objects.select_for_update().filter(plan=plan).first()
+    if stored is not None and not _are_still_its_origins(stored, by, secret):
+        values["origins"] = []
+    PlanSecret.objects.update_or_create(plan=plan, defaults=values)
+    audit.note(by, AuditEvent.SECRET_STORED, _label(plan), project=plan.project)
+
+
+def _are_still_its_origins(stored: PlanSecret, by: Actor, secret: str) -> bool:
+    """Origins that somebody else chose for another secret may be theirs."""
+    if stored.changed_by_id == by.user.pk:
+        return True
+    try:
+        return decrypt(stored.ciphertext) == secret
+    except Refused:
+        return False
+
+
+def _label(plan: SavedPlan) -> str:
+    return f"plan {plan.pk}: {plan.name}"
+
+
+def with_secrets(order: Mapping[str, Any], runs: Sequence[int]) -> dict[str, Any]:
+    """A shard's order with the secrets that its launcher adds. `runs`: those of its arms, or the
+    only one. Raises Refused if no key decrypts a stored secret."""
+    found = Run.objects.select_related("test__endpoint").in_bulk(runs)
+    secrets = [{**_credentials(found[pk]), **secret_of(found[pk].test.endpoint)} for pk in runs]
+    if "arms" not in order:
+        return {**order, "secrets": secrets[0]} if secrets[0] else {**order}
+    arms = [
+        {**arm, "secrets": own} if own else arm
+        for arm, own in zip(order["arms"], secrets, strict=True)
+    ]
+    return {**order, "arms": arms}
+
+
+def _credentials(run: Run) -> dict[str, str]:
+    if run.frozen.plan.auth.kind == AuthKind.NONE:
+        return {}
+    stored = PlanSecret.objects.filter(plan__versions__tests__runs=run.pk)
+    return _for_origin(stored, run.frozen.endpoint.place)
+
+
+def secret_of_plan(plan: int | None, endpoint: Endpoint) -> dict[str, str]:
+    """A plan's secret in the form of an order's `secrets`; {} if it has none. Raises Refused if it
+    may not be sent to this endpoint, or no key decrypts it."""
+    return (
+        _for_origin(PlanSecret.objects.filter(plan=plan), endpoint.described().place)
+        if plan
+        else {}
+    )
+
+
+def _for_origin(secrets, origin: str) -> dict[str, str]:
+    stored = secrets.select_related("plan").first()
+    if stored is None:
+        return {}
+    if origin not in stored.origins:
+        raise Refused(_not_for(stored, origin))
+    return {"auth": decrypt(stored.ciphertext)}
+
+
+def _not_for(stored: PlanSecret, origin: str) -> str:
+    return (
+        f"The secret of {stored.plan} was not entered for {origin}. To send it there, edit the "
+        "plan and enter it again, or let the person who entered it send the first request."
+    )
+
+
+def share_secret(*, by: Actor, source: int, plan: SavedPlan) -> None:
+    """Give a plan the stored secret of another plan of its project."""
+    require(by, Action.EDIT, plan.project)
+    stored = PlanSecret.objects.filter(plan=source, plan__project=plan.project_id).first()
+    if stored is not None:
+        # Still as entered by whoever entered it, for the same origins.
+        copied = ("ciphertext", "changed_by", "origins")
+        values = {name: getattr(stored, name) for name in copied}
+        PlanSecret.objects.update_or_create(plan=plan, defaults=values)
+        audit.note(by, AuditEvent.SECRET_STORED, _label(plan), project=plan.project)
+
+
+def require_secret(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
+    """Raises Refused if the plan sends credentials but has no stored secret for this endpoint."""
+    if version.value().auth.kind == AuthKind.NONE:
+        return
+    if not PlanSecret.objects.filter(plan=version.plan_id).exists():
+        raise Refused(
+            f"{version.plan} sends credentials but has no secret. Edit the plan and enter it."
+        )
+    name_origin(by=by, version=version, endpoint=endpoint)
+
+
+def name_origin(*, by: Actor, version: PlanVersion, endpoint: Endpoint) -> None:
+    """Let the plan's secret, if it has one, be sent to this endpoint's origin. Raises Refused
+    unless it may be already, or `by` is who entered it."""
+    secrets = PlanSecret.objects.select_for_update(of=("self",)).select_related("plan__project")
+    stored = secrets.filter(plan=version.plan_id).first()
+    place = endpoint.described().place
+    if stored is None or place in stored.origins:
+        return
+    if stored.changed_by_id != by.user.pk:
+        raise Refused(_not_for(stored, place))
+    PlanSecret.objects.filter(pk=stored.pk).update(origins=[*stored.origins, place])
+    label = f"{_label(stored.plan)}, {place}"
+    audit.note(by, AuditEvent.SECRET_BOUND, label, project=stored.plan.project)
+
+
+# Where allauth has what is encrypted of a second factor.
+_SECRET_OF = {Authenticator.Type.TOTP: "secret", Authenticator.Type.RECOVERY_CODES: "seed"}
+
+
+def rotate_secrets() -> int:
+    """Re-encrypt all that is stored under the first key; how many secrets these are. Models name
+    the columns that are `encrypted`."""
+    n_stored = 0
+    models = apps.get_models()
+    columns = [(model, column) for model in models for column in getattr(model, "encrypted", ())]
+    for model, column in columns:
+        for pk, stored in model.objects.exclude(**{column: ""}).values_list("pk", column):
+            # update() leaves changed_at alone: it records changes by people.
+            rows = model.objects.filter(pk=pk, **{column: stored})
+            rows.update(**{column: encrypt_anew(stored)})
+            n_stored += 1
+    for factor in Authenticator.objects.filter(type__in=_SECRET_OF):
+        name = _SECRET_OF[factor.type]
+        data = factor.data | {name: encrypt_anew(factor.data[name])}
+        Authenticator.objects.filter(pk=factor.pk, data=factor.data).update(data=data)
+        n_stored += 1
+    return n_stored

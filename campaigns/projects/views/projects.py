@@ -1,0 +1,258 @@
+"""Projects. What projects use of their caps: of one for its owners, of all for
+administrators. Hosts that need a proof or an approval: on the page of their target, and for
+administrators. A project's TLS profiles: those that come with benchsite, and its own."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from campaigns.core.access import (
+    Edit,
+    actor_of,
+    acts_on,
+    answers_refusals,
+    for_administrators,
+    labels_of,
+    rights_in,
+    saved_by,
+    signed_in_form,
+    signed_in_get,
+    signed_in_safe,
+    takes_a_form,
+)
+from campaigns.core.permissions import Action, Actor, Role
+from campaigns.domain.caps import PROJECT_CAPS, RATE
+from campaigns.domain.plan.tls_options import PROFILES
+from campaigns.items.queries import items as queries
+from campaigns.items.views.items import TRASH, items_context, trash_list
+from campaigns.models import HostClaim, OwnTlsProfile, Project, Target
+from campaigns.operations.queries.caps import (
+    GROWTH_DAYS,
+    growth,
+    most_requests_per_s,
+    stored_of,
+    use_of,
+    uses_of,
+)
+from campaigns.operations.services.caps import content_of, set_caps
+from campaigns.probes.queries.probes import endpoints_by_profile, list_profiles
+from campaigns.probes.views import field_page
+from campaigns.projects.forms import CapsForm, ProjectForm
+from campaigns.projects.services import projects as services
+from campaigns.targets.forms import TlsProfileForm
+from campaigns.targets.queries import permits_of_all, waiting_claims
+from campaigns.targets.services import ownership as claims
+from campaigns.targets.services import targets as profiles
+
+
+@signed_in_safe
+def project_list(request):
+    """Home: the only project opens by itself; without one the first use creates it."""
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "project")
+    context = items_context(request, "project")
+    if not context["n_all"]:
+        return field_page(request, None)
+    if context["counts"][""] == 1 and not request.GET and not context["undo"]:
+        return redirect("campaign-list", project=context["page"].rows[0].pk)
+    mine = queries.list_projects(actor_of(request)).filter(archived_at=None).order_by("name")
+    context["editable"] = mine.filter(role__in=(Role.OWNER, Role.EDITOR))
+    return render(request, "projects/list.html", context)
+
+
+@signed_in_form
+def project_new(request):
+    form = ProjectForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        project = services.create_project(by=actor_of(request), **form.cleaned_data)
+        messages.success(request, f"Project {project.name} created. Next, add a target.")
+        return redirect("target-list", project=project.pk)
+    return render(request, "projects/new.html", {"form": form})
+
+
+@signed_in_safe(Project)
+def project_detail(request: HttpRequest, actor: Actor, project: Project):
+    """What an address shortened to its project leads to."""
+    return redirect("campaign-list", project=project.pk)
+
+
+@signed_in_get(Project, Action.ADMINISTER)
+def project_use(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    context = {
+        "project": project,
+        "uses": use_of(project),
+        "most_per_s": _most_per_s(),
+        "stored": stored_of(project),
+        "growth": growth(project),
+        "growth_days": GROWTH_DAYS,
+        "may": rights_in(project, actor),
+    }
+    return render(request, "operations/project_caps.html", context)
+
+
+@for_administrators
+@require_GET
+def caps(request: HttpRequest) -> HttpResponse:
+    projects = list(Project.objects.order_by("name", "pk"))
+    uses = uses_of(projects)
+    context = {
+        "caps": PROJECT_CAPS,
+        "rows": [(project, uses[project.pk]) for project in projects],
+        "most_per_s": _most_per_s(),
+    }
+    return render(request, "operations/caps.html", context)
+
+
+@takes_a_form
+@for_administrators
+def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
+    found, actor = get_object_or_404(Project, pk=project), actor_of(request)
+    edit = Edit(request, lambda: content_of(found), {cap.name: cap.title for cap in PROJECT_CAPS})
+    form = CapsForm(request.POST or None, project=found)
+    saved = form.is_valid() and edit.save(set_caps, by=actor, project=found, caps=form.cleaned_data)
+    if saved:
+        messages.success(request, f"The caps of {found.name} are set.")
+        return redirect("caps")
+    # Not "project": the top bar would offer the places of one that the administrator may not see.
+    context = {"capped": found, "form": form, "uses": use_of(found), "edit": edit}
+    status = edit.status(form.errors)
+    return render(request, "operations/caps_edit.html", context, status=status)
+
+
+def _most_per_s() -> str:
+    most = most_requests_per_s()
+    return "no cap" if most is None else RATE.words(most)
+
+
+@acts_on(Target.objects.select_related("project"), "target-detail", part="#ownership")
+def target_ownership(request: HttpRequest, by: Actor, target: Target) -> str:
+    """`do` is token, check, ask or withdraw."""
+    claim = claims.claim_host(by=by, target=target, host=request.POST.get("host", ""))
+    match request.POST.get("do"):
+        case "token":
+            return f"Put the file on {claim.host}, then check it."
+        case "check":
+            return _checked(by, claim)
+        case "ask":
+            claims.ask_approval(by=by, claim=claim, reason=request.POST.get("reason", ""))
+            return f"{claim.host} is on the administrators' list."
+        case "withdraw":
+            return f"{_withdrawn(request, claim)} The next run needs another."
+    raise Http404
+
+
+@for_administrators
+@require_GET
+def ownership(request: HttpRequest) -> HttpResponse:
+    context = {"waiting": waiting_claims(), "permits": permits_of_all()}
+    return render(request, "targets/ownership.html", context)
+
+
+@for_administrators
+@require_POST
+@answers_refusals(lambda request, **kwargs: "ownership")
+def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
+    """`do` is approve, refuse, check or withdraw."""
+    actor = actor_of(request)
+    found = get_object_or_404(HostClaim.objects.select_related("project"), pk=claim)
+    reason = request.POST.get("reason", "")
+    match request.POST.get("do"):
+        case "approve":
+            seen = request.POST.getlist("place")
+            claims.approve(by=actor, claim=found, seen=seen, reason=reason)
+            said = f"{found.host} is approved for {found.project.name}."
+        case "refuse":
+            claims.refuse(by=actor, claim=found, reason=reason)
+            said = f"{found.host} is refused. {found.project.name} reads why."
+        case "check":
+            said = _checked(actor, found)
+        case "withdraw":
+            said = _withdrawn(request, found)
+        case _:
+            raise Http404
+    messages.success(request, said)
+    return redirect("ownership")
+
+
+def _checked(actor: Actor, claim: HostClaim) -> str:
+    claims.check_host(by=actor, claim=claim)
+    return f"A worker looks at {claim.host} now. Reload this page in a few seconds."
+
+
+def _withdrawn(request: HttpRequest, claim: HostClaim) -> str:
+    number, reason = (request.POST.get(name, "") for name in ("permit", "reason"))
+    pk = number if number.isdecimal() and len(number) < 19 else 0
+    permit = get_object_or_404(claim.permits, pk=pk)
+    claims.withdraw(by=actor_of(request), permit=permit, reason=reason)
+    return f"The {permit.kind} for {claim.host} is withdrawn."
+
+
+_ROWS = OwnTlsProfile.objects.select_related("project")
+
+
+@signed_in_safe(Project)
+def tls_profile_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    context = {
+        "project": project,
+        "own": list_profiles(actor, project),
+        "ready": PROFILES.values(),
+        "may": rights_in(project, actor),
+    }
+    return render(request, "targets/tls_profiles.html", context)
+
+
+@signed_in_form(Project, Action.EDIT)
+def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
+    start = PROFILES.get(request.GET.get("from", ""))
+    form = TlsProfileForm.starting_from(start) if start else TlsProfileForm()
+    if request.method == "POST":
+        form = TlsProfileForm(request.POST)
+    saved = saved_by(
+        form, lambda given: profiles.create_profile(by=actor, project=project, **given)
+    )
+    if saved:
+        messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
+        return redirect("tls-profile-list", project=project.pk)
+    return _form_page(request, project, form)
+
+
+@signed_in_form(_ROWS, Action.EDIT)
+def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile) -> HttpResponse:
+    edit = Edit(request, lambda: profiles.content_of_profile(profile), labels_of(TlsProfileForm))
+    form = TlsProfileForm.starting_from(profile.value(), profile.name)
+    if request.method == "POST":
+        form = TlsProfileForm(request.POST)
+    saved = saved_by(
+        form, lambda given: edit.save(profiles.change_profile, by=actor, profile=profile, **given)
+    )
+    if saved:
+        messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
+        return redirect("tls-profile-list", project=profile.project_id)
+    return _form_page(request, profile.project, form, profile, edit)
+
+
+@acts_on(_ROWS, "tls-profile-list", "project_id")
+def tls_profile_delete(request: HttpRequest, by: Actor, profile: OwnTlsProfile) -> str:
+    profiles.delete_profile(by=by, profile=profile)
+    return f"{profile.name} deleted. Results are kept as they are."
+
+
+def _form_page(
+    request: HttpRequest,
+    project: Project,
+    form: TlsProfileForm,
+    profile: OwnTlsProfile | None = None,
+    edit: Edit | None = None,
+) -> HttpResponse:
+    used = endpoints_by_profile(project).get(profile.name, ()) if profile else ()
+    context = {
+        "project": project,
+        "profile": profile,
+        "form": form,
+        "endpoints": used,
+        "edit": edit,
+    }
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "targets/tls_profile_form.html", context, status=status)

@@ -1,0 +1,331 @@
+"""Reads for the run pages: events, plan and progress. A project's runs, filtered, with their
+figures. A campaign's failures: those of its measured runs together."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from campaigns.core.pages import sorted_by
+from campaigns.core.permissions import Action, Actor, may
+from campaigns.domain.lifecycle import StopReason, Trust
+from campaigns.domain.metrics.failures import FailureRow, most_frequent_first
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.outcomes import WORDS, Kind
+from campaigns.domain.metrics.redaction import without_addresses
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
+from campaigns.domain.plan.target import counted_in
+from campaigns.domain.plan.turns import TRIAL_S
+from campaigns.domain.presentation.errors_table import Errors, errors_of
+from campaigns.domain.presentation.exchange_tables import exchange_columns
+from campaigns.domain.presentation.host_use import BusyProgram, programs_of
+from campaigns.domain.presentation.latency_table import Line, line_cells
+from campaigns.domain.presentation.remedies import no_answer_words
+from campaigns.domain.presentation.tables import Cell
+from campaigns.domain.units import rate
+from campaigns.machines.models import EXPORTER_PROBLEM
+from campaigns.models import FailureExample, Project, Run, RunEvent, RunSummary, Shard
+from campaigns.runs.queries.kept_figures import BriefTotals, in_brief
+from campaigns.runs.queries.measurements import MeasuredRun, pooled_total, whole_seconds
+
+_BAD = {"shard_lost", EXPORTER_PROBLEM}
+ERROR_WORDS = {str(kind): words for kind, words in WORDS.items()}
+
+
+def with_verdicts(runs: QuerySet[Run]) -> QuerySet[Run]:
+    """The runs, each with what its `verdicts` are read from."""
+    return runs.annotate(stored_thresholds=F("summary__thresholds"))
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """The time axis according to the frozen plan; None where only the target decides."""
+
+    seconds: float | None
+    warm_up_s: int
+    requests: int | None
+    intended_per_s: float | None
+
+    @property
+    def is_open_ended(self) -> bool:
+        return self.seconds is None
+
+
+def planned_of(run: Run) -> Planned:
+    plan = run.frozen.plan
+    load = plan.load
+    # A chart's reference line; none for stages or for arrivals of several requests.
+    is_level = not load.stages and plan.calls_per_arrival == 1
+    intended = mean_rate_per_s(load) if is_level else None
+    return Planned(planned_duration_s(load), plan.warm_up_s, plan.planned_requests, intended)
+
+
+def chart_plan(run: Run) -> dict[str, Any]:
+    """What a run's charts need besides the points. `wholeSeconds`: counts of later seconds are not
+    drawn; None while the run is active."""
+    planned = planned_of(run)
+    return {
+        "run": run.pk,
+        "seconds": planned.seconds,
+        "wholeSeconds": whole_seconds(run),
+        "warmUp": planned.warm_up_s,
+        "intended": planned.intended_per_s,
+        "intendedText": rate(planned.intended_per_s) if planned.intended_per_s else "",
+        "scheme": run.frozen.endpoint.scheme,
+        "isExchange": run.frozen.is_exchange,
+        "words": ERROR_WORDS,
+    }
+
+
+def measured_from(run: Run) -> datetime | None:
+    """The start of second 0, after the warm-up; side by side after a trial of the usual length."""
+    if run.t0 is None:
+        return None
+    warm_up_s = run.frozen.plan.warm_up_s
+    return run.t0 + timedelta(seconds=max(TRIAL_S, warm_up_s) if run.frozen.turns else warm_up_s)
+
+
+def _lasts_s(run: Run) -> float | None:
+    """By everybody's clock, while an arm's own stands still; None where only the target decides."""
+    turns = run.frozen.turns
+    return turns.limit_s if turns else planned_of(run).seconds
+
+
+def programs_beside(runs: Iterable[Run], actor: Actor, project: Project) -> tuple[BusyProgram, ...]:
+    """What else used the CPU of the injector hosts of these runs, which have ended; () for those
+    who may start no campaign."""
+    if not may(actor, Action.RUN, project):
+        return ()
+    shards = Shard.objects.filter(run__in=runs, end__programs__isnull=False)
+    # Of several injectors of a run on one host one tells it.
+    rows = shards.order_by("run_id", "host", "number").distinct("run_id", "host")
+    return programs_of(rows.values_list("end__programs", flat=True))
+
+
+def planned_end(run: Run) -> datetime | None:
+    start, seconds = measured_from(run), _lasts_s(run)
+    return None if start is None or seconds is None else start + timedelta(seconds=seconds)
+
+
+def share_over(run: Run) -> float:
+    """How much of a run's planned time is over, 0 to 1; 0 where only the target decides it."""
+    start, seconds = measured_from(run), _lasts_s(run)
+    if start is None or not seconds:
+        return 0.0
+    return min(1.0, max(0.0, (timezone.now() - start).total_seconds() / seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """An event; `second` is relative to the start of the measurement, None before that is known."""
+
+    at: datetime
+    second: int | None
+    text: str
+    tone: str = ""
+
+
+def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -> list[Happening]:
+    """A run's events, newest first: states, injectors, first errors; and, where the reader may see
+    its machines, the injectors' hosts and what was wrong with the exporters of its target."""
+    zero = measured_from(run)
+    events = run.events.all() if shows_machines else run.events.exclude(kind=EXPORTER_PROBLEM)
+    told = [_happening(event, _seen_of(run, event, shows_machines), zero) for event in events]
+    told += _first_errors(points, zero)
+    if zero and points and points[-1]["second"] >= 0 and planned_of(run).warm_up_s:
+        told.append(Happening(zero, 0, "the measurement starts"))
+    return sorted(filter(None, told), key=lambda each: each.at, reverse=True)
+
+
+def _seen_of(run: Run, event: RunEvent, shows_machines: bool) -> dict[str, Any]:
+    """What an event has for the reader."""
+    if shows_machines:
+        return event.data
+    reason = without_addresses(event.data.get("reason") or "", run.frozen.endpoint.host)
+    return event.data | {"host": "", "reason": reason}
+
+
+def _happening(event: RunEvent, data: dict[str, Any], zero: datetime | None) -> Happening | None:
+    text = _words_of(event.kind, data)
+    if not text:
+        return None
+    second = None if zero is None else round((event.at - zero).total_seconds())
+    tone = "bad" if event.kind in _BAD else ""
+    return Happening(event.at, second, text, tone)
+
+
+def _words_of(kind: str, data: dict[str, Any]) -> str:
+    if kind == EXPORTER_PROBLEM:
+        return f"the exporter {data['exporter']} tells nothing. {data['problem']}"
+    noun, _, state = kind.partition("_")
+    if noun == "shard":
+        name = f"injector process {data.get('shard', 0) + 1}"
+        host = f" on {data['host']}" if data.get("host") else ""
+        words = {
+            "claimed": f"{name} starts{host}",
+            "ready": f"{name} is ready: address resolved and allowed",
+            "storing": f"{name}{host} has ended; "
+            "PostgreSQL takes its time to store what it measured",
+            "lost": f"{name}{host} was lost",
+            "cancelled": f"{name} was not used",
+        }.get(state, "")
+        return f"{words}. {data['reason']}" if words and data.get("reason") else words
+    words = {
+        "preparing": "injector slots requested",
+        "armed": "all injector processes are ready",
+        "running": "sending starts",
+        "stopping": StopReason(data["stop"]).event if data.get("stop") else "asked to stop",
+        "finalizing": "sending has ended, computing the summary",
+        "queued": "back in the queue",
+        "done": f"done: {data.get('outcome', '')}",
+    }.get(state, "")
+    return f"{words}. {data['reason']}" if words and data.get("reason") else words
+
+
+def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]:
+    seen: dict[str, int] = {}
+    for point in points:
+        for kind in point["errors"]:
+            seen.setdefault(kind, point["second"])
+    if zero is None:
+        return []
+    return [
+        Happening(
+            zero + timedelta(seconds=second, milliseconds=999),
+            second,
+            f"first error of its kind: {ERROR_WORDS.get(kind, kind)}",
+            "bad",
+        )
+        for kind, second in seen.items()
+        if kind != Kind.ABORTED_BY_STOP
+    ]
+
+
+def list_runs(actor: Actor) -> QuerySet[Run]:
+    """Newest first."""
+    found = with_verdicts(Run.objects.visible_to(actor)).select_related("campaign")
+    return sorted_by(found, F("campaign_id"), falls=True)
+
+
+_SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
+_NOTHING = "No figures: nothing was measured."
+
+
+@dataclass(frozen=True, slots=True)
+class RunRows:
+    """Runs with their cells: n, rate, p50, p95, p99 and errors; with `has_exchanges` (at least one
+    WebSocket run) also handshake p50 and p99 and messages/s."""
+
+    rows: tuple[tuple[Run, tuple[Cell, ...]], ...]
+    has_exchanges: bool
+    nouns: str
+
+
+def run_rows(runs: Sequence[Run]) -> RunRows:
+    """The runs with their figures; each column has the same decimals on the whole page."""
+    totals = BriefTotals()
+    found = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
+    found = found.in_bulk([run.pk for run in runs])
+    seen = [
+        None if run.trust == Trust.NO_ANSWER else _measured(found.get(run.pk), totals)
+        for run in runs
+    ]
+    lines = [
+        # Figures that nobody may believe are on the run's page alone.
+        Line(
+            run.label,
+            figures_of(*each) if each else None,
+            why=f"{no_answer_words([run.judged], 1)}."
+            if run.trust == Trust.NO_ANSWER
+            else _NOTHING,
+            why_weak=run.judged.why_weak if run.judged else "",
+        )
+        for run, each in zip(runs, seen, strict=True)
+    ]
+    rows = line_cells(lines, _SHOWN)
+    has_exchanges = any(run.frozen.is_exchange for run in runs)
+    exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
+    return RunRows(
+        tuple(
+            (run, (*cells, *more)) for run, cells, more in zip(runs, rows, exchanges, strict=True)
+        ),
+        has_exchanges,
+        counted_in(run.frozen.endpoint.scheme for run in runs),
+    )
+
+
+def _measured(summary: RunSummary | None, totals: BriefTotals) -> tuple[Total, float] | None:
+    return summary and (totals.of(summary), summary.duration_s)
+
+
+_MOST_FAILURES = ("failed_reply",)
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFailures:
+    """`rows` have numbers of `labels`, the campaign's different steps, as their steps."""
+
+    rows: list[FailureRow]
+    labels: list[str]
+    steps: list[Total]
+    attempts: int
+    length_s: float
+
+    @property
+    def errors(self) -> Errors:
+        return errors_of(self.rows, self.labels, self.steps, self.attempts, self.length_s)
+
+
+def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
+    """The failures of all measured runs, usable or not."""
+    measured = [each for each in runs if each.measurement]
+    numbers: dict[str, int] = {}
+    of_step: dict[int, list[MeasuredRun]] = {}
+    rows: dict[tuple[int, str, int], FailureRow] = {}
+    for each in measured:
+        seen = each.measurement
+        places = [numbers.setdefault(label, len(numbers)) for label in seen.plan.full_labels]
+        if len(places) == 1:
+            of_step.setdefault(places[0], []).append(each)
+        for row in seen.failures:
+            place = places[row.step] if row.step < len(places) else -1
+            key = (place, row.kind, row.status)
+            if key in rows:
+                rows[key].merge(row)
+            else:
+                rows[key] = replace(row, step=place, bins=list(row.bins))
+    return CampaignFailures(
+        rows=most_frequent_first(rows.values()),
+        labels=list(numbers),
+        steps=[pooled_total(of_step.get(n, ()), _MOST_FAILURES) for n in range(len(numbers))],
+        attempts=sum(each.figures.attempts for each in measured),
+        length_s=max((each.figures.duration_s for each in measured), default=0.0),
+    )
+
+
+MOST_SHOWN = 3
+_MOST_READ = 600
+Key = tuple[str, str, int]  # (the step's label, kind, status)
+
+
+def examples_of(actor: Actor, **runs) -> dict[Key, list[FailureExample]]:
+    """Up to three of each kind, status and step: the first, one between, and the last. `runs`
+    selects them, such as run=…, or run__campaign=…."""
+    found: dict[Key, list[FailureExample]] = {}
+    seen = FailureExample.objects.visible_to(actor).filter(**runs).select_related("run")
+    for each in seen.order_by("run__position", "at_us", "pk")[:_MOST_READ]:
+        labels = each.run.frozen.plan.full_labels
+        label = labels[each.step] if each.step < len(labels) else ""
+        found.setdefault((label, each.kind, each.status), []).append(each)
+    return {key: _spread(each) for key, each in found.items()}
+
+
+def _spread(examples: list[FailureExample]) -> list[FailureExample]:
+    if len(examples) <= MOST_SHOWN:
+        return examples
+    return [examples[0], examples[len(examples) // 2], examples[-1]]

@@ -1,0 +1,391 @@
+"""What is known of a search: its trials, and what follows from them, which is stored when it ends;
+how busy everyone was in each trial, and what limited it. No permissions: the callers found its
+campaign with `visible_to` and say whether its reader may see the target's machines, or are the
+dispatcher."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from operator import or_
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Avg, F, Func, IntegerField, Max, Q
+from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Coalesce, NullIf
+
+from campaigns.campaigns.queries.checks import (
+    Check,
+    checks_before_start,
+    first_requests_check,
+    unreported_rule,
+)
+from campaigns.domain.analysis.busy import (
+    Busy,
+    MachineLoad,
+    busy_of,
+    link_share,
+    mean_busy,
+    observed_vitals,
+)
+from campaigns.domain.analysis.capacity import (
+    CapacityAnswer,
+    CapacitySearch,
+    Ending,
+    NextTrial,
+    SearchRules,
+    Trial,
+    TrialResult,
+    next_action,
+    trial_of,
+    without_machine,
+)
+from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.criteria import LimitsByCode
+from campaigns.domain.caps import LOAD_HOURS
+from campaigns.domain.lifecycle import Outcome, RunState, Trust
+from campaigns.domain.metrics.machine import BUSY, CPU
+from campaigns.domain.metrics.machine_use import MachineUse, n_whole_seconds
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.search_start import PAUSE_S, SearchCost, search_cost
+from campaigns.domain.plan.threshold import Threshold, parse_rule
+from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.capacity_words import (
+    Limiter,
+    limiter_of,
+    objective_words,
+    search_sentence,
+    signs_of,
+)
+from campaigns.domain.presentation.results import Sentence
+from campaigns.machines.queries.machine_runs import told_figure
+from campaigns.models import (
+    Endpoint,
+    MachineSecond,
+    PlanVersion,
+    Probe,
+    Project,
+    Run,
+    RunSummary,
+    RunUse,
+    Search,
+)
+from campaigns.operations.queries.caps import use_of
+from campaigns.runs.queries.runs import with_verdicts
+
+# Somebody or something ended these from outside, and the search with them.
+_FROM_OUTSIDE = (Outcome.STOPPED, Outcome.KILLED, Outcome.EXPIRED)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeTrial:
+    """A trial with its run. `search`: 0 on the way to the first answer, then the number; None where
+    the rule that the trials follow from is gone."""
+
+    run: Run
+    trial: Trial
+    search: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SearchReport:
+    """A search with all that its page, CSV and JSON say. `rules`: its objective. `ending`: None
+    while it goes on; `answer` is then what would be known if it were stopped now."""
+
+    search: Search
+    made: list[MadeTrial]
+    answer: CapacityAnswer
+    rules: tuple[Threshold, ...]
+    ending: Ending | None
+
+    def without_machine(self) -> "SearchReport":
+        """For readers who may know neither the target's machine nor what it did."""
+        for each in self.made:
+            each.run.shows_machine = False
+        made = [replace(each, trial=without_machine(each.trial, self.host)) for each in self.made]
+        return replace(self, made=made)
+
+    @property
+    def host(self) -> str:
+        """The target's; "" before the first trial."""
+        return self.made[0].run.snapshot["endpoint"]["host"] if self.made else ""
+
+    @property
+    def capacity(self) -> CapacityInterval | None:
+        """None as well of a target that drifted, and where only a bound is known."""
+        has_none = self.ending in (Ending.LIMIT, Ending.INJECTOR, Ending.DRIFTED)
+        return None if has_none else self.answer.capacity
+
+    @property
+    def found(self) -> Answers:
+        """What its badge tells: trials break rules and overload the target to find the answer."""
+        is_known = self.answer.capacity or self.answer.at_least or self.answer.below
+        return Answers() if is_known else Answers(trust=Trust.NO_ANSWER)
+
+    @property
+    def sentence(self) -> Sentence:
+        words = objective_words(self.rules)
+        return search_sentence(self.answer, words, is_going_on=self.ending is None)
+
+
+def report_of_search(search: Search) -> SearchReport:
+    """The stored answer; by the rule of today only what is under way. A search that ended before
+    answers were stored says what its trials say by themselves."""
+    if search.answer is not None:
+        stored = {each["trial"]: each for each in search.answer["trials"]}
+        made = [
+            MadeTrial(run, _stored_trial(run, stored[run.repeat]), stored[run.repeat]["search"])
+            for run in trial_runs(search)
+            if run.repeat in stored
+        ]
+        answer = CapacityAnswer.from_json(search.answer)
+        return SearchReport(search, made, answer, objective_of(search), answer.ending)
+    if search.ending is None:
+        return replayed_report(search, None)
+    found = replayed_report(search, Ending(search.ending))
+    made = [replace(each, search=None) for each in found.made]
+    return replace(found, made=made, answer=found.answer.without_rule())
+
+
+def replayed_report(search: Search, ending: Ending | None) -> SearchReport:
+    """What follows from the trials by the rule of today, if the search ends like this."""
+    state, made = CapacitySearch(rules_of(search)), []
+    for run in trial_runs(search):
+        action = state.next_action()
+        trial = _trial(run)
+        made.append(MadeTrial(run, trial, action.search if isinstance(action, NextTrial) else 0))
+        state.take(trial)
+    if not state.follows_rule:
+        made = [replace(each, search=None) for each in made]
+    answer = state.answer(ending or Ending.STOPPED)
+    return SearchReport(search, made, answer, objective_of(search), ending)
+
+
+def to_store(report: SearchReport, limiter: Limiter) -> dict[str, Any]:
+    """The answer of a search that ends, with what came of each trial and what limited it."""
+    trials = [
+        {
+            "trial": each.run.repeat,
+            "search": each.search,
+            "result": str(each.trial.result),
+            "reason": each.trial.reason,
+        }
+        for each in report.made
+    ]
+    return {**report.answer.to_json(), "trials": trials, "limiter": asdict(limiter)}
+
+
+def _stored_trial(run: Run, stored: dict[str, Any]) -> Trial:
+    return Trial(_rate_of(run), TrialResult(stored["result"]), stored["reason"])
+
+
+def objective_of(search: Search) -> tuple[Threshold, ...]:
+    first = search.campaign.runs.order_by("position").first()
+    return first.frozen.plan.thresholds if first else ()
+
+
+def first_response_us(version: PlanVersion, endpoint: Endpoint) -> float | None:
+    """How long the endpoint's latest single request took, rather one of this plan's path; None if
+    none was answered."""
+    plan = version.value()
+    path = plan.exchange.path if plan.exchange else plan.steps[0].path
+    done = Probe.objects.filter(endpoint=endpoint, finished_at__isnull=False).order_by("-pk")[:20]
+    answered = [each for each in done if each.result and each.result.get("response_us")]
+    answered = [each for each in answered if not each.result.get("error")]
+    same = [each for each in answered if each.request.get("path") == path]
+    latest = next(iter(same or answered), None)
+    return latest and latest.result["response_us"]
+
+
+def rules_of(search: Search) -> SearchRules:
+    return SearchRules(search.start_per_s, search.limit_per_s, search.campaign.seed)
+
+
+def trial_runs(search: Search) -> list[Run]:
+    """The runs that count as trials, by their numbers."""
+    done = search.campaign.runs.filter(state=RunState.DONE).exclude(outcome__in=_FROM_OUTSIDE)
+    return list(with_verdicts(done.order_by("repeat")))
+
+
+def unreported_rules(search: Search) -> list[str]:
+    """The rules about the target's machine that nobody told a figure for in the last trial."""
+    last = next(reversed(trial_runs(search)), None)
+    return [each.rule for each in last.verdicts if each.lacks_agent] if last else []
+
+
+def was_ended_from_outside(search: Search) -> bool:
+    return search.campaign.runs.filter(outcome__in=_FROM_OUTSIDE).exists()
+
+
+def action_of(search: Search, halt: Ending | None = None) -> NextTrial | CapacityAnswer:
+    return next_action(rules_of(search), map(_trial, trial_runs(search)), halt)
+
+
+def _trial(run: Run) -> Trial:
+    return trial_of(_rate_of(run), run.outcome, run.reason, run.judged, run.verdicts)
+
+
+def _rate_of(run: Run) -> float:
+    return run.snapshot["plan"]["load"]["rate_per_s"]
+
+
+def cost_of_search(plan: Plan, *, trial_s: float, longest_s: float) -> SearchCost:
+    return search_cost(
+        trial_s=trial_s, warm_up_s=plan.warm_up_s, pause_s=PAUSE_S, longest_s=longest_s
+    )
+
+
+def checks_of_search(
+    project: Project,
+    plan: Plan,
+    endpoint: Endpoint,
+    injectors: int,
+    cost: SearchCost,
+    objective: Sequence[str] = (),
+) -> list[Check]:
+    """In the order in which a start would fail, then what the project's cap has left. `objective`:
+    the rules that are searched by, as far as they can be read; else the plan's."""
+    # What is still being typed is left out; the form says what is wrong with it.
+    found = []
+    for text in objective:
+        with suppress(ValueError):
+            found.append(Threshold(**parse_rule(text)))
+    rules = found or plan.thresholds
+    untold = unreported_rule(endpoint.target, rules)
+    refusals = [use.refusal(project.name, cost.load_s) for use in use_of(project, {LOAD_HOURS})]
+    return [
+        first_requests_check([(plan, endpoint)]),
+        *([Check("bad", untold)] if untold else []),
+        *checks_before_start(project, [endpoint], injectors),
+        *(Check("warn", refusal) for refusal in refusals if refusal),
+    ]
+
+
+BusyByRun = Mapping[int, Busy]
+
+
+def busy_by_run(made: Sequence[MadeTrial], *, with_machines: bool = True) -> BusyByRun:
+    """By the number of each trial's run. Without machines nothing is said of the target's."""
+    pks = [each.run.pk for each in made]
+    stored = RunSummary.objects.filter(run__in=pks)
+    rows = stored.values_list("run_id", "vitals", "duration_s")
+    summaries = {pk: (vitals, duration_s) for pk, vitals, duration_s in rows}
+    machines = {}
+    if with_machines:
+        measured = {pk: n_whole_seconds(duration_s) for pk, (_, duration_s) in summaries.items()}
+        machines = _stored_loads(measured) | _kept_loads(pks)
+    return {
+        pk: busy_of(summaries[pk][0] if pk in summaries else [], machines.get(pk, [])) for pk in pks
+    }
+
+
+def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
+    """Of the runs with so many measured seconds each, added up by the database: a search may have
+    tens of thousands of seconds. The figures are those of `machine_use`."""
+    if not n_seconds:
+        return {}
+    seconds = MachineSecond.objects.filter(_measured(n_seconds)).values("run_id", "source")
+    rows = seconds.annotate(
+        cpu=Coalesce(
+            *(Avg(used / NullIf(_sum_of(CPU), 0.0)) for used in (F("watched_s"), _sum_of(BUSY)))
+        ),
+        n_cores=Max(_length_of("cores")),
+        received=Avg(told_figure("received_bytes") / F("lasted_s")),
+        sent=Avg(told_figure("sent_bytes") / F("lasted_s")),
+        speed=Avg(told_figure("link_bytes_per_s")),
+    )
+    loads = defaultdict(list)
+    for row in rows.order_by("run_id", "source"):
+        link = link_share((row["received"], row["sent"]), row["speed"])
+        loads[row["run_id"]].append(MachineLoad(row["cpu"], row["n_cores"] or 0, link))
+    return dict(loads)
+
+
+def _kept_loads(pks: Sequence[int]) -> dict[int, list[MachineLoad]]:
+    """Of the runs whose seconds retention removed."""
+    kept = RunUse.objects.filter(run__in=pks, kept__has_key="machines").values_list("run", "kept")
+    return {
+        pk: [MachineLoad.of_use(MachineUse.from_json(each)) for each in found["machines"]]
+        for pk, found in kept
+        if found["machines"]
+    }
+
+
+def _measured(n_seconds: Mapping[int, int]) -> Q:
+    """The seconds of the measurements: most trials have as many."""
+    runs = defaultdict(list)
+    for pk, n in n_seconds.items():
+        runs[n].append(pk)
+    return reduce(or_, (Q(run__in=pks, second__range=(0, n - 1)) for n, pks in runs.items()))
+
+
+def _length_of(name: str) -> Func:
+    listed = KeyTransform(name, "did")
+    return Func(listed, function="jsonb_array_length", output_field=IntegerField())
+
+
+def _sum_of(states: Sequence[str]):
+    first, *others = (Coalesce(told_figure(state), 0.0) for state in states)
+    return sum(others, first)
+
+
+_NEAR = 1.03  # the answer, as a factor
+
+
+def busy_near(report: SearchReport, busy: BusyByRun) -> Busy:
+    """How busy everyone was on average in the trials near the answer."""
+    return mean_busy([busy[each.run.pk] for each in near_the_answer(report)])
+
+
+def limiter_beside(report: SearchReport, near: Busy, *, with_machines: bool = True) -> Limiter:
+    """With what the target's machine told of the trials near the answer. That is read each time:
+    an agent may tell it after the search has ended."""
+    limiter = limiter_of_search(report)
+    return limiter.beside_machine(near) if with_machines else limiter.without_machine(report.host)
+
+
+def limiter_of_search(report: SearchReport) -> Limiter:
+    """Without the target's machine: as it was stored with the answer; else from the trials."""
+    if report.search.answer is not None:
+        return Limiter.from_json(report.search.answer["limiter"])
+    return limiter_of(
+        report.ending,
+        [signs_of(each.run.verdicts, each.run.judged) for each in _failed(report)],
+        [each.trial.reason for each in _open(report)],
+        _vitals_of(near_the_answer(report)),
+        LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
+        [judged for each in _open(report) if (judged := each.run.judged) and judged.is_in_doubt],
+    )
+
+
+def near_the_answer(report: SearchReport) -> list[MadeTrial]:
+    """The trials that say how busy everyone was: those that passed within 3 % of the answer, or at
+    the highest rate; where none passed, the one that failed; those that do not count where the
+    injectors were the limit."""
+    if report.ending == Ending.INJECTOR:
+        return _open(report)
+    passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
+    passed.sort(key=lambda each: each.trial.rate_per_s)
+    found = report.capacity
+    rates = (found.rate_per_s / _NEAR, found.rate_per_s * _NEAR) if found else (0.0, 0.0)
+    near = [each for each in passed if rates[0] <= each.trial.rate_per_s <= rates[1]]
+    return near or passed[-1:] or _failed(report)[:1]
+
+
+def _failed(report: SearchReport) -> list[MadeTrial]:
+    return [each for each in report.made if each.trial.result == TrialResult.FAILED]
+
+
+def _open(report: SearchReport) -> list[MadeTrial]:
+    """The last trials that do not count."""
+    return [each for each in report.made if each.trial.result == TrialResult.UNTRUSTED][-2:]
+
+
+def _vitals_of(made: Sequence[MadeTrial]) -> list[dict[str, float]]:
+    summaries = RunSummary.objects.filter(run__in=[each.run for each in made])
+    return [
+        {code: seen.value for code, seen in observed_vitals(vitals).items()}
+        for vitals in summaries.order_by("run_id").values_list("vitals", flat=True)
+    ]

@@ -1,0 +1,234 @@
+"""Share links: create one, list the live ones, and the visitor's page."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.views.decorators.http import require_GET
+
+from campaigns.accounts import tokens as services
+from campaigns.campaigns.queries.campaign_keys import campaign_key
+from campaigns.campaigns.views.campaign_page import campaign_context
+from campaigns.compare.queries.arm_pairs import chosen_tests
+from campaigns.compare.queries.columns import columns_of, live_links, shared_columns
+from campaigns.compare.queries.compared_tests import comparison_of
+from campaigns.compare.views import comparison_context
+from campaigns.core.access import actor_of, acts_on, find, rights_in, signed_in_get, signed_in_post
+from campaigns.core.drawings import result_badge
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.core.tables import campaign_tables_file, csv_of_tables, run_tables_file, text_file
+from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.history.queries.history import key_of, latest_figures
+from campaigns.live.memory import answer_of, report_of, run_key
+from campaigns.live.views import live_page
+from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test
+from campaigns.projects.forms import ShareForm
+from campaigns.runs.queries.reports import MACHINES
+from campaigns.runs.views.run_page import run_context
+from campaigns.runs.views.runs import find_run
+from campaigns.search.views.search_page import search_context
+
+
+@signed_in_get(Project)
+def share_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
+    context = {
+        "project": project,
+        "links": live_links(actor, project),
+        "may": rights_in(project, actor),
+    }
+    return render(request, "shares/list.html", context)
+
+
+@signed_in_post(Campaign.objects.select_related("project"))
+def campaign_share(request: HttpRequest, actor: Actor, campaign: Campaign) -> HttpResponse:
+    return _share(request, campaign.project, campaign=campaign)
+
+
+@signed_in_post
+def run_share(request: HttpRequest, run: int) -> HttpResponse:
+    found = find_run(actor_of(request), run)
+    return _share(request, found.campaign.project, run=found)
+
+
+@signed_in_post
+def comparison_share(request: HttpRequest) -> HttpResponse:
+    """The comparison whose columns are in the query, as on its page."""
+    try:
+        columns = columns_of(actor_of(request), request.GET)
+    except InvalidFields:
+        columns = None
+    if not columns or len(columns) < 2:
+        raise Http404
+    named = urlencode({column.letter: column.reference for column in columns})
+    return _share(request, columns[-1].campaign.project, comparison=named)
+
+
+def _share(request: HttpRequest, project: Project, **shown: Campaign | Run | str) -> HttpResponse:
+    """The page that shows the link once, or the form with its errors."""
+    actor = actor_of(request)
+    require(actor, Action.SHARE, project)
+    form = ShareForm(request.POST)
+    link = token = None
+    if form.is_valid():
+        try:
+            link, token = services.create_share(
+                by=actor, project=project, **shown, **form.cleaned_data
+            )
+        except Refused as refusal:
+            form.add_error("days", str(refusal))
+    context = {
+        "project": project,
+        "shown": next(iter(shown.values())),
+        "noun": next(iter(shown)),
+        "form": form,
+        "link": link,
+        "address": request.build_absolute_uri(reverse("share-view", args=[token])) if token else "",
+    }
+    response = render(request, "shares/made.html", context, status=200 if link else 422)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@signed_in_post
+def test_badge(request: HttpRequest, test: int) -> HttpResponse:
+    """The page that shows once what to write into a README."""
+    actor = actor_of(request)
+    rows = Test.objects.select_related("campaign__project", "plan_version__plan", "endpoint")
+    found = find(rows, actor, pk=test)
+    project, days = found.campaign.project, services.MAX_DAYS
+    link, token = services.create_share(by=actor, project=project, test=found, days=days)
+    image, page = (
+        request.build_absolute_uri(reverse(name, args=[value]))
+        for name, value in (("share-badge", token), ("history-test", found.pk))
+    )
+    name = found.plan_version.plan.name.replace("[", "").replace("]", "")
+    context = {
+        "project": project,
+        "shown": found,
+        "noun": "badge",
+        "link": link,
+        "address": f"[![{name}]({image})]({page})",
+    }
+    response = render(request, "shares/made.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+@require_GET
+def share_badge(request: HttpRequest, token: str) -> HttpResponse:
+    """A picture of the test's latest result, for those who have the link."""
+    share = services.open_share(token=token)
+    if share is None or not share.test_id:
+        raise Http404
+    badge = result_badge(share.test.plan_version.plan.name, latest_figures(key_of(share.test)))
+    response = render(request, "shares/badge.svg", {"badge": badge}, "image/svg+xml")
+    # What shows it elsewhere keeps it for a while.
+    response["Cache-Control"] = "public, max-age=300"
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    return response
+
+
+@acts_on(ShareLink.objects.select_related("project"), "share-list", "project_id")
+def share_revoke(request: HttpRequest, by: Actor, share: ShareLink) -> str:
+    services.revoke_share(by=by, share=share)
+    return "The link is revoked. It no longer works."
+
+
+# The template, what makes its context, and all that decides what a visitor sees.
+_Shared = tuple[str, Callable[[], dict[str, Any]], tuple]
+
+
+def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
+    found = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
+    seen = campaign_key(found)
+    if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
+        trials = request.GET.get("trials", "")
+        return "shares/search.html", partial(search_context, search, visitor, trials), seen
+    try:
+        chosen = chosen_tests(found, request.GET)
+    except InvalidFields:
+        raise Http404 from None
+
+    context = partial(campaign_context, found, visitor, chosen, asked=request.GET)
+    return "shares/campaign.html", context, seen
+
+
+def _shared_run(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
+    found = find_run(visitor, share.run_id)
+
+    def context() -> dict[str, Any]:
+        made = run_context(found, visitor)
+        return made if share.shows_machines else made | _without_machines(made)
+
+    return "shares/run.html", context, run_key(found)
+
+
+def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
+    """Of what differs a visitor reads only the names: values may be headers or addresses. Nor does
+    the title name the project."""
+    columns = shared_columns(Actor(user=share.created_by), share.comparison)
+    asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
+    shown = asked.get("test", ""), asked.get("show", "")
+    compared = comparison_of(columns, *shown, shows_machines=share.shows_machines)
+    return comparison_context(columns, compared, asked) | {"project": None}
+
+
+@require_GET
+def share_csv(request: HttpRequest, token: str) -> HttpResponse:
+    """The tables of what the link shows."""
+    share = services.open_share(token=token, counts_view=False)
+    if share is None or share.test_id:
+        raise Http404
+    visitor, shows_machines = Actor(share=share), share.shows_machines
+    if share.comparison:
+        columns = shared_columns(Actor(user=share.created_by), share.comparison)
+        table = comparison_of(columns, shows_machines=shows_machines).table
+        response = text_file("comparison.csv", csv_of_tables([table]))
+    elif share.campaign_id:
+        campaign = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
+        answer = answer_of(campaign, shows_machines=shows_machines)
+        response = campaign_tables_file(campaign, answer, shows_machines=shows_machines)
+    else:
+        run = find_run(visitor, share.run_id)
+        run.shows_machine = shows_machines
+        response = run_tables_file(run, report_of(run), shows_machines=shows_machines)
+    return _for_link_only(response)
+
+
+def _for_link_only(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    response["X-Robots-Tag"] = "noindex, nofollow"
+    return response
+
+
+def _without_machines(context: dict[str, Any]) -> dict[str, Any]:
+    """What replaces a run's address and the facts about its machines."""
+    report = context["report"]
+    facts = [(group, pairs) for group, pairs in report.facts if group not in MACHINES]
+    scheme = context["run"].frozen.endpoint.scheme
+    return {"origin": f"its {scheme.upper()} endpoint", "report": replace(report, facts=facts)}
+
+
+@require_GET
+def share_view(request: HttpRequest, token: str) -> HttpResponse:
+    """The link's campaign, run or comparison for a visitor: without navigation, names or links."""
+    share = services.open_share(token=token)
+    if share is None or share.test_id:
+        raise Http404
+    stream_url = reverse("share-stream", args=[token])
+    link = {"shared": True, "may": {}, "stream_url": stream_url, "link": share}
+    link["csv_url"] = reverse("share-csv", args=[token])
+    if share.comparison:
+        context = _comparison_of(request, share) | link
+        response = render(request, "shares/comparison.html", context)
+    else:
+        shown = _shared_campaign if share.campaign_id else _shared_run
+        template, made, seen = shown(request, share, Actor(share=share))
+        response = live_page(request, template, lambda: made() | link, (share.pk, *seen))
+    return _for_link_only(response)

@@ -1,0 +1,293 @@
+"""Targets: the list, one target with its endpoints and facts, and the form. Try one request:
+requested on the target's page, shown on its own page. What watches a target's machine: how to start
+the agent, and its exporters: set, check and remove them."""
+
+import secrets
+import shlex
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from campaigns.core.access import (
+    Edit,
+    actor_of,
+    acts_on,
+    labels_of,
+    rights_in,
+    saved_by,
+    signed_in_form,
+    signed_in_post,
+    signed_in_safe,
+)
+from campaigns.core.forms import ProbeForm, write_headers
+from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
+from campaigns.domain.presentation.history_words import METRICS, overview_sentence
+from campaigns.history.queries.baselines import quiet_changes
+from campaigns.history.queries.history import HistoryFilter, histories, recent
+from campaigns.history.views.history_rows import counts_of, directions_of, in_order, row_of
+from campaigns.items.views.items import TRASH, items_context, trash_list
+from campaigns.machines.services import exporters as exporter_services
+from campaigns.models import Endpoint, Exporter, Probe, Project, Target
+from campaigns.plans.views.load_plots import waterfall_charts
+from campaigns.probes.queries import probes as queries
+from campaigns.probes.queries.probes import reason_to_wait, report_of
+from campaigns.probes.services.probes import request_probe
+from campaigns.probes.services.typed_targets import try_untried
+from campaigns.targets.forms import FACT_LABELS, ExporterForm, TargetForm
+from campaigns.targets.queries import hosts_of
+from campaigns.targets.services import targets as services
+
+_MOST_RESULTS = 12  # the history has all
+_LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
+
+
+@signed_in_safe(Project)
+def target_list(request: HttpRequest, actor: Actor, project: Project):
+    if request.GET.get("view") == TRASH:
+        return trash_list(request, "target", project)
+    context = {**items_context(request, "target", project), "may": rights_in(project, actor)}
+    return render(request, "targets/list.html", context)
+
+
+@signed_in_form(Project, Action.EDIT)
+def target_new(request: HttpRequest, actor: Actor, project: Project):
+    form = TargetForm.demo() if request.GET.get("preset") == "demo" else TargetForm.blank()
+    if request.method == "POST":
+        form = TargetForm.posted(request.POST)
+        target = _saved(form, services.create_target, by=actor, project=project)
+        if target:
+            messages.success(request, f"{target.name} created. Next, try one request.")
+            return redirect("target-detail", target=target.pk)
+    return _form_page(request, project, form)
+
+
+@signed_in_form(Target, Action.EDIT)
+def target_edit(request: HttpRequest, actor: Actor, target: Target):
+    edit = Edit(request, lambda: services.content_of(target), _LABELS)
+    form = TargetForm.of(target)
+    if request.method == "POST":
+        form = TargetForm.posted(request.POST)
+        if _saved(form, partial(edit.save, services.edit_target), by=actor, target=target):
+            with suppress(Refused):
+                try_untried(by=actor, target=target)
+            messages.success(request, f"{target.name} saved.")
+            return redirect("target-detail", target=target.pk)
+    return _form_page(request, target.project, form, Target.objects.get(pk=target.pk), edit)
+
+
+@signed_in_safe(Target)
+def target_detail(request: HttpRequest, actor: Actor, target: Target):
+    return detail_page(request, target, ProbeForm())
+
+
+def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
+    """The target's page; also shown for an invalid "try one request"."""
+    endpoints = list(target.endpoints.filter(archived_at=None))
+    is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
+    actor = actor_of(request)
+    may = rights_in(target.project, actor)
+    answers = queries.latest_answers(target, timezone.now())
+    context = {
+        "project": target.project,
+        "target": target,
+        "endpoints": [(each, answers.get(each.pk)) for each in endpoints],
+        "first_endpoint": endpoints[0] if endpoints else None,
+        **_results(actor, target),
+        "speaks_websocket": True in is_websocket,
+        "speaks_http": False in is_websocket,
+        "old_endpoints": queries.archived_endpoints(target),
+        "probes": queries.recent_probes(target),
+        "form": form,
+        "may": may,
+        "can_try": may["run"] and endpoints and not target.archived_at,
+        "exporters": queries.exporters_of(target),
+        "hosts": hosts_of(target),
+    }
+    return render(request, "targets/detail.html", context, status=status)
+
+
+def _results(actor: Actor, target: Target) -> dict[str, Any]:
+    """The latest result of each of its tests, the largest change first; {} without any."""
+    by = recent(HistoryFilter(target=target.pk))
+    found = histories(actor, target.project, by)
+    pairs = in_order(found, quiet_changes(actor, target.project))
+    pairs = [pair for pair in pairs if not pair[1].is_of_reference]
+    if not pairs:
+        return {}
+    return {
+        "sentence": overview_sentence(counts_of(pairs), moved=directions_of(pairs)),
+        "results": [row_of(*pair) for pair in pairs[:_MOST_RESULTS]],
+        "n_more": max(0, len(pairs) - _MOST_RESULTS),
+        "metric": METRICS[by.metric],
+    }
+
+
+def _saved(form: TargetForm, service, **whose) -> Target | None:
+    try:
+        return service(**whose, **form.fields())
+    except InvalidTarget as invalid:
+        form.take_errors(invalid.errors)
+    except Refused as refusal:
+        form.take_errors({"refused": str(refusal)})
+    return None
+
+
+def _form_page(
+    request,
+    project: Project,
+    form: TargetForm,
+    target: Target | None = None,
+    edit: Edit | None = None,
+):
+    context = {
+        "project": project,
+        "form": form,
+        "target": target,
+        "edit": edit,
+        "labels": FACT_LABELS,
+        "versions": VERSIONS,
+        "profiles": PROFILES.values(),
+        "own_profiles": [each.value() for each in project.tls_profiles.all()],
+    }
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "targets/form.html", context, status=status)
+
+
+@signed_in_post(Endpoint)
+def probe_new(request: HttpRequest, actor: Actor, endpoint: Endpoint):
+    require(actor, Action.RUN, endpoint.target.project)
+    form = ProbeForm(request.POST)
+    try:
+        if form.is_valid():
+            asked = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
+            follows = form.cleaned_data["redirects"]
+            probe = request_probe(by=actor, endpoint=endpoint, request=asked, redirects=follows)
+            return redirect("probe-detail", probe=probe.pk)
+    except InvalidPlan as invalid:
+        form.take_errors(invalid.errors)
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("target-detail", target=endpoint.target_id)
+    return detail_page(request, endpoint.target, form, status=422)
+
+
+@signed_in_safe(Probe.objects.select_related("endpoint__target__project", "requested_by"))
+def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
+    project = probe.endpoint.target.project
+    now = timezone.now()
+    report = report_of(probe, now) if probe.finished_at else None
+    context = {
+        "project": project,
+        "probe": probe,
+        "target": probe.endpoint.target,
+        "report": report,
+        "refuses_certificate": (probe.result or {}).get("error") in CERTIFICATE_KINDS,
+        "waterfall": report and waterfall_charts(report.parts),
+        "reason_to_wait": reason_to_wait(probe, now),
+        "headers_text": write_headers(probe.request.get("headers", [])),
+        "may": rights_in(project, actor),
+    }
+    return render(request, "probes/detail.html", context)
+
+
+_ROWS = Exporter.objects.select_related("target__project")
+
+
+def _of_target(target: int) -> str:
+    return reverse("target-detail", args=[target]) + "#agents"
+
+
+AGENT_PORT = 9800
+
+
+@never_cache
+@signed_in_form(Target.objects.select_related("project"), Action.EDIT)
+def exporter_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
+    """The line that starts an agent has a new token; it is stored when the form is saved."""
+    endpoints = list(target.endpoints.filter(archived_at=None))
+    form = ExporterForm(
+        request.POST if request.method == "POST" else None, initial=_agent_at(endpoints)
+    )
+    saved = saved_by(
+        form, lambda fields: exporter_services.add_exporter(by=actor, target=target, **fields)
+    )
+    start_agent = _start_line(request, endpoints, form["token"].value() or "")
+    return _answer(request, target, form, saved, start_agent=start_agent)
+
+
+def _agent_at(endpoints: list[Endpoint]) -> dict[str, str]:
+    """What the form says at first: an agent on the machine of the first endpoint."""
+    host = endpoints[0].host if endpoints else "10.0.0.5"
+    host = f"[{host}]" if ":" in host else host
+    return {"url": f"http://{host}:{AGENT_PORT}/metrics", "token": secrets.token_urlsafe(32)}
+
+
+def _start_line(request: HttpRequest, endpoints: list[Endpoint], token: str) -> str:
+    """What to type on the machine: the agent watches whatever listens at the target's ports."""
+    site = request.build_absolute_uri("/").rstrip("/")
+    is_here = endpoints and written_addresses(endpoints[0].host) == [LOOPBACK]
+    ports = " ".join(f":{port}" for port in sorted({each.port for each in endpoints}))
+    program = reverse("agent-file")
+    words = [
+        f"curl -fsSO {site}{program} &&",
+        *([f"BENCHSITE_AGENT_TOKEN={shlex.quote(token)}"] if token else []),
+        f"python3 {program.lstrip('/')} --listen {'127.0.0.1' if is_here else ''}:{AGENT_PORT}",
+        *([f"--process {ports}"] if ports else []),
+    ]
+    return " ".join(words)
+
+
+@signed_in_form(_ROWS)
+def exporter_edit(request: HttpRequest, actor: Actor, exporter: Exporter) -> HttpResponse:
+    require(actor, Action.EDIT, exporter.target.project)
+    edit = Edit(request, lambda: exporter_services.content_of(exporter), labels_of(ExporterForm))
+    form = ExporterForm.of(exporter)
+    if request.method == "POST":
+        form = ExporterForm(request.POST, has_token=exporter.has_token)
+    saved = saved_by(
+        form,
+        lambda given: edit.save(
+            exporter_services.change_exporter, by=actor, exporter=exporter, **given
+        ),
+    )
+    return _answer(request, exporter.target, form, saved, edit, exporter=exporter)
+
+
+@acts_on(_ROWS, "target-detail", "target_id", "#agents")
+def exporter_check(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
+    exporter_services.ask_check(by=by, exporter=exporter)
+    return f"A worker asks {exporter.name} now. Reload this page in a few seconds."
+
+
+@acts_on(_ROWS, "target-detail", "target_id", "#agents")
+def exporter_remove(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
+    exporter_services.remove_exporter(by=by, exporter=exporter)
+    return f"{exporter.name} is no longer scraped. What it reported is kept."
+
+
+def _answer(
+    request: HttpRequest,
+    target: Target,
+    form: ExporterForm,
+    saved: Exporter | None,
+    edit: Edit | None = None,
+    **more: Any,
+) -> HttpResponse:
+    if saved:
+        messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
+        return redirect(_of_target(target.pk))
+    context = {"project": target.project, "target": target, "form": form, "edit": edit, **more}
+    status = edit.status(form.errors) if edit else 422 if form.errors else 200
+    return render(request, "targets/exporter.html", context, status=status)

@@ -1,0 +1,215 @@
+"""The views and filters of the list of campaigns. The p95 of a campaign beside those of earlier
+ones with the same test."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.campaigns.queries.campaign_list import (
+    MOST,
+    campaign_views,
+    list_campaigns,
+    makers_of,
+    trends_of,
+)
+from campaigns.campaigns.services.campaigns import look_at_campaigns
+from campaigns.domain.errors import Forbidden
+from campaigns.domain.plan.presets import PRESETS
+from campaigns.domain.presentation.badges import campaign_badge
+from campaigns.items.queries.filters import CampaignFilterSet
+from campaigns.items.queries.items import view_counts
+from campaigns.models import Campaign, RunSummary
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_run,
+    make_target,
+    make_test,
+)
+from tests.kept_rows import undone
+from tests.measured import measure
+
+pytestmark = pytest.mark.django_db
+WRONG = {"trust": "no_answer"}
+
+
+@pytest.fixture
+def listed(project, as_alice):
+    def names(view: str = "", **by) -> set[str]:
+        rows = list_campaigns(as_alice).filter(campaign_views(as_alice)[view], project=project)
+        found = CampaignFilterSet(by, rows, actor=as_alice).qs
+        return {campaign.name for campaign in found}
+
+    return names
+
+
+@pytest.fixture
+def same(project) -> dict:
+    """A plan and an endpoint for tests that several campaigns make."""
+    endpoint = make_endpoint(make_target(project))
+    return {"version": make_plan(project), "endpoint": endpoint}
+
+
+def finished(project, name: str, *runs: dict, same: dict | None = None, **fields) -> Campaign:
+    """A finished campaign with one test, whose runs have these answers."""
+    now = timezone.now()
+    campaign = make_campaign(project, name, started_at=now, finished_at=now, **fields)
+    test = make_test(campaign, **(same or {}))
+    for repeat, answers in enumerate(runs, start=1):
+        answers = {"trust": "trusted", "target_state": "healthy", "precision": "fine"} | answers
+        make_run(test, repeat, state="done", outcome="complete", **answers)
+    return campaign
+
+
+def test_it_needs_a_look_unless_its_badge_says_that_all_is_well(project, listed):
+    for plan in ["load", "capacity"]:
+        for trust in ["trusted", "busy", "no_answer", None]:
+            for state in ["healthy", "changing", "overloaded", "failing", None]:
+                with undone():
+                    version = make_plan(project, plan, PRESETS[plan].spec)
+                    answers = {"trust": trust, "target_state": state}
+                    campaign = finished(project, "it", {}, answers, same={"version": version})
+                    badge = campaign_badge(
+                        "done", campaign_answer(campaign).found, is_stopped=False
+                    )
+                    assert (listed("look") == {"it"}) is (badge.glyph != "done")
+
+
+def test_a_broken_threshold_and_a_stop_need_a_look(project, listed):
+    finished(project, "stopped", {}, stop_reason="Everything failed in run 1.")
+    finished(project, "by hand", {}, stop_requested_at=timezone.now())
+    for name, passed in (("broken", False), ("kept", True)):
+        campaign = finished(project, name)
+        measure(make_run(campaign.tests.get()), 10_000)
+        campaign.runs.update(trust="trusted", target_state="healthy")
+        summary = RunSummary.objects.latest("pk")
+        summary.thresholds = [{"rule": "p95 < 300 ms", "passed": passed}]
+        summary.save()
+    assert listed("look") == {"stopped", "by hand", "broken"}
+
+
+def test_it_needs_no_look_once_somebody_has_looked(project, listed, as_bob, as_vera):
+    campaign = finished(project, "first", WRONG)
+    finished(project, "other", WRONG)
+    with pytest.raises(Forbidden):
+        look_at_campaigns(by=as_vera, campaigns=[campaign])
+    look_at_campaigns(by=as_bob, campaigns=[campaign])
+    campaign.refresh_from_db()
+    assert (campaign.looked_by, campaign.looked_at is not None) == (as_bob.user, True)
+    assert listed("look") == {"other"}
+
+
+def test_runs_that_are_added_need_a_look_of_their_own(project, listed, as_bob):
+    campaign = finished(project, "more", WRONG)
+    look_at_campaigns(by=as_bob, campaigns=[campaign])
+    later = timezone.now() + timedelta(seconds=1)
+    Campaign.objects.filter(pk=campaign.pk).update(finished_at=later)
+    assert listed("look") == {"more"}
+
+
+def test_what_is_not_finished_cannot_be_looked_at(project, as_bob):
+    campaign = make_campaign(project, started_at=timezone.now())
+    look_at_campaigns(by=as_bob, campaigns=[campaign])
+    campaign.refresh_from_db()
+    assert campaign.looked_at is None
+
+
+def test_it_is_narrowed_to_who_made_it(project, listed, alice, bob):
+    make_campaign(project, "hers", created_by=alice)
+    make_campaign(project, "his", created_by=bob)
+    assert listed("drafts", by="bob") == listed("drafts", by=str(bob.pk)) == {"his"}
+    assert makers_of(project) == ["alice", "bob"]
+
+
+def test_each_view_says_how_many_there_are(project, as_alice, alice, bob, same):
+    finished(project, "wrong", WRONG, same=same, created_by=bob)
+    make_campaign(project, "mine", created_by=alice)
+    make_campaign(project, "going", started_at=timezone.now(), created_by=bob)
+    finished(project, "old", WRONG, created_by=alice, archived_at=timezone.now())
+    rows = Campaign.objects.visible_to(as_alice).filter(project=project)
+    assert view_counts(rows, campaign_views(as_alice)) == {
+        "": 2,
+        "look": 1,
+        "mine": 0,
+        "running": 1,
+        "drafts": 1,
+        "archived": 1,
+    }
+
+
+def test_a_campaign_is_found_by_the_measurement_that_its_answer_has(project, listed):
+    for more in [[], ["trusted"], ["busy"], ["no_answer"], [None]]:
+        for words in [["trusted"], ["busy"], ["no_answer"], [None]]:
+            with undone():
+                campaign = finished(project, "it", *({"trust": word} for word in words + more))
+                word = campaign_answer(campaign).trust
+                found = {
+                    each for each in ("trusted", "busy", "no_answer") if listed(measurement=each)
+                }
+                assert found == ({word} if word else set())
+
+
+@pytest.mark.parametrize("states", [["healthy"], ["healthy", "overloaded"], ["failing", None]])
+def test_a_campaign_is_found_by_the_worst_state_of_its_target(project, listed, states):
+    campaign = finished(project, "it", *({"target_state": state} for state in states))
+    word = campaign_answer(campaign).target_state
+    every = ("healthy", "changing", "overloaded", "failing")
+    assert [each for each in every if listed(target_state=each)] == [word]
+
+
+def test_a_campaign_is_as_precise_as_its_least_precise_run(project, listed):
+    finished(project, "fine", {}, {})
+    finished(project, "coarse", {}, {"precision": "coarse"})
+    finished(project, "none", {"precision": "coarse"}, {"precision": "none"})
+    for word in ("fine", "coarse", "none"):
+        assert listed(precision=word) == {word}
+
+
+@pytest.fixture
+def measured(project):
+    """Makes campaigns of the same test, each with runs of these p95 in ms."""
+    version, endpoint = make_plan(project), make_endpoint(make_target(project))
+
+    def make(*p95s_ms: float, plan=version, **answers):
+        campaign = make_campaign(project, started_at=timezone.now())
+        test = make_test(campaign, plan, endpoint=endpoint)
+        fields = {"state": "done", "outcome": "complete", "trust": "trusted"} | answers
+        for repeat, p95_ms in enumerate(p95s_ms, start=1):
+            make_run(test, repeat, p95_us=1000 * p95_ms, **fields)
+        return campaign
+
+    return make
+
+
+def lines_of(*campaigns) -> list[list[float | None]]:
+    found = trends_of(campaigns)
+    return [found[campaign.pk].p95s_ms for campaign in campaigns]
+
+
+def test_it_is_the_median_of_the_runs_of_each_campaign(measured):
+    assert lines_of(measured(10, 12, 50), measured(20)) == [[12], [12, 20]]
+
+
+def test_another_plan_is_another_test(measured, project):
+    measured(10)
+    assert lines_of(measured(30, plan=make_plan(project))) == [[30]]
+
+
+def test_it_is_that_of_the_first_test(measured, project):
+    campaign = measured(10)
+    make_run(make_test(campaign), 2, p95_us=99_000, state="done", outcome="complete")
+    assert lines_of(campaign) == [[10]]
+
+
+def test_it_ends_with_the_campaign_itself_and_has_the_last_ones_only(measured):
+    campaigns = [measured(number) for number in range(1, MOST + 4)]
+    assert lines_of(campaigns[-2]) == [list(range(3, MOST + 3))]
+
+
+@pytest.mark.parametrize("answers", [{"trust": "no_answer"}, {"outcome": "partial"}])
+def test_what_cannot_be_used_has_no_figure(measured, answers):
+    measured(10)
+    assert lines_of(measured(99, **answers)) == [[10, None]]

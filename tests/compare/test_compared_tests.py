@@ -1,0 +1,267 @@
+"""Campaigns, tests and runs against a baseline."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from campaigns.compare.queries.columns import columns_of
+from campaigns.compare.queries.compared_tests import comparison_of
+from campaigns.core.permissions import Actor
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.presentation.compared import Comparison
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.models import PlanVersion, Run, Test
+from tests.factories import make_campaign, make_plan, make_run, make_test
+from tests.kept_cast import project as project
+from tests.kept_cast import vera as vera
+from tests.measured import https_campaign, measure, run_in_blocks, same_again, spoil
+from tests.values import plan_spec
+
+FAST = [10_000, 10_100, 9_900]
+SLOW = [11_200, 11_250, 11_180]
+
+
+@pytest.fixture
+def compared(vera):
+    """The comparison of rows, the first of which is the baseline."""
+
+    def of(*rows, test: str = "") -> Comparison:
+        named = (f"{type(row).__name__.lower()}-{row.pk}" for row in rows)
+        columns = columns_of(Actor(user=vera), dict(zip("abcdef", named, strict=False)))
+        return comparison_of(columns, test)
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def campaign_of_the_file(project_of_the_file):
+    campaign, tests = https_campaign(project_of_the_file)
+    run_in_blocks(tests, [FAST, [20_000, 20_200, 19_900]])
+    return campaign
+
+
+@pytest.fixture
+def earlier(campaign_of_the_file, project):
+    """Two tests that ran three times: HTTP and HTTPS."""
+    return list(Test.objects.filter(campaign=campaign_of_the_file).order_by("position"))
+
+
+def later_of(earlier, http=tuple(FAST), https=(20_000, 20_200, 19_900)):
+    later = same_again(earlier)
+    run_in_blocks(later, [list(http), list(https)])
+    return later
+
+
+def campaigns(*sides):
+    return [tests[0].campaign for tests in sides]
+
+
+def said(comparison) -> str:
+    return " ".join(map(plain_text, comparison.sentences)).replace("\u202f", " ")
+
+
+def test_a_test_that_became_slower_comes_first_with_its_word(earlier, compared):
+    found = compared(*campaigns(earlier, later_of(earlier, SLOW)))
+    assert [(each.scheme, each.word) for each in found.tests] == [
+        ("http", "slower"),
+        ("https", "no practical difference"),
+    ]
+    slower = found.tests[0]
+    assert slower.row.interval.low < 1.12 < slower.row.interval.high
+    assert slower.said == "slower, or the environment"
+
+
+def test_of_all_tests_those_that_changed_can_be_shown(earlier, compared):
+    found = compared(*campaigns(earlier, later_of(earlier, SLOW, (15_000, 15_100, 14_900))))
+    assert {str(which): n for which, n in found.n_shown().items()} == {
+        "changed": 2,
+        "slower": 1,
+        "faster": 1,
+        "everything": 2,
+    }
+
+
+def test_a_run_that_hung_decides_nothing_and_the_rest_is_bounded(earlier, compared):
+    later = later_of(earlier, (11_200, 900_000, 11_180))
+    found = next(t for t in compared(*campaigns(earlier, later)).tests if t.scheme == "http")
+    assert found.word == "too close to call"
+    assert "settle it" in found.why
+
+
+def test_a_newer_version_that_asks_for_another_load_gets_no_word(earlier, compared):
+    version = earlier[0].plan_version
+    newer = PlanVersion.objects.create(
+        plan=version.plan, number=2, spec=plan_spec(model="over", requests=4000, over_s=10)
+    )
+    campaign = make_campaign(earlier[0].campaign.project)
+    later = [make_test(campaign, newer, endpoint=test.endpoint) for test in earlier]
+    run_in_blocks(later, [SLOW, SLOW], n=4000)
+    found = compared(*campaigns(earlier, later))
+    assert [each.word for each in found.tests] == ["", ""]
+    assert (found.differs[0].name, found.differs[0].forbids) == ("Requests", True)
+    assert found.differs[0].tests == ()
+
+
+def test_a_newer_version_that_sends_another_request_gets_no_word(earlier, compared):
+    version = earlier[0].plan_version
+    spec = plan_spec(model="over", requests=2000, over_s=10)
+    spec["steps"][0]["path"] = "/other"
+    newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=spec)
+    campaign = make_campaign(earlier[0].campaign.project)
+    later = [make_test(campaign, newer, endpoint=test.endpoint) for test in earlier]
+    run_in_blocks(later, [SLOW, SLOW])
+    found = compared(*campaigns(earlier, later))
+    assert {each.name for each in found.differs if each.forbids} == {"Path"}
+    assert [each.word for each in found.tests] == ["", ""]
+
+
+def test_a_newer_version_with_other_thresholds_is_alike(earlier, compared):
+    version = earlier[0].plan_version
+    spec = plan_spec(model="over", requests=2000, over_s=10) | {
+        "thresholds": [{"metric": "p95", "limit": 900}]
+    }
+    newer = PlanVersion.objects.create(plan=version.plan, number=2, spec=spec)
+    campaign = make_campaign(earlier[0].campaign.project)
+    later = [make_test(campaign, newer, endpoint=test.endpoint) for test in earlier]
+    run_in_blocks(later, [SLOW, SLOW])
+    found = compared(*campaigns(earlier, later))
+    assert {each.word for each in found.tests} == {"slower", "faster"}
+    thresholds = [each for each in found.differs if each.name.startswith("Threshold")]
+    assert thresholds
+    assert not any(each.forbids for each in thresholds)
+
+
+def test_what_changed_in_the_environment_is_named_once_for_all_tests(earlier, compared):
+    target = earlier[0].endpoint.target
+    target.environment = [["version", "4.21"]]
+    target.save()
+    for test in earlier:
+        test.endpoint.target.environment = target.environment
+    found = compared(*campaigns(earlier, later_of(earlier, SLOW)))
+    differs = {each.name: each for each in found.differs}
+    assert (differs["Version"].baseline, differs["Version"].candidate) == ("–", "4.21")
+    assert not differs["Version"].forbids
+    assert found.tests[0].word == "slower"
+
+
+def test_runs_that_alternated_are_not_blamed_on_the_environment(earlier, compared):
+    later = later_of(earlier, SLOW)
+    now = timezone.now()
+    for offset, side in enumerate((earlier, later)):
+        for test in side:
+            for run in test.runs.all():
+                t0 = now + timedelta(minutes=2 * run.repeat + offset)
+                Run.objects.filter(pk=run.pk).update(t0=t0)
+    found = compared(*campaigns(earlier, later))
+    assert found.tests[0].said == "slower"
+    assert found.warnings == []
+
+
+def test_campaigns_with_nothing_in_common_are_told_what_each_has(project, earlier, compared):
+    other = make_test(make_campaign(project))
+    found = compared(earlier[0].campaign, other.campaign)
+    assert found.tests == []
+    assert found.detail is None
+    assert other.plan_version.plan.name in said(found)
+
+
+def test_three_columns_have_a_sentence_each_and_one_baseline(earlier, compared):
+    second, third = later_of(earlier, SLOW), later_of(earlier)
+    found = compared(*campaigns(earlier, second, third))
+    assert [each.column for each in found.tests] == ["b", "b", "c", "c"]
+    assert len(found.sentences) == 2
+
+
+def test_two_tests_are_compared_by_choice_whatever_their_arm(earlier, compared):
+    (test,) = compared(*earlier).tests
+    assert test.word == "slower"
+    assert not test.or_environment
+
+
+def test_runs_that_cannot_be_trusted_have_no_word(earlier, compared):
+    later = later_of(earlier, SLOW)
+    for run in later[0].runs.all():
+        spoil(run, missing_seconds=0.5)
+    found = next(t for t in compared(*campaigns(earlier, later)).tests if t.scheme == "http")
+    assert (found.word, found.increase) == ("", None)
+
+
+def test_injectors_on_another_host_forbid_a_word(earlier, compared):
+    later = later_of(earlier, SLOW)
+    for test in later:
+        for run in test.runs.all():
+            run.shards.update(host="inj-2")
+    found = compared(*campaigns(earlier, later))
+    assert [each.word for each in found.tests] == ["", ""]
+    (hosts,) = [each for each in found.differs if each.name == "Injector hosts"]
+    assert hosts.forbids
+
+
+class TestTwoRuns:
+    """Single runs: figures beside each other, never a word."""
+
+    @pytest.fixture
+    def runs(self, project):
+        _, tests = https_campaign(project)
+        return run_in_blocks(tests, [[10_000], [15_000]])
+
+    def test_the_figures_stand_beside_each_other_without_a_word(self, runs, compared):
+        found = compared(*runs)
+        mean = found.detail.times.rows[0]
+        assert [cell.text for cell in mean.cells[:4]] == ["10.0", "15.0", "+5.0", "1.500"]
+        assert found.tests[0].word == ""
+
+    def test_rate_and_counts_have_difference_and_ratio(self, runs, compared):
+        rows = {row.label: row.cells for row in compared(*runs).detail.counts.rows}
+        assert [cell.text for cell in rows["n"]] == ["2,000", "2,000", "0", "1.000"]
+        assert [cell.text for cell in rows["errors"]] == ["0", "0", "0", "–"]
+
+    def test_secrets_are_told_apart_but_not_shown(self, project, compared):
+        def run(token: str):
+            step = {"method": "GET", "path": "/", "headers": [["Authorization", token]]}
+            version = make_plan(project, spec={**plan_spec(), "steps": [{**step, "label": "a"}]})
+            return measure(make_run(make_test(make_campaign(project), version)), 10_000, seconds=1)
+
+        found = compared(run("Bearer one"), run("Bearer two"))
+        (headers,) = [each for each in found.differs if each.name == "Headers"]
+        assert headers.baseline != headers.candidate
+        assert "Bearer" not in str(found.differs)
+
+    def test_headers_of_an_exchange_and_tables_are_told_apart(self, project, compared):
+        campaign = make_campaign(project)
+        runs = []
+        for secret in ("alpha", "omega"):
+            spec = plan_spec() | {
+                "steps": [],
+                "exchange": {"path": "/", "headers": [["X-Key", secret]]},
+                "variables": {"csv": f"token\n{secret}\n"},
+            }
+            version = make_plan(project, spec=Plan.from_json(spec).to_json())
+            runs.append(measure(make_run(make_test(campaign, version)), 10_000))
+        differs = compared(*runs).differs
+        assert {"WebSocket: headers", "Table (CSV)"} <= {each.name for each in differs}
+        assert not any(secret in str(differs) for secret in ("alpha", "omega"))
+
+    @pytest.mark.parametrize("is_baseline", [True, False])
+    def test_a_run_that_is_not_usable_has_nothing_to_compare(self, runs, is_baseline, compared):
+        spoilt = runs[0] if is_baseline else runs[1]
+        spoil(spoilt, missing_seconds=0.5)
+        found = compared(*runs)
+        assert [cell.text for cell in found.table.rows[0].cells[:4]] == ["–"] * 4
+
+
+def test_a_sweep_beside_the_plan_as_it_is_compares_the_value_that_the_plan_has(project, compared):
+    version = make_plan(project, spec=plan_spec(model="open", rate_per_s=100, duration_s=10))
+    plain = make_test(make_campaign(project), version)
+    swept = make_campaign(project)
+    points = [
+        make_test(swept, version, endpoint=plain.endpoint, swept="rate_per_s", swept_value=rate)
+        for rate in (50, 100, 200)
+    ]
+    run_in_blocks([plain], [FAST])
+    run_in_blocks(points, [FAST, FAST, FAST])
+    found = compared(plain.campaign, swept)
+    assert [each.candidate_test_id for each in found.tests] == [points[1].pk]
+    ((name, alone),) = found.alone
+    assert (name, len(alone)) == (f"campaign #{swept.pk}", 2)

@@ -1,0 +1,144 @@
+"""The page that compares campaigns, tests or runs."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.domain.metrics.profiles import read_profile
+from campaigns.models import Campaign, RunProfile
+from tests.factories import make_campaign, make_project, make_run, make_test
+from tests.kept_cast import project as project
+from tests.kept_cast import vera as vera
+from tests.measured import https_campaign, measure, run_in_blocks, same_again
+
+pytestmark = pytest.mark.django_db
+FAST, SLOW = [10_000, 10_100, 9_900], [11_200, 11_250, 11_180]
+
+
+@pytest.fixture
+def as_vera(client, vera):
+    client.force_login(vera)
+    return client
+
+
+@pytest.fixture
+def pair(project):
+    """Two runs of one campaign."""
+    _, tests = https_campaign(project, repeats=1)
+    return run_in_blocks(tests, [[12_000], [24_000]])
+
+
+@pytest.fixture(scope="module")
+def weeks_of_the_file(project_of_the_file):
+    _, earlier = https_campaign(project_of_the_file)
+    later = same_again(earlier, name="Nightly 2")
+    run_in_blocks(earlier, [FAST, FAST])
+    run_in_blocks(later, [SLOW, FAST])
+    now = timezone.now()
+    for tests in (earlier, later):
+        Campaign.objects.filter(pk=tests[0].campaign_id).update(started_at=now, finished_at=now)
+    return [tests[0].campaign_id for tests in (earlier, later)]
+
+
+@pytest.fixture
+def weeks(weeks_of_the_file, project):
+    """Last week's campaign and today's, in which HTTP is slower."""
+    return [Campaign.objects.get(pk=pk) for pk in weeks_of_the_file]
+
+
+def page_of(client, *rows, **asked):
+    named = [f"{type(row).__name__.lower()}-{row.pk}" for row in rows]
+    columns = dict(zip("abcdefg", named, strict=False))
+    return client.get(reverse("comparison"), {**columns, **asked})
+
+
+def test_functions_that_take_more_of_the_cpu_time_are_named(as_vera, weeks):
+    for campaign, shares in zip(weeks, ((60, 10), (20, 50)), strict=True):
+        functions = [[n, "nginx", "libssl.so.3", f"f{place}"] for place, n in enumerate(shares)]
+        told = {"of": "processes", "lasted_s": 8, "samples": 100, "functions": functions}
+        profile = read_profile(told, 9)
+        run = campaign.runs.first()
+        RunProfile.objects.create(run=run, source="shop-1", data=profile.to_json())
+    page = page_of(as_vera, *weeks).content.decode()
+    assert "Functions whose share of the CPU time changed" in page
+    names = {letter: f"campaign-{each.pk}" for letter, each in zip("ab", weeks, strict=True)}
+    [table] = as_vera.get(reverse("api-comparison"), names).json()["profiles"]
+    assert [(row["label"], row["values"]["difference"]) for row in table["rows"]] == [
+        ("f1", 40.0), ("f0", -40.0),
+    ]  # fmt: skip
+
+
+def ticked(client, *runs):
+    return client.get(reverse("comparison"), {"run": [run.pk for run in runs]}, follow=True)
+
+
+def test_what_changed_is_shown_or_what_the_address_asks_for(as_vera, weeks):
+    for asked, words in [
+        ({}, ["slower"]),
+        ({"show": "everything"}, ["slower", "no practical difference"]),
+        ({"show": "faster"}, []),
+        ({"show": "slower"}, ["slower"]),
+        ({"show": "nonsense"}, ["slower"]),
+    ]:
+        page = page_of(as_vera, *weeks, **asked)
+        assert [row["test"].word for row in page.context["rows"]] == words
+
+
+def same_as(campaign):
+    later = same_again(list(campaign.tests.order_by("position")))
+    run_in_blocks(later, [FAST, FAST])
+    return later[0].campaign
+
+
+def test_a_campaign_leads_to_its_earlier_ones_newest_first(as_vera, weeks):
+    third = same_as(weeks[0])
+    Campaign.objects.filter(pk=third.pk).update(started_at=timezone.now())
+    Campaign.objects.filter(pk=third.pk).update(finished_at=timezone.now())
+    campaign = as_vera.get(reverse("campaign-detail", args=[third.pk]))
+    address = f"{reverse('comparison')}?b=campaign-{third.pk}"
+    assert address in campaign.content.decode()
+    page = as_vera.get(address)
+    choices = page.context["choices"]
+    assert [choice.campaign for choice, _ in choices] == [weeks[1], weeks[0]]
+    assert f">{choices[0][0].when}</a>" in page.content.decode()
+
+
+def test_a_third_column_is_chosen_from_the_others(as_vera, weeks):
+    third = same_as(weeks[0])
+    Campaign.objects.filter(pk=third.pk).update(started_at=timezone.now())
+    page = page_of(as_vera, *weeks)
+    choice = as_vera.get(f"{reverse('comparison')}?{page.context['column_query']}")
+    ((chosen, query),) = choice.context["choices"]
+    assert chosen.campaign == third
+    three = as_vera.get(f"{reverse('comparison')}?{query}")
+    assert [column.row for column in three.context["columns"]] == [*weeks, third]
+
+
+def test_two_ticks_lead_to_the_comparison_with_the_older_run_as_baseline(as_vera, pair):
+    older, newer = pair
+    response = as_vera.get(reverse("comparison"), {"run": [newer.pk, older.pk]})
+    assert response.url == f"{reverse('comparison')}?a=run-{older.pk}&b=run-{newer.pk}"
+
+
+def test_two_to_six_ticks_are_compared(as_vera, project, pair):
+    more = [
+        measure(make_run(make_test(make_campaign(project))), 9_000, seconds=1) for _ in range(5)
+    ]
+    for runs in ([], pair[:1], [*pair, *more]):
+        assert "compared" not in ticked(as_vera, *runs).context
+    assert ticked(as_vera, *pair, more[0]).context["compared"].sentences
+
+
+@pytest.mark.parametrize("is_foreign_first", [True, False])
+def test_what_is_foreign_or_deleted_is_not_found(as_vera, weeks, is_foreign_first):
+    foreign = make_campaign(make_project("Elsewhere"))
+    sides = [foreign, weeks[0]] if is_foreign_first else [weeks[0], foreign]
+    assert page_of(as_vera, *sides).status_code == 404
+    foreign_run = make_run(make_test(foreign))
+    assert ticked(as_vera, foreign_run).status_code == 404
+    weeks[1].runs.all().delete()
+    gone = weeks[1].tests.first()
+    gone_pk = gone.pk
+    gone.delete()
+    asked = {"a": f"campaign-{weeks[0].pk}", "b": f"test-{gone_pk}"}
+    assert as_vera.get(reverse("comparison"), asked).status_code == 404

@@ -1,0 +1,210 @@
+"""What each layer costs: which campaigns are a ladder, and what its rungs are compared with."""
+
+import pytest
+from django.utils import timezone
+
+from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.domain.plan.rungs import RUNGS, Section
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.machines.queries.target_costs import target_costs
+from campaigns.models import Endpoint
+from tests.machines.test_target_costs import tell
+from tests.measured import https_campaign, run_in_blocks, spoil
+from tests.search.climbing import (
+    CLASSICAL,
+    HUNG_US,
+    HYBRID,
+    MEANS_US,
+    NEW,
+    agree,
+    around,
+    climb,
+    ladder,
+    rungs_of,
+    unlike_each_other,
+    usual_ladder,
+    with_one_hung,
+)
+
+pytestmark = pytest.mark.django_db
+
+__all__ = ["climb", "ladder", "usual_ladder"]
+
+
+def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(ladder):
+    campaign, _ = ladder
+    plain, tls12, tls13, hybrid, resumed, http2 = rungs_of(campaign)
+    assert (plain.before, plain.plain, plain.is_plain) == (None, None, True)
+    assert tls12.before.row.ratio == pytest.approx(33.4 / 18.9, rel=1e-3)
+    assert tls13.before.row.ratio == pytest.approx(29.1 / 33.4, rel=1e-3)
+    assert tls13.plain.row.ratio == pytest.approx(29.1 / 18.9, rel=1e-3)
+    assert [rung.before.word for rung in (tls12, tls13, hybrid, resumed, http2)] == [
+        "slower",
+        "faster",
+        "no practical difference",
+        "faster",
+        "no practical difference",
+    ]
+    assert all(rung.plain.word == "slower" for rung in (tls12, tls13, hybrid, resumed, http2))
+
+
+def test_a_rung_is_what_its_runs_offered_whatever_becomes_of_the_endpoint(ladder):
+    campaign, _ = ladder
+    before = [rung.title for rung in rungs_of(campaign)]
+    Endpoint.objects.filter(tls__profile="tls12").update(tls={"profile": "rsa"})
+    assert [rung.title for rung in rungs_of(campaign)] == before
+
+
+def test_rungs_are_compared_by_the_percentile_that_is_asked_for(ladder):
+    campaign, _ = ladder
+    found = campaign_answer(campaign, metric="p95").ladder
+    tls12 = found.rungs[1]
+    assert (found.metric, tls12.before.row.metric) == ("p95", "p95")
+    assert tls12.value.mean == pytest.approx(1.1 * 33_400, rel=2e-3)
+    assert tls12.mean.mean == pytest.approx(33_400, rel=2e-3)
+    assert (tls12.before.word, tls12.plain.word) == ("slower", "slower")
+    row = found.tables[0].to_json()["rows"][1]["values"]
+    assert row["p95"] == pytest.approx(36.7, abs=0.2)
+    assert "ladder-parts" not in [table.key for table in found.tables]
+
+
+def test_percentages_follow_from_the_times_beside_them(climb):
+    keys, means_us = ("new-http", "new-tls12", "new-tls13"), (18_900, 33_400, HUNG_US)
+    campaign, by_rung = climb(keys, means_us, runs_of=with_one_hung)
+    spoil(by_rung[0][1], missing_seconds=0.5)  # one pass lacks a rung
+    table = campaign_answer(campaign).ladder.tables[0].to_json()
+    http, tls12, tls13 = (row["values"] for row in table["rows"])
+    for row, other, name in ((tls13, tls12, "before"), (tls13, http, "plain")):
+        change = 100 * (row["mean"] / other["mean"] - 1)
+        assert row[f"{name}_change"] == pytest.approx(change, abs=0.5)
+        assert row[f"{name}_difference"] == pytest.approx(row["mean"] - other["mean"], abs=0.15)
+        assert row[f"{name}_change_low"] < row[f"{name}_change"] < row[f"{name}_change_high"]
+    assert http["runs"] == tls12["runs"] == tls13["runs"] == 4
+
+
+def test_streams_stand_beside_as_many_connections(climb):
+    campaign, _ = climb(("many-http1", "many-http2", "many-streams"), (10_000, 10_050, 13_000))
+    http1, http2, streams = rungs_of(campaign)
+    assert {rung.section for rung in (http1, http2, streams)} == {Section.MANY}
+    assert (http2.words, streams.words) == (
+        "32 connections, 1 stream each",
+        "1 connection, 32 streams each",
+    )
+    assert streams.before.word == "slower"
+
+
+def test_certificates_are_compared_with_each_other_and_with_plain_http(climb):
+    campaign, by_rung = climb(("new-http", "new-rsa", "new-ecdsa"), (10_000, 13_000, 12_000))
+    agree(by_rung[1], certificate="RSA 2048", chain_bytes=1500)
+    agree(by_rung[2], certificate="ECDSA secp256r1", chain_bytes=700)
+    _, rsa, ecdsa = rungs_of(campaign)
+    assert (rsa.title, ecdsa.title, rsa.before) == ("RSA", "ECDSA", None)
+    assert ecdsa.before.word == "faster"
+    assert rsa.plain.word == ecdsa.plain.word == "slower"
+    assert ecdsa.agreed.certificates == ("ECDSA secp256r1, 700 B sent",)
+
+
+def test_handshake_bytes_and_own_cpu_are_of_one_request(ladder):
+    campaign, by_rung = ladder
+    agree(by_rung[3], group=HYBRID, bytes_sent=3_000_000, bytes_received=5_000_000)
+    hybrid = rungs_of(campaign)[3]
+    assert hybrid.wire.handshake == 4000
+    assert hybrid.own_cpu_us == 200
+    assert hybrid.words == HYBRID
+
+
+def test_a_rung_without_usable_runs_says_why_and_is_compared_with_nothing(ladder):
+    campaign, by_rung = ladder
+    for run in by_rung[3]:
+        spoil(run, missing_seconds=0.5)
+    *_, hybrid, resumed, _ = rungs_of(campaign)
+    assert (hybrid.mean, hybrid.before, hybrid.plain) == (None, None, None)
+    assert hybrid.why.startswith("No answer")
+    assert resumed.before is None
+    assert resumed.plain.word == "slower"
+
+
+def test_http_and_https_alone_are_no_ladder(project):
+    now = timezone.now()
+    campaign, tests = https_campaign(
+        project, modes=("new", "keep-alive"), started_at=now, finished_at=now
+    )
+    run_in_blocks(tests, [around(10_000, 3)] * 4)
+    answer = campaign_answer(campaign)
+    assert answer.ladder is None
+    assert len(answer.overheads) == 2
+
+
+def test_the_tables_have_a_row_a_rung(ladder):
+    campaign, _ = ladder
+    tables = {table.key: table for table in campaign_answer(campaign).tables}
+    for key in ("ladder", "ladder-parts", "ladder-wire", "ladder-tls"):
+        assert [row.label for row in tables[key].rows] == [
+            RUNGS[each].title if each != "new-http" else "HTTP/1.1" for each in NEW
+        ]
+    row = tables["ladder"].to_json()["rows"][1]["values"]
+    assert (row["plain_word"], row["plain_change"]) == ("slower", 76.7)
+    assert row["before_change_low"] <= row["before_change"] <= row["before_change_high"]
+
+
+def test_the_server_s_cpu_is_compared_with_plain_http_rung_by_rung(ladder):
+    campaign, by_rung = ladder
+    for runs in by_rung:
+        tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
+    found = target_costs(campaign, campaign_answer(campaign)).cpu
+    assert found.sentence == []
+    _, compared = found.tables
+    assert [row.label for row in compared.rows][:2] == [
+        "New connection: HTTPS/1.1, TLS 1.2 against HTTP/1.1",
+        "New connection: TLS 1.3 against HTTP/1.1",
+    ]
+    assert {row.cells[-1].text for row in compared.rows} == {"costs more"}
+
+
+def test_one_sentence_says_what_costs_and_what_does_not(ladder):
+    campaign, _ = ladder
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert said.startswith("On a new connection TLS 1.3 is 54\u202f% slower than HTTP (")
+    assert "A resumed session saves 14.7\u202f% (" in said
+    assert "A hybrid key exchange and HTTP/2 make no practical difference." in said
+
+
+def test_what_the_runs_do_not_tell_is_bounded(climb):
+    keys, means_us = ("new-http", "new-tls13", "new-hybrid"), (10_000, 11_000, 12_000)
+    campaign, _ = climb(keys, means_us, runs_of=unlike_each_other)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "HTTPS/1.1, TLS 1.3 is too close to call (" in said
+    assert "hybrid key exchange is too close to call: at most" in said
+
+
+def test_kept_connections_have_a_section_and_a_clause_of_their_own(climb):
+    kept = ("kept-http", "kept-tls12", "kept-tls13", "kept-hybrid", "kept-http2")
+    campaign, _ = climb((*NEW, *kept), (*MEANS_US, 14_500, 14_900, 14_900, 14_900, 14_950))
+    ladder = campaign_answer(campaign).ladder
+    assert [(str(key), len(rungs)) for key, rungs in ladder.sections] == [("new", 6), ("kept", 5)]
+    assert ladder.of(Section.KEPT)[1].plain.row.ratio == pytest.approx(14.9 / 14.5, rel=1e-3)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "On kept connections all of it makes no practical difference to HTTP (+3.1" in said
+
+
+def test_what_the_server_chose_otherwise_is_said(ladder):
+    campaign, by_rung = ladder
+    agree(by_rung[2], group=CLASSICAL)
+    agree(by_rung[3], group=CLASSICAL)
+    agree(by_rung[4], group=HYBRID)
+    _, _, classical, hybrid, resumed, _ = rungs_of(campaign)
+    assert classical.chose_otherwise == ""
+    assert hybrid.chose_otherwise == "The server chose X25519."
+    assert resumed.chose_otherwise == "The server resumed no session."
+
+
+def test_the_sentence_tells_no_effect_of_what_the_server_did_not_take(ladder):
+    campaign, by_rung = ladder
+    for runs, is_resumed in zip(by_rung[2:], (False, False, True, True), strict=True):
+        agree(runs, group=CLASSICAL, resumed=is_resumed)
+    said = plain_text(campaign_answer(campaign).sentence)
+    assert "A hybrid key exchange was not measured: the server chose X25519." in said
+    assert said.count("ybrid key exchange") == 1
+    # Neither of these has the hybrid group, nor what it is compared with.
+    assert "A resumed session saves 14.7\u202f% (" in said
+    assert "HTTP/2 makes no practical difference." in said

@@ -1,0 +1,122 @@
+"""A project that is deleted while somebody makes something in it: they are told that it is gone."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+
+from campaigns.models import Project, SavedPlan
+from tests.api.conftest import token_client
+from tests.cast import enter
+from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
+from tests.plans.plan_form import save
+from tests.values import plan_spec
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def owner():
+    return make_user("owner")
+
+
+@pytest.fixture
+def doomed(owner) -> Project:
+    project = make_project("Doomed", owner=owner)
+    make_endpoint(make_target(project, "shop"))
+    return project
+
+
+def _somebody_waits_for_us() -> bool:
+    """Of this test: other databases of the server have tests whose sessions wait as well."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM pg_stat_activity "
+            "WHERE pg_backend_pid() = ANY (pg_blocking_pids(pid))"
+        )
+        return cursor.fetchone()[0] > 0
+
+
+def _while_it_is_deleted(project: Project, ask: Callable[[], int]) -> int:
+    """The answer to a request that came before the deletion and is done after it."""
+    answers, is_held = [], Event()
+
+    def asking() -> None:
+        is_held.wait(20)
+        answers.append(ask())
+        connection.close()
+
+    thread = Thread(target=asking)
+    thread.start()
+    with transaction.atomic():
+        Project.objects.filter(pk=project.pk).delete()
+        is_held.set()
+        eventually(_somebody_waits_for_us, 20, "the request waits for the deletion")
+    thread.join()
+    return answers[0]
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    # Where a limit is counted, the row that it belongs to is held, and missed by its name.
+    [("plans", 404), ("targets", 404), ("probes", 409), ("tls-profiles", 409), ("exporters", 409)],
+)
+def test_rest_answers_that_it_is_gone(owner, doomed, what, expected):
+    api, target = token_client(owner), doomed.targets.get()
+    endpoint = target.endpoints.get()
+    origin = {"scheme": "http", "host": "10.0.0.6", "port": 80}
+    path, body = {
+        "plans": ("plans", {"project": doomed.pk, "name": "late", "spec": plan_spec()}),
+        "targets": ("targets", {"project": doomed.pk, "name": "late", "endpoints": [origin]}),
+        "probes": ("probes", {"endpoint": endpoint.pk, "request": {"path": "/"}}),
+        "tls-profiles": (f"projects/{doomed.pk}/tls-profiles", {"name": "late"}),
+        "exporters": (f"targets/{target.pk}/exporters", {"url": "10.0.0.5:9100"}),
+    }[what]
+    asked = api.post
+    status = _while_it_is_deleted(
+        doomed, lambda: asked(f"/api/v1/{path}/", body, format="json").status_code
+    )
+    assert status == expected
+
+
+def test_a_page_says_that_it_is_not_there(owner, doomed):
+    enter(browser := Client(), owner)
+    browser.get(reverse("plan-new", args=[doomed.pk]))
+    assert _while_it_is_deleted(doomed, lambda: save(browser, doomed).status_code) == 404
+
+
+@contextmanager
+def _plans_go_while_they_are_read() -> Iterator[None]:
+    """Another one deletes them after the first statement that reads them."""
+    read = []
+
+    def note(execute, sql, *context):
+        answer = execute(sql, *context)
+        if sql.startswith('SELECT "campaigns_plan"."id"') and not read:
+            read.append(sql)
+            SavedPlan.objects.all().delete()
+        return answer
+
+    with connection.execute_wrapper(note):
+        yield
+    assert read
+
+
+def test_a_plan_that_is_deleted_while_it_is_read_is_not_there(owner, doomed):
+    for address, status in [
+        ("/api/v1/plans/{plan}/", 404),
+        ("/api/v1/plans/", 200),
+        ("/plans/{plan}/", 404),
+        ("/plans/{plan}/edit/", 404),
+        ("/projects/{project}/plans/", 200),
+    ]:
+        plan = make_plan(doomed).plan_id
+        enter(browser := Client(), owner)
+        with _plans_go_while_they_are_read():
+            answer = browser.get(address.format(plan=plan, project=doomed.pk))
+        assert answer.status_code == status

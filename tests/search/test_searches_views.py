@@ -1,0 +1,209 @@
+"""A search's page: its answer, its trials, what limited it."""
+
+import pytest
+from django.urls import reverse
+
+from campaigns.accounts.tokens import create_share
+from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.campaigns.views.campaign_page import badge_of
+from campaigns.domain.lifecycle import Trust
+from campaigns.domain.presentation.charts import DIAMOND
+from campaigns.domain.presentation.results import Gist
+from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.units import DASH, rate
+from campaigns.engine.services import dispatch
+from campaigns.models import Campaign, RunSummary, Search
+from campaigns.search.queries import report_of_search
+from tests.charts import panel
+from tests.engine.scenes import host, owner_of
+from tests.factories import make_endpoint, make_plan, make_target
+from tests.machines.test_queries import tell
+from tests.pages import text_of
+from tests.searches import end_trial, judged, limit_of, search_through, searching
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_search_has_one_badge_on_its_page_and_in_lists(as_searcher, searched):
+    """Its trials break rules and overload the target to find the answer."""
+    found = Gist([], report_of_search(searched.search).found)
+    assert badge_of(searched, found).word == "Complete"
+    assert badge_of_page(as_searcher, searched) == badge_of(searched, found)
+
+
+def test_a_search_that_ends_without_an_answer_says_so_in_its_badge_everywhere(
+    client, alice, project
+):
+    client.force_login(alice)
+    campaign = searching(project)
+    for _ in range(9):
+        if campaign.runs.exclude(state="done").exists():
+            end_trial(campaign, 500, judged(Trust.NO_ANSWER, "inj-2 ran 14.8 ms late."))
+    dispatch.finish_campaigns()
+    campaign.refresh_from_db()
+    assert campaign.state == "done"
+    found = Gist([], report_of_search(campaign.search).found)
+    assert badge_of(campaign, found).word == "Complete, no answer"
+    assert badge_of_page(client, campaign) == badge_of(campaign, found)
+
+
+def badge_of_page(client, campaign):
+    return client.get(reverse("campaign-detail", args=[campaign.pk])).context["badge"]
+
+
+def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, alice, project):
+    """Pooled figures of trials at several rates would say nothing."""
+    client.force_login(alice)
+    campaign = searching(project)
+    said = plain_text(report_of_search(Search.objects.get(campaign=campaign)).sentence)
+    assert plain_text(campaign_answer(campaign).sentence) == said
+    tables = client.get(reverse("api-campaign-tables", args=[campaign.pk])).json()
+    assert tables["sentence"] == said
+
+
+def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(as_searcher, searched):
+    context = as_searcher.get(reverse("campaign-detail", args=[searched.pk])).context
+    answer = report_of_search(searched.search).answer
+    capacity, trials, _, limited_by = context["tiles"]
+    assert capacity.value == rate(answer.capacity.rate_per_s)
+    assert capacity.lines[0].startswith(f"{rate(answer.capacity.low)} to ")
+    assert trials.value == str(searched.runs.count())
+    assert limited_by.value == "target side"
+    assert_the_table_switches(as_searcher, searched, answer.capacity.rate_per_s)
+
+
+def assert_the_table_switches(client, campaign, answer):
+    def rows_of(trials: str) -> list[dict]:
+        address = reverse("campaign-detail", args=[campaign.pk])
+        return client.get(address, {"trials": trials}).context["trials"]
+
+    assert len(rows_of("all")) == campaign.runs.count()
+    assert rows_of("nonsense") == rows_of("near")
+    assert {row["result"] for row in rows_of("failed")} == {"failed"}
+    near = [row["run"].frozen.plan.load.rate_per_s for row in rows_of("near")]
+    assert near == sorted(near, reverse=True)
+    assert all(answer / 1.05 <= rate_per_s <= answer * 1.05 for rate_per_s in near)
+
+
+@pytest.fixture
+def on_a_busy_machine(searched) -> Campaign:
+    """A finished search whose target's agent reported two cores at 90 %."""
+    for run in searched.runs.all():
+        tell(run, range(20), user_s=1.5, system_s=0.3, idle_s=0.2)
+    return searched
+
+
+def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
+    as_searcher, on_a_busy_machine
+):
+    page = as_searcher.get(reverse("campaign-detail", args=[on_a_busy_machine.pk]))
+    around = page.context["drawings"][1]
+    target, injector = panel(around, "busy").series
+    assert (target.name, injector.name) == ("target CPU", "injector CPU")
+    assert set(target.x) == set(around.places.x)
+    assert [set(each.texts) for each in (target, injector)] == [{"90\u202f%"}, {"46\u202f%"}]
+    rows = page.context["trials"]
+    assert {(each["target_cpu"], each["injector_cpu"]) for each in rows} == {("90", "46")}
+    assert page.context["tiles"][-1].value == "target CPU"
+
+
+@pytest.mark.parametrize("shows_machines", [True, False])
+def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
+    client, on_a_busy_machine, shows_machines
+):
+    _, token = create_share(
+        by=owner_of(on_a_busy_machine.project),
+        project=on_a_busy_machine.project,
+        campaign=on_a_busy_machine,
+        days=1,
+        shows_machines=shows_machines,
+    )
+    page = client.get(reverse("share-view", args=[token]))
+    assert ("target CPU" in text_of(page)) is shows_machines
+    assert "injector CPU" in text_of(page)
+
+
+def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher, searched):
+    """Its height says that the response time was right."""
+    run = searched.runs.order_by("repeat").last()
+    summary = RunSummary.objects.get(run=run)
+    rule = {"rule": "errors < 1 %", "metric": "errors", "limit": 1, "unit": "%", "since": None}
+    summary.thresholds = [{**rule, "measured": 1.6, "passed": False}]
+    summary.save()
+    stored = searched.search.answer
+    stored["trials"][-1] |= {"result": "failed", "reason": "errors 1.6 %"}
+    Search.objects.update(answer=stored)
+    page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
+    shapes = panel(page.context["drawings"][1], "trials").series
+    (by_errors,) = [each for each in shapes if each.style is DIAMOND]
+    assert by_errors.labels == [str(run.repeat)]
+
+
+def test_the_line_of_the_answer_is_in_the_table_of_the_trials_near_it(as_searcher, searched):
+    answer = report_of_search(searched.search).answer.capacity.rate_per_s
+    address = reverse("campaign-detail", args=[searched.pk])
+    rows = as_searcher.get(address, {"trials": "near"}).context["trials"]
+    (line,) = [number for number, row in enumerate(rows) if row["is_below"]]
+    assert rows[line]["rate_per_s"] < answer < rows[line - 1]["rate_per_s"]
+
+
+def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project):
+    client.force_login(alice)
+    campaign = searching(project)
+    grown = [1000.0]
+
+    def drifting(rate_per_s: float) -> float:
+        grown[0] *= 1.01
+        return 100.0 if rate_per_s < grown[0] else 900.0
+
+    search_through(campaign, drifting)
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    assert page.context["tiles"][0].lines[0] == "no steady answer"
+    assert panel(page.context["drawings"][1], "trials").bands == []
+    assert "95 % interval" not in text_of(page)
+
+
+def test_a_search_that_ends_with_a_bound_draws_no_answer(client, alice, project):
+    """The cap is above the first answer, and passes in the search after it."""
+    client.force_login(alice)
+    campaign = searching(project, start=700, limit=1000)
+    search_through(campaign, limit_of(995), most=7)
+    search_through(campaign, limit_of(5000))
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    assert page.context["tiles"][0].value.startswith("≥ ")
+    assert page.context["report"].answer.capacity, "a first answer"
+    for charts in page.context["drawings"]:
+        assert [mark for mark in panel(charts, "trials").marks if mark.axis == "x"] == []
+    assert not any(row.get("is_below") for row in page.context["trials"])
+
+
+def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
+    client, alice, project
+):
+    client.force_login(alice)
+    campaign = searching(project, limit=900)
+    search_through(campaign, limit_of(5000))
+    Search.objects.update(answer=None, ending="found")
+    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
+    assert page.context["tiles"][0].lines[0] == "made under an earlier rule"
+    (charts,) = page.context["drawings"]
+    assert len(charts.places.x) == len(page.context["trials"]) == 5
+    assert {each["search"] for each in page.context["trials"]} == {DASH}
+
+
+def test_on_a_busy_host_a_search_may_wait(as_editor, project, monkeypatch):
+    make_endpoint(make_target(project, "shop"))
+    make_plan(project, "prices")
+    monkeypatch.setattr("campaigns.search.views.search_new.busy_host", lambda: True)
+    host(slots=1)
+    address = reverse("search-new", args=[project.pk])
+    page = as_editor.get(address)
+    assert 'value="when_quiet"' in page.content.decode()
+    form = page.context["form"]
+    filled_in = {name: form[name].value() or "" for name in form.fields}
+    filled_in |= {"start": "when_quiet", "objective": "p95 < 300 ms"}
+    as_editor.post(address, filled_in)
+    campaign = Search.objects.latest("pk").campaign
+    assert campaign.waits_for_quiet
+    waiting = as_editor.get(reverse("campaign-detail", args=[campaign.pk])).content.decode()
+    assert "Start anyway" in waiting
