@@ -116,6 +116,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "campaigns.core.context.site",
+                "campaigns.operations.views.health.load_state",
             ],
             "builtins": ["campaigns.templatetags.marks", "campaigns.templatetags.modules"],
             "libraries": {

@@ -13,7 +13,7 @@ from campaigns.items.views import items
 from campaigns.live import views as live_pages
 from campaigns.notifications import views as notifications
 from campaigns.operations.views import audit, health
-from campaigns.plans.views import plans
+from campaigns.plans import views as plans
 from campaigns.probes import views as measure
 from campaigns.projects.views import ci, projects
 from campaigns.runs.views import runs

@@ -15,10 +15,21 @@ from django.contrib.sessions.models import Session
 from django.template import Template
 from django.test import Client
 from django.utils import timezone
+from rest_framework.test import APIClient
 
-from campaigns.core.permissions import Actor, Role
+from campaigns.accounts.tokens import create_token
+from campaigns.core.permissions import Actor, Role, Scope
 from campaigns.models import Membership, Project
-from tests.factories import make_campaign, make_project, make_run, make_test, make_user
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_project,
+    make_run,
+    make_target,
+    make_test,
+    make_user,
+)
 
 _is_in_page = ContextVar("is_in_page", default=False)
 
@@ -141,3 +152,69 @@ def campaign(project):
 def run(campaign):
     """A queued run."""
     return make_run(make_test(campaign))
+
+
+@pytest.fixture
+def as_editor(client, project, bob):
+    """Bob's browser: he may edit the project."""
+    client.force_login(bob)
+    return client
+
+
+@pytest.fixture
+def viewer(client, project, vera):
+    """Vera's browser: she may look."""
+    client.force_login(vera)
+    return client
+
+
+@pytest.fixture
+def adam(client):
+    """The browser of an administrator."""
+    client.force_login(make_user("adam", is_superuser=True))
+    return client
+
+
+@pytest.fixture
+def target(project):
+    """A target with HTTP and HTTPS."""
+    target = make_target(project, "checkout-api")
+    make_endpoint(target, "http")
+    make_endpoint(target, "https")
+    return target
+
+
+@pytest.fixture
+def version(project):
+    """The only version of a plan."""
+    return make_plan(project, "Prices")
+
+
+def client_of(user) -> APIClient:
+    client = APIClient()
+    client.force_login(user)
+    return client
+
+
+def token_client(user, scope=Scope.WRITE) -> APIClient:
+    _, text = create_token(by=Actor(user=user), name=f"{scope} job", scope=scope, days=1)
+    client = APIClient()
+    client.credentials(HTTP_AUTHORIZATION=f"Bearer {text}")
+    return client
+
+
+@pytest.fixture
+def api(alice):
+    """Alice's program, which may write."""
+    return token_client(alice)
+
+
+@pytest.fixture
+def post_to(client, bob):
+    """Bob's browser sends JSON to an address of the API."""
+    client.force_login(bob)
+
+    def post(path, **body):
+        return client.post(f"/api/v1/{path}", body, content_type="application/json")
+
+    return post

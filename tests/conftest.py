@@ -25,6 +25,7 @@ if HAS_SETTINGS:
         "tests.kept_rows",
         "tests.access_checks",
         "tests.frozen_backends",
+        "tests.searches",
     ]
 
 
@@ -37,8 +38,8 @@ FIRST = (
     "test_access_of_pages.py",
     "test_access_of_rest.py",
     "test_access.py",
-    "views/test_plan_form_faults.py",
-    "views/test_items.py",
+    "plans/test_plan_form_faults.py",
+    "items/test_views.py",
     "browser/test_accessibility.py",
     "browser/test_first_result.py",
     "browser/test_stop_and_kill.py",

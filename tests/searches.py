@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from campaigns.campaigns.services.blocks import CampaignCell
 from campaigns.core.dbtime import db_now
 from campaigns.domain.analysis.capacity import CapacityAnswer
@@ -16,7 +18,8 @@ from campaigns.probes.services.probes import settle_campaign
 from campaigns.search.queries import report_of_search
 from campaigns.search.services import advance_searches, start_search
 from tests.engine.scenes import host, owner_of
-from tests.factories import make_endpoint, make_plan, make_target
+from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
+from tests.kept_rows import forget
 from tests.values import plan_spec
 
 OBJECTIVE = [{"metric": "p95", "limit": 300, "unit": "ms"}]
@@ -123,3 +126,24 @@ def found(search: Search) -> CapacityAnswer:
 
 def limit_of(capacity: float) -> Callable[[float], float]:
     return lambda rate: 100.0 if rate < capacity else 900.0
+
+
+@pytest.fixture(scope="module")
+def search_of_the_file(rows_of_the_file) -> Campaign:
+    campaign = searching(make_project("Searched", owner=make_user("searcher")))
+    search_through(campaign, limit_of(1850))
+    return campaign
+
+
+@pytest.fixture
+def searched(search_of_the_file, db) -> Campaign:
+    """A search that has found some 1,850 requests/s; what a test changes of it is undone."""
+    forget()
+    return Campaign.objects.get(pk=search_of_the_file.pk)
+
+
+@pytest.fixture
+def as_searcher(client, searched):
+    """The browser of the owner of what was searched."""
+    client.force_login(searched.project.memberships.get(role="owner").user)
+    return client

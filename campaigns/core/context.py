@@ -20,7 +20,6 @@ from campaigns.core.permissions import Actor, may_create_projects
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.presentation.glossary import TERMS
 from campaigns.models import Project
-from campaigns.operations.queries.load_control import why_nothing_begins
 
 # Prefix of a URL's name → section in the top bar.
 PLACES = {
@@ -60,19 +59,12 @@ def site(request) -> dict:
             lambda: may_create_projects(Actor(user=getattr(request, "user", None)))
         ),
         "site_version": settings.VERSION,
-        "nothing_begins": SimpleLazyObject(lambda: _nothing_begins(request)),
     }
 
 
 def place_of(request) -> str:
     name = getattr(request.resolver_match, "url_name", None) or ""
     return _OTHERWISE.get(name) or PLACES.get(name.partition("-")[0], "")
-
-
-def _nothing_begins(request) -> str:
-    """Why, for those who are signed in; "" while runs begin as usual."""
-    user = getattr(request, "user", None)
-    return why_nothing_begins() if user is not None and user.is_authenticated else ""
 
 
 def _projects_of(request) -> list[Project]:

@@ -1,8 +1,7 @@
 """Small drawings in the cells of tables: intervals, bars of parts, sparklines. Pure; positions in
 percent of the width, which templates write into SVG attributes. Sparklines: no axes, the last point
 marked, minimum and maximum in the title. A run's tiles show their figure over the last seconds, the
-list of campaigns the p95 of the last with the same test. Badges: a picture of a result, for pages
-elsewhere."""
+list of campaigns the p95 of the last with the same test."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,14 +10,11 @@ from statistics import median
 from typing import Any
 
 from campaigns.domain.analysis.overhead import SPLIT_PARTS
-from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.results import OverheadAnswer
 from campaigns.domain.presentation.run_points import SPARK_S
 from campaigns.domain.presentation.tables import Table
-from campaigns.domain.units import count, figure, ms, number, percent
-from campaigns.models import TestFigures
-from campaigns.probes.queries.probes import ProbePhase, ProbeReport
+from campaigns.domain.units import count, figure, number, percent
 
 # A wider axis would squeeze all intervals into one point; what lies beyond is clipped.
 _WIDEST = 20.0
@@ -292,103 +288,3 @@ def broken_line(points: Sequence[tuple[float, float | None]]) -> str:
         if before is None and after is None:
             path += "h0"
     return path
-
-
-# A phase that took no time is still visible.
-_LEAST_WIDTH = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class StackedPart:
-    """One part in a stacked bar; its label is as long as there is room for it."""
-
-    name: str
-    label: str
-    title: str
-    x: float
-    width: float
-
-    @property
-    def middle(self) -> float:
-        return round(self.x + self.width / 2, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class Stacked:
-    """One row of parts for each report, in their order, on one axis in ms."""
-
-    rows: list[list[StackedPart]]
-    ticks: list[Tick]
-
-
-# In percent of a bar that is some 420 px wide: a name needs 66 px, a number 24.
-_NAME_WIDTH, _NUMBER_WIDTH = 16, 7
-
-
-def draw_stacked(reports: Sequence[ProbeReport | None]) -> Stacked:
-    """Each request as one bar of its parts; no parts where no answer came."""
-    ends = [each.parts[-1] for each in reports if each and each.parts]
-    total_ms = max((end.start_us + end.duration_us for end in ends), default=0) / 1000 or 1
-    step_ms = round_up(total_ms / 4, TICK_STEPS)
-    n_steps = int(total_ms / step_ms) + 1
-    scale = 100 / (n_steps * step_ms)
-    return Stacked(
-        rows=[
-            [_part(part, scale / 1000) for part in each.parts] if each else [] for each in reports
-        ],
-        ticks=[Tick(round(n * step_ms * scale, 3), f"{n * step_ms:,.12g}") for n in range(n_steps)],
-    )
-
-
-def _part(part: ProbePhase, scale_us: float) -> StackedPart:
-    width = max(_LEAST_WIDTH, round(part.duration_us * scale_us, 3))
-    named = f"{part.name} {part.duration_ms}"
-    label = named if width >= _NAME_WIDTH else part.duration_ms if width >= _NUMBER_WIDTH else ""
-    return StackedPart(part.name, label, f"{named} ms", round(part.start_us * scale_us, 3), width)
-
-
-# A picture on any page, so the colours are the same in light and dark.
-_FILLS = {Word.SLOWER: "#bf1d3a", Word.FASTER: "#1a7f4b"}
-_MOST_LETTERS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class ResultBadge:
-    """A name and a value in a picture of 20 px height."""
-
-    name: str
-    value: str
-    fill: str
-
-    @property
-    def words(self) -> str:
-        return f"{self.name}: {self.value}"
-
-    @property
-    def split(self) -> float:
-        return _LETTER_PX * len(self.name) + 12
-
-    @property
-    def value_x(self) -> float:
-        return self.split + 6
-
-    @property
-    def value_width(self) -> float:
-        """Without its round end."""
-        return _LETTER_PX * len(self.value) + 9
-
-    @property
-    def width(self) -> float:
-        return self.split + self.value_width + 3
-
-
-def result_badge(plan: str, figures: TestFigures | None) -> ResultBadge:
-    """The median without the injector's part, which a busy machine leaves as it is, and the verdict
-    against the baseline."""
-    name = plan if len(plan) <= _MOST_LETTERS else f"{plan[: _MOST_LETTERS - 1]}…"
-    if figures is None:
-        return ResultBadge(name, "no result", "#6b7580")
-    against = Against.from_json(figures.against)
-    words = [ms(median(figures.typical_us)), against.word if against else ""]
-    fill = _FILLS.get(against.word if against else "", "#3b5bdb")
-    return ResultBadge(name, ", ".join(filter(None, words)), fill)

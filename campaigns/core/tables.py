@@ -1,5 +1,5 @@
 """Tables as CSV: the same figures as on the page, units in the header. Tables as text for the
-terminal. The audit log as CSV, a row for each entry. Texts as files to download, unless the reader
+terminal. Texts as files to download, unless the reader
 has them."""
 
 import csv
@@ -8,18 +8,14 @@ from hashlib import blake2b
 from io import StringIO
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 from django.utils.http import content_disposition_header, quote_etag
 
 from campaigns.core.cache import release
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.results import Answer, RunReport
 from campaigns.domain.presentation.tables import Cell, Column, Row, Table
-from campaigns.machines.queries.machine_runs import machine_tables, target_side
-from campaigns.models import AuditEntry, Campaign, Run
-from campaigns.runs.queries.reports import tool_report
 
 
 def unless_known(
@@ -70,29 +66,6 @@ def wants_blocks(asked: Mapping[str, str]) -> bool:
     if asked.get("format", "runs") not in {"runs", "blocks"}:
         raise InvalidFields({"format": "Use runs (a row per run) or blocks (the page's tables)."})
     return asked.get("format") == "blocks"
-
-
-def campaign_tables_file(
-    campaign: Campaign, answer: Answer, *, shows_machines: bool = True
-) -> HttpResponse:
-    """The tables of its page, one after another."""
-    machines = target_side(campaign, answer).tables if shows_machines else ()
-    tables = [*answer.tables, *machines]
-    return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
-
-
-def run_tables_file(run: Run, report: RunReport, *, shows_machines: bool = True) -> HttpResponse:
-    """All tables of its page, one after another."""
-    tables = (*report.tables, *(machine_tables(run) if shows_machines else ()))
-    return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
-
-
-def tool_report_file(run: Run, style: str) -> HttpResponse:
-    """The run in the style of another tool; Http404 for an unknown style."""
-    text = tool_report(run, style)
-    if text is None:
-        raise Http404
-    return text_file(f"{'-'.join(filter(None, ['run', run.label, style]))}.txt", text)
 
 
 # A spreadsheet evaluates text that begins like this as a formula; some take the wide forms of the
@@ -226,20 +199,3 @@ def _meanings(table: Table) -> list[str]:
     whys = [cell.why for row in table.rows for cell in row.cells if cell.weak]
     meanings = (_FEW_BEYOND if "beyond it" in why else _BUSY for why in whys)
     return [f"~ weak: {meaning}." for meaning in dict.fromkeys(meanings)]
-
-
-_COLUMNS = ("id", "at", "project_id", "project", "who", "token", "address", "deed", "what")
-
-
-def csv_of_audit(entries: Iterable[AuditEntry]) -> str:
-    rows = (
-        {
-            "id": entry.pk,
-            "at": entry.at.isoformat(),
-            "project_id": entry.project,
-            "project": entry.project_name,
-            **{name: getattr(entry, name) for name in _COLUMNS[4:]},
-        }
-        for entry in entries
-    )
-    return csv_of_rows(_COLUMNS, rows)

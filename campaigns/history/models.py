@@ -18,7 +18,9 @@ _STATES = [(str(state), str(state)) for state in TriageState]
 
 
 class TriageEntry(models.Model):
-    """Changes of one target that may have begun at the same time. See history/services/baselines.py."""
+    """Changes of one target that may have begun at the same time.
+
+    See history/services/baselines.py."""
 
     project_path = "project"
     beside = ("target",)

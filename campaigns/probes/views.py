@@ -23,7 +23,6 @@ from campaigns.core.access import (
     signed_in_form,
     signed_in_post,
 )
-from campaigns.core.drawings import draw_stacked
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.transfer import takes_bytes
 from campaigns.domain.errors import InvalidFields, Refused
@@ -41,6 +40,7 @@ from campaigns.domain.units import counted
 from campaigns.items.queries.items import installation, samples, stored_sample
 from campaigns.live.memory import answer_of
 from campaigns.models import Probe, Project, Target
+from campaigns.probes.charts import draw_stacked
 from campaigns.probes.queries.first_requests import Tried, tried_of
 from campaigns.probes.services import typed_targets
 from campaigns.probes.services.probes import try_again

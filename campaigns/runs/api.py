@@ -13,7 +13,7 @@ from rest_framework.response import Response
 
 from campaigns.campaigns.api.tables import JudgedRunSerializer
 from campaigns.core.permissions import Action, require
-from campaigns.core.tables import text_stream, tool_report_file, unless_known
+from campaigns.core.tables import text_stream, unless_known
 from campaigns.domain.analysis.failures import cause_words
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import Removed
@@ -30,7 +30,7 @@ from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.rest import fields
 from campaigns.rest.access import VisibleViewSet, actor_of, answers, find, refuse_unknown
 from campaigns.rest.parsers import CSV, AnyAccept, SecondPages
-from campaigns.runs.exports import csv_of_runs, requests_file
+from campaigns.runs.exports import csv_of_runs, requests_file, tool_report_file
 from campaigns.runs.queries.measurements import measurement_of, whole_runs
 from campaigns.runs.queries.reports import kept_requests
 from campaigns.runs.queries.retention import why_no_seconds

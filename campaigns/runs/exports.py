@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import repeat
 from typing import Annotated, Any
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 
-from campaigns.core.tables import csv_of_lines, csv_of_rows, safe, text_file
+from campaigns.core.tables import csv_of_lines, csv_of_rows, csv_of_tables, safe, text_file
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import TrialResult
 from campaigns.domain.metrics.figures import MEASURED
@@ -21,10 +21,12 @@ from campaigns.domain.metrics.series import Columns
 from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.presentation.request_tables import csv_rows
+from campaigns.domain.presentation.results import Answer, RunReport
 from campaigns.domain.presentation.threshold_tables import broken_words
+from campaigns.machines.queries.machine_runs import machine_tables, target_side
 from campaigns.models import Campaign, Run
 from campaigns.runs.queries.measurements import MeasuredRun, measurement_of, whole_runs
-from campaigns.runs.queries.reports import kept_requests
+from campaigns.runs.queries.reports import kept_requests, tool_report
 from campaigns.search.queries import BusyByRun, MadeTrial, SearchReport
 
 _WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
@@ -338,3 +340,26 @@ def csv_of_seconds(parts: Iterable[Columns], kinds: Sequence[str]) -> Iterator[s
         rows = zip(*shown, *errors, strict=False)
         lines = [",".join(["" if each is None else str(each) for each in row]) for row in rows]
         yield "".join(f"{line}\r\n" for line in lines)
+
+
+def campaign_tables_file(
+    campaign: Campaign, answer: Answer, *, shows_machines: bool = True
+) -> HttpResponse:
+    """The tables of its page, one after another."""
+    machines = target_side(campaign, answer).tables if shows_machines else ()
+    tables = [*answer.tables, *machines]
+    return text_file(f"campaign-{campaign.pk}-tables.csv", csv_of_tables(tables))
+
+
+def run_tables_file(run: Run, report: RunReport, *, shows_machines: bool = True) -> HttpResponse:
+    """All tables of its page, one after another."""
+    tables = (*report.tables, *(machine_tables(run) if shows_machines else ()))
+    return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
+
+
+def tool_report_file(run: Run, style: str) -> HttpResponse:
+    """The run in the style of another tool; Http404 for an unknown style."""
+    text = tool_report(run, style)
+    if text is None:
+        raise Http404
+    return text_file(f"{'-'.join(filter(None, ['run', run.label, style]))}.txt", text)

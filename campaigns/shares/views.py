@@ -1,8 +1,9 @@
 """Share links: create one, list the live ones, and the visitor's page."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from statistics import median
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -19,15 +20,17 @@ from campaigns.compare.queries.columns import columns_of, live_links, shared_col
 from campaigns.compare.queries.compared_tests import comparison_of
 from campaigns.compare.views import comparison_context
 from campaigns.core.access import actor_of, acts_on, find, rights_in, signed_in_get, signed_in_post
-from campaigns.core.drawings import result_badge
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.core.tables import campaign_tables_file, csv_of_tables, run_tables_file, text_file
+from campaigns.core.tables import csv_of_tables, text_file
+from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.units import ms
 from campaigns.history.queries.history import key_of, latest_figures
 from campaigns.live.memory import answer_of, report_of, run_key
 from campaigns.live.views import live_page
-from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test
+from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test, TestFigures
 from campaigns.projects.forms import ShareForm
+from campaigns.runs.exports import campaign_tables_file, run_tables_file
 from campaigns.runs.queries.reports import MACHINES
 from campaigns.runs.views.run_page import run_context
 from campaigns.runs.views.runs import find_run
@@ -232,3 +235,50 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
         template, made, seen = shown(request, share, Actor(share=share))
         response = live_page(request, template, lambda: made() | link, (share.pk, *seen))
     return _for_link_only(response)
+
+
+# A picture on any page, so the colours are the same in light and dark.
+_FILLS = {Word.SLOWER: "#bf1d3a", Word.FASTER: "#1a7f4b"}
+_MOST_LETTERS, _LETTER_PX = 40, 6.5
+
+
+@dataclass(frozen=True, slots=True)
+class ResultBadge:
+    """A name and a value in a picture of 20 px height."""
+
+    name: str
+    value: str
+    fill: str
+
+    @property
+    def words(self) -> str:
+        return f"{self.name}: {self.value}"
+
+    @property
+    def split(self) -> float:
+        return _LETTER_PX * len(self.name) + 12
+
+    @property
+    def value_x(self) -> float:
+        return self.split + 6
+
+    @property
+    def value_width(self) -> float:
+        """Without its round end."""
+        return _LETTER_PX * len(self.value) + 9
+
+    @property
+    def width(self) -> float:
+        return self.split + self.value_width + 3
+
+
+def result_badge(plan: str, figures: TestFigures | None) -> ResultBadge:
+    """The median without the injector's part, which a busy machine leaves as it is, and the verdict
+    against the baseline."""
+    name = plan if len(plan) <= _MOST_LETTERS else f"{plan[: _MOST_LETTERS - 1]}…"
+    if figures is None:
+        return ResultBadge(name, "no result", "#6b7580")
+    against = Against.from_json(figures.against)
+    words = [ms(median(figures.typical_us)), against.word if against else ""]
+    fill = _FILLS.get(against.word if against else "", "#3b5bdb")
+    return ResultBadge(name, ", ".join(filter(None, words)), fill)

@@ -40,7 +40,7 @@ from campaigns.history.views.history_rows import counts_of, directions_of, in_or
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.machines.services import exporters as exporter_services
 from campaigns.models import Endpoint, Exporter, Probe, Project, Target
-from campaigns.plans.views.load_plots import waterfall_charts
+from campaigns.probes.charts import waterfall_charts
 from campaigns.probes.queries import probes as queries
 from campaigns.probes.queries.probes import reason_to_wait, report_of
 from campaigns.probes.services.probes import request_probe

@@ -5,7 +5,7 @@ import pytest
 from campaigns.domain.plan.rungs import USUAL_RUNGS
 from campaigns.models import Campaign
 from campaigns.probes.services.probes import finish_probe, settle_campaign
-from tests.api.conftest import client_of
+from tests.cast import client_of
 from tests.engine.scenes import host, others_use
 from tests.factories import (
     make_campaign,

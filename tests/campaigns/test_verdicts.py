@@ -10,7 +10,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.history.services.baselines import make_baseline
 from campaigns.models import Campaign
 from campaigns.probes.services.probes import finish_probe, settle_campaign
-from tests.api.conftest import client_of
+from tests.cast import client_of
 from tests.factories import (
     make_campaign,
     make_endpoint,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.api.conftest import token_client
+from tests.cast import token_client
 from tests.clients.github_api import github as github
 from tests.clients.github_api import pull_request
 

@@ -23,7 +23,8 @@ from campaigns.domain.plan.load import stored_load
 from campaigns.domain.plan.load_curve import load_curve
 from campaigns.domain.presentation.results import SplitAnswer
 from campaigns.domain.presentation.tables import Cell, Column, Row, Table, count_cell
-from campaigns.plans.views.load_plots import load_charts, waterfall_charts
+from campaigns.plans.views import load_charts
+from campaigns.probes.charts import waterfall_charts
 from campaigns.probes.queries.probes import ProbePhase
 from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
 from tests.domain.analysis.test_shift import side

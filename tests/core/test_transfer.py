@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.models import Run
 from campaigns.runs.services.summaries import summarise_run
-from tests.api.conftest import token_client
+from tests.cast import token_client
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.measured import measure
 from tests.values import make_second

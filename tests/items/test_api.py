@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.campaigns.services.campaigns import look_at_campaigns
 from campaigns.items.services import archive_items
 from campaigns.operations.services.caps import measure_use
-from tests.api.conftest import client_of
+from tests.cast import client_of
 from tests.engine.scenes import host, others_use, started
 from tests.factories import make_campaign, make_plan, store_second
 from tests.items import KINDS, make_item

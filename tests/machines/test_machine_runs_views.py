@@ -9,8 +9,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns, MachineStep
-from campaigns.plans.views.load_plots import machine_run_charts
-from tests.api.conftest import token_client
+from campaigns.machines.charts import machine_run_charts
+from tests.cast import token_client
 from tests.machines.test_machine_runs_queries import tell
 from tests.measured import https_campaign, run_in_blocks
 from tests.shares.test_shares import make_link, visit

@@ -14,7 +14,7 @@ from campaigns.plans.services import bodies
 from campaigns.plans.services.bodies import forget_unused_bodies
 from campaigns.plans.services.plans import create_plan, edit_plan
 from campaigns.probes.services.probes import order_of, request_probe
-from tests.api.conftest import token_client
+from tests.cast import token_client
 from tests.engine.scenes import claim, create, dispatch, host
 from tests.factories import make_endpoint, make_project, make_target
 from tests.values import plan_spec

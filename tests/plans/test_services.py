@@ -15,7 +15,7 @@ from campaigns.ladder.services import start_ladder
 from campaigns.models import Campaign, Endpoint, OwnTlsProfile, PlanSecret, SavedPlan
 from campaigns.plans.services.plans import create_plan, edit_plan
 from campaigns.projects.services.vault import encrypt
-from tests.api.conftest import client_of
+from tests.cast import client_of
 from tests.engine.scenes import create, host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.values import plan_spec

@@ -30,7 +30,7 @@ from campaigns.projects.services.vault import (
     with_secrets,
 )
 from campaigns.targets.services.targets import create_target, edit_target
-from tests.api.conftest import client_of
+from tests.cast import client_of
 from tests.engine.scenes import create, machine
 from tests.factories import (
     make_campaign,

@@ -1,10 +1,11 @@
 import pytest
+from django.core.cache import cache
 from rest_framework.test import APIClient
 
 from campaigns.accounts.tokens import create_token
 from campaigns.core.permissions import Actor, Scope
 from campaigns.models import Target
-from tests.api.conftest import client_of
+from tests.cast import client_of
 
 NEW_TARGET = {"name": "demo", "endpoints": [{"scheme": "http", "host": "127.0.0.1", "port": 8081}]}
 
@@ -53,7 +54,15 @@ def test_a_token_loses_the_rights_that_its_owner_loses(made, project, alice):
     assert client.get(f"/api/v1/projects/{project.pk}/").status_code == 404
 
 
-def test_many_wrong_tokens_are_slowed_down_and_right_ones_are_not(made):
+@pytest.fixture
+def no_failures_counted():
+    """Neither those of earlier tests here, nor those of this one by later tests."""
+    cache.clear()
+    yield
+    cache.clear()
+
+
+def test_many_wrong_tokens_are_slowed_down_and_right_ones_are_not(made, no_failures_counted):
     wrong = bearer("Bearer bs_pat_0000000000000000_" + "A" * 43)
     answers = [wrong.get("/api/v1/projects/") for _ in range(31)]
     assert answers[29].status_code == 401

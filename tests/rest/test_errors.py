@@ -12,7 +12,7 @@ from rest_framework.test import APIClient
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.rest import errors
-from tests.api.conftest import client_of, token_client
+from tests.cast import client_of, token_client
 from tests.factories import make_target
 from tests.values import plan_spec
 

@@ -10,8 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from campaigns.models import Project, SavedPlan
-from tests.api.conftest import token_client
-from tests.cast import enter
+from tests.cast import enter, token_client
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
 from tests.plans.plan_form import save
 from tests.values import plan_spec

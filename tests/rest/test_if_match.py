@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from campaigns.models import Exporter, OwnTlsProfile, SavedPlan, Target
-from tests.api.conftest import token_client
+from tests.cast import token_client
 from tests.factories import (
     make_campaign,
     make_endpoint,

@@ -11,13 +11,7 @@ from rest_framework import serializers
 
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.compare.queries.arm_pairs import chosen_tests
-from campaigns.core.tables import (
-    campaign_tables_file,
-    run_tables_file,
-    text_stream,
-    unless_known,
-    wants_blocks,
-)
+from campaigns.core.tables import text_stream, unless_known, wants_blocks
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, METRICS_IN_TURNS
@@ -35,7 +29,7 @@ from campaigns.models import Campaign, Run
 from campaigns.rest import fields
 from campaigns.rest.access import answers
 from campaigns.rest.parsers import CSV
-from campaigns.runs.exports import csv_of_campaign
+from campaigns.runs.exports import campaign_tables_file, csv_of_campaign, run_tables_file
 
 JudgementReasonSerializer = fields.serializer_of(
     JudgementReason, "code state text value limit second"

@@ -19,7 +19,16 @@ from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.estimates import SET_UP_S
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.plan.turns import ALONE_S
-from campaigns.domain.presentation.charts import Axis, Chart, Charts
+from campaigns.domain.presentation.charts import (
+    Axis,
+    Chart,
+    Charts,
+    LineStyle,
+    Mark,
+    Places,
+    Series,
+    columns,
+)
 from campaigns.domain.presentation.intervals import (
     FACTOR_FROM,
     change_words,
@@ -28,10 +37,9 @@ from campaigns.domain.presentation.intervals import (
 )
 from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAnswer
 from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import DASH, THIN, counted, ends_ms, number
+from campaigns.domain.units import DASH, THIN, counted, ends_ms, figure, number
 from campaigns.models import Campaign, Run, Test
 from campaigns.operations.queries.load_control import why_nothing_begins
-from campaigns.plans.views.load_plots import funnel_charts, funnel_panel
 from campaigns.runs.queries.runs import share_over
 
 # More comparisons are in the table of ratios alone.
@@ -410,3 +418,39 @@ def planned_s(campaign: Campaign, repeats: int) -> float | None:
         perf=campaign.perf_scope,
     )
     return None if estimate.runs_of_unknown_duration else estimate.duration_s
+
+
+def funnel_panel(
+    key: str, title: str, looks: Sequence[dict[str, Any]], end_s: float, axis: Axis, names: str
+) -> Chart:
+    """How an interval narrows over the time of the turns: `looks` have seconds, ratio, low and
+    high. `names`: of the line where both are equal, "" without it."""
+    rows = [
+        (min(end_s, each["seconds"]), each["ratio"], each["low"], each["high"]) for each in looks
+    ]
+    texts = [f"{figure(best)} [{figure(low)}, {figure(high)}]" for _, best, low, high in rows]
+    return Chart(
+        key,
+        title,
+        "",
+        f"How the interval narrows{': ' * bool(title)}{title}.",
+        size="funnel",
+        x=Axis(title="second", low=0, high=end_s),
+        y=axis,
+        series=[
+            Series(style=LineStyle("ink"), look="area", **columns("x y low high", rows)),
+            Series(style=LineStyle("ink"), texts=texts, **columns("x y", rows)),
+        ],
+        marks=[Mark(axis="y", at=1, label=names)] if names else [],
+    )
+
+
+def funnel_charts(key: str, panels: Sequence[Chart]) -> Charts:
+    seconds = sorted({x for panel in panels for x in panel.series[0].x})
+    return Charts(
+        key,
+        "How the answer settles",
+        panels,
+        Places(x=seconds, at=[f"{number(each, 0)} s" for each in seconds]),
+        in_columns=len(panels) > 1,
+    )

@@ -34,7 +34,7 @@ from campaigns.core.access import (
 )
 from campaigns.core.drawings import trend_of
 from campaigns.core.permissions import Actor
-from campaigns.core.tables import campaign_tables_file, text_stream, unless_known, wants_blocks
+from campaigns.core.tables import text_stream, unless_known, wants_blocks
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.presentation.badges import Badge
@@ -51,7 +51,7 @@ from campaigns.models import Campaign, Project, Search
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services.probes import try_again
 from campaigns.probes.views import field_page
-from campaigns.runs.exports import csv_of_campaign
+from campaigns.runs.exports import campaign_tables_file, csv_of_campaign
 from campaigns.search.views.search_page import search_context
 
 _COMPARED = ("compare", "with")

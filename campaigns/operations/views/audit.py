@@ -1,5 +1,7 @@
 """The audit log: of a project for its owners, of the installation for its administrators."""
 
+from collections.abc import Iterable
+
 from django.db.models import F, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -7,7 +9,7 @@ from django.shortcuts import render
 from campaigns.core.access import actor_of, find, rights_in, signed_in_get
 from campaigns.core.pages import sorted_by
 from campaigns.core.permissions import Action, may
-from campaigns.core.tables import csv_of_audit, text_file
+from campaigns.core.tables import csv_of_rows, text_file
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.items.queries.filters import AuditFilterSet
 from campaigns.items.views.lists import Chip, asked_of, filter_rows, list_context, since_chip
@@ -50,3 +52,20 @@ def _entries(request: HttpRequest, project: Project | None) -> QuerySet[AuditEnt
     """Of one project, or of everything that the actor may see, newest first."""
     found = AuditEntry.objects.visible_to(actor_of(request))
     return sorted_by(found.filter(project=project.pk) if project else found, F("pk"), falls=True)
+
+
+_COLUMNS = ("id", "at", "project_id", "project", "who", "token", "address", "deed", "what")
+
+
+def csv_of_audit(entries: Iterable[AuditEntry]) -> str:
+    rows = (
+        {
+            "id": entry.pk,
+            "at": entry.at.isoformat(),
+            "project_id": entry.project,
+            "project": entry.project_name,
+            **{name: getattr(entry, name) for name in _COLUMNS[4:]},
+        }
+        for entry in entries
+    )
+    return csv_of_rows(_COLUMNS, rows)

@@ -14,6 +14,7 @@ from django.contrib import messages
 from django.db import Error, connection
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_GET, require_POST, require_safe
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
@@ -44,6 +45,7 @@ from campaigns.operations.queries.load_control import (
     dispatcher_silent_for_s,
     load_control,
     waiting_campaigns,
+    why_nothing_begins,
 )
 from campaigns.operations.services import load_control as services
 
@@ -52,6 +54,13 @@ logger = logging.getLogger(__name__)
 PING_TIMEOUT_S = 2
 # Load balancers ask every few seconds and wait no longer.
 ANSWER_WITHIN_S = 4.0
+
+
+def load_state(request: HttpRequest) -> dict:
+    """For every page: why no run begins, for those who are signed in; else ""."""
+    user = getattr(request, "user", None)
+    knows = user is not None and user.is_authenticated
+    return {"nothing_begins": SimpleLazyObject(lambda: why_nothing_begins() if knows else "")}
 
 
 @require_safe

@@ -31,6 +31,7 @@ from campaigns.engine.queries.engine import waiting_reason
 from campaigns.live.events import Cursor
 from campaigns.live.feed import FEED
 from campaigns.live.memory import noted_points_of, point_columns_of, report_of
+from campaigns.machines.charts import machine_run_charts
 from campaigns.machines.queries.machine_runs import (
     MOST_SHOWN,
     machine_report,
@@ -38,7 +39,6 @@ from campaigns.machines.queries.machine_runs import (
     runs_beside_each_other,
 )
 from campaigns.models import Campaign, FailureExample, Run, Test
-from campaigns.plans.views.load_plots import machine_run_charts
 from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (
     Key,

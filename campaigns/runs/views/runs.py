@@ -24,13 +24,7 @@ from campaigns.core.access import (
     signed_in_post,
 )
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.core.tables import (
-    run_tables_file,
-    text_file,
-    text_stream,
-    tool_report_file,
-    unless_known,
-)
+from campaigns.core.tables import text_file, text_stream, unless_known
 from campaigns.core.transfer import takes_bytes
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.series import columns_of
@@ -59,6 +53,8 @@ from campaigns.runs.exports import (
     csv_of_runs,
     csv_of_seconds,
     requests_file,
+    run_tables_file,
+    tool_report_file,
 )
 from campaigns.runs.queries.measurements import (
     columns_in_parts,

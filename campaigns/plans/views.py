@@ -25,6 +25,7 @@ from campaigns.core.access import (
     signed_in_post,
     signed_in_safe,
 )
+from campaigns.core.drawings import round_up
 from campaigns.core.permissions import Action, Actor
 from campaigns.core.tables import bytes_file
 from campaigns.core.transfer import takes_bytes
@@ -34,11 +35,21 @@ from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
 from campaigns.domain.plan.fields import all_fields
 from campaigns.domain.plan.load import planned_arrivals, planned_duration_s
-from campaigns.domain.plan.load_curve import load_curve
+from campaigns.domain.plan.load_curve import LoadCurve, load_curve
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.presentation import plan_words
-from campaigns.domain.presentation.charts import Charts
+from campaigns.domain.presentation.charts import (
+    Axis,
+    Band,
+    Chart,
+    Charts,
+    LineStyle,
+    Mark,
+    Places,
+    Series,
+    columns,
+)
 from campaigns.domain.presentation.cost_words import DEPENDS, sessions_words
 from campaigns.domain.presentation.plan_words import (
     arrival_noun,
@@ -56,7 +67,6 @@ from campaigns.plans.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.plans.forms.plans import PlanForm
 from campaigns.plans.services import plans as services
 from campaigns.plans.services.bodies import keep_body
-from campaigns.plans.views.load_plots import load_charts
 from campaigns.probes.queries.probes import ProbeReport, report_of
 from campaigns.probes.services.step_tries import try_next_step, went_well
 
@@ -387,3 +397,53 @@ def _first_problem(form: _PreviewForm) -> str:
         if name in form.errors:
             return f"{field.label or name.capitalize()}: {form.errors[name][0]}"
     return next(iter(form.non_field_errors()), "")
+
+
+# The last part of a load without a planned end is dotted.
+_SOLID_SHARE = 0.7
+_INK = LineStyle("ink")
+
+
+def load_charts(curve: LoadCurve, unit: str, sentence: str) -> Charts:
+    """The load of one run; single arrivals are dots at the foot."""
+    points, n_weak = list(curve.points), 0
+    if curve.is_open_ended:
+        (start, _), (end, level) = points[-2:]
+        points.insert(-1, (start + (end - start) * _SOLID_SHARE, level))
+        n_weak = 1
+    begin, arrivals = curve.begin_s, curve.arrivals_s
+    by_second = dict(points)
+    series = [
+        Series(
+            style=_INK,
+            width=2,
+            weak=[False] * (len(points) - n_weak) + [True] * n_weak,
+            **columns("x y", points),
+        )
+    ]
+    if arrivals:
+        series.append(
+            Series(style=_INK, look="foot", radius=1.5, x=arrivals, y=[0.0] * len(arrivals))
+        )
+    hatched = "; hatched = warm-up, not counted" if begin < 0 else ""
+    return Charts(
+        "load",
+        "Load of one run",
+        panels=[
+            Chart(
+                "load",
+                "Load of one run",
+                unit,
+                sentence,
+                size="load",
+                x=Axis(title="second", low=begin, high=curve.end_s),
+                y=Axis(high=round_up(1.15 * curve.peak)),
+                series=series,
+                bands=[Band(low=begin, high=0, look="hatch")] if begin < 0 else [],
+                marks=[Mark(at=0, colour="line-control")] if begin < 0 else [],
+                reads=[f"{level:,.4g} {unit}" for level in by_second.values()],
+                note=f"{sentence} Seconds on the x axis{hatched}.",
+            )
+        ],
+        places=Places(x=list(by_second), at=[f"{second:,.4g} s" for second in by_second]),
+    )

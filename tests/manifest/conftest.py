@@ -1,1 +1,0 @@
-from tests.views.conftest import as_editor  # noqa: F401
