@@ -23,6 +23,7 @@ from django.urls.resolvers import URLPattern
 
 from campaigns.campaigns.views.kept_pages import NOTHING
 from campaigns.core import context
+from campaigns.operations.views import health
 from campaigns.rest import authentication
 from tests.access_table import MAY, NOBODY, PAGES, ROLES, STRANGERS, TABLE, Rule
 from tests.access_world import DEAD_TOKENS, Rows, World
@@ -69,7 +70,7 @@ def remembered() -> Iterator[None]:
     leads is found once for all who ask there.
     """
     users: dict[str | None, Any] = {}
-    whose, projects, nothing = auth.get_user, context._projects_of, context._nothing_begins
+    whose, projects, nothing = auth.get_user, context._projects_of, health._nothing_begins
     told: dict[Any, Any] = {}
     live_tokens: dict[str, Any] = {}
     found_token = authentication.authenticate_token
@@ -109,7 +110,7 @@ def remembered() -> Iterator[None]:
         mock.patch.object(auth, "get_user", user_of),
         mock.patch.object(authentication, "authenticate_token", token_of),
         mock.patch.object(context, "_projects_of", once(projects)),
-        mock.patch.object(context, "_nothing_begins", once(nothing)),
+        mock.patch.object(health, "_nothing_begins", once(nothing)),
     ):
         yield
 

@@ -9,7 +9,7 @@ from campaigns.operations.services.caps import measure_use
 from tests.cast import client_of
 from tests.engine.scenes import host, others_use, started
 from tests.factories import make_campaign, make_plan, store_second
-from tests.items import KINDS, make_item
+from tests.item_kinds import KINDS, make_item
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db

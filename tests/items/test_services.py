@@ -29,7 +29,7 @@ from tests.factories import (
     make_test,
     make_user,
 )
-from tests.items import KINDS
+from tests.item_kinds import KINDS
 from tests.measured import measure
 
 pytestmark = pytest.mark.django_db

@@ -38,7 +38,7 @@ from campaigns.models import (
 from campaigns.runs.services.summaries import keep_figures
 from tests.engine.scenes import at_once, draft, owner_of
 from tests.factories import make_campaign, make_plan, make_run, make_target, make_test
-from tests.items import MODELS, make_item
+from tests.item_kinds import MODELS, make_item
 from tests.kept_rows import undone
 from tests.measured import measure, same_again
 

@@ -20,7 +20,7 @@ from tests.factories import (
     make_project,
     make_target,
 )
-from tests.items import KINDS, MODELS, make_item
+from tests.item_kinds import KINDS, MODELS, make_item
 from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db

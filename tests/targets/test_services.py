@@ -33,7 +33,7 @@ from tests.factories import (
     make_target,
     make_test,
 )
-from tests.items import KINDS, make_item
+from tests.item_kinds import KINDS, make_item
 from tests.kept_rows import undone
 from tests.values import plan_spec, read_typed
 from workers.tasks.periodic import delete_old_rows

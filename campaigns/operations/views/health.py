@@ -57,10 +57,14 @@ ANSWER_WITHIN_S = 4.0
 
 
 def load_state(request: HttpRequest) -> dict:
-    """For every page: why no run begins, for those who are signed in; else ""."""
+    """For every page."""
+    return {"nothing_begins": SimpleLazyObject(lambda: _nothing_begins(request))}
+
+
+def _nothing_begins(request: HttpRequest) -> str:
+    """Why, for those who are signed in; "" while runs begin as usual."""
     user = getattr(request, "user", None)
-    knows = user is not None and user.is_authenticated
-    return {"nothing_begins": SimpleLazyObject(lambda: why_nothing_begins() if knows else "")}
+    return why_nothing_begins() if user is not None and user.is_authenticated else ""
 
 
 @require_safe
