@@ -71,7 +71,7 @@ def queue_blocks(
     project = campaigns[0].project
     tests = _held_tests(campaigns)
     estimates, blocks = {}, {}
-    for campaign, own in tests.item_kinds():
+    for campaign, own in tests.items():
         if refusal := why_archived(campaign, own):
             raise Refused(refusal)
         cells = [cell_of(test) for test in own]
@@ -84,7 +84,7 @@ def queue_blocks(
     check_slots(project, every)
     require_permitted(test.endpoint for test in every)
     require_room_for_runs(project, every, estimates, blocks)
-    new = [run for campaign, own in tests.item_kinds() for run in _new_runs(campaign, own, after)]
+    new = [run for campaign, own in tests.items() for run in _new_runs(campaign, own, after)]
     # Leaders have their numbers before what follows them is stored.
     runs = Run.objects.bulk_create(run for run in new if run.leader is None)
     runs += Run.objects.bulk_create(run for run in new if run.leader is not None)
