@@ -118,7 +118,7 @@ def _store(copies: Sequence[tuple[Test, int, int, SampleRun]], n_summaries: int 
     """The runs with this repeat and position, and the summaries of the last of them."""
     tests = {test.pk: test for test, *_ in copies}
     snapshots = {
-        pk: frozen_of(test) | {"plan": test.plan().to_json()} for pk, test in tests.item_kinds()
+        pk: frozen_of(test) | {"plan": test.plan().to_json()} for pk, test in tests.items()
     }
     runs = Run.objects.bulk_create(
         Run(
