@@ -238,7 +238,6 @@ def _sentences(
 ) -> list[Sentence]:
     """One for each candidate; `capacities` by column letter."""
     baseline, *candidates = sides
-    names = {side.column.letter: side.column.name for side in sides}
     sentences = []
     for side in candidates:
         letter = side.column.letter
@@ -246,7 +245,7 @@ def _sentences(
             sentence = capacity_sentence(capacity, baseline.column.name, side.column.name)
         else:
             of_side = _of_column(tests, letter), _of_column(references, letter)
-            sentence = _sentence(baseline, side, *of_side, names)
+            sentence = _sentence(baseline, side, *of_side)
         sentences.append(sentence)
     return sentences
 
@@ -256,23 +255,15 @@ def _sentence(
     candidate: Side,
     tests: Sequence[ComparedTest],
     references: Sequence[ComparedTest],
-    names: dict[str, str],
 ) -> Sentence:
     called = [side.column.name for side in (baseline, candidate)]
     if tests:
-        found = comparison_sentence(tests, *called, n_columns=len(names))
+        found = comparison_sentence(tests, *called)
         return [*found, *reference_sentence(tests, references)]
-    has = "; ".join(f"{side.column.name} has {_listed(side)}" for side in (baseline, candidate))
     return [
         (f"{called[0][:1].upper()}{called[0][1:]} and {called[1]} have no test in common", True),
-        (f": {has}. Compare campaigns of the same plan, or two tests by choice.", False),
+        (". Compare campaigns of the same plan, or two tests by choice.", False),
     ]
-
-
-def _listed(side: Side) -> str:
-    labels = [f"{each.plan_label} ({each.label})" for each in side.tests[:3]]
-    more = len(side.tests) - len(labels)
-    return ", ".join(labels) + (f" and {more} more" if more else "") if labels else "no tests"
 
 
 def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> list[str]:

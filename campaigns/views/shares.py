@@ -180,7 +180,7 @@ def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
     asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
     shown = asked.get("test", ""), asked.get("show", "")
     compared = comparison_of(columns, *shown, shows_machines=share.shows_machines)
-    return comparison_context(columns, compared, asked) | {"project": None}
+    return comparison_context(columns, replace(compared, same=[]), asked) | {"project": None}
 
 
 @require_GET

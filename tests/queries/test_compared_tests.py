@@ -163,7 +163,7 @@ def test_campaigns_with_nothing_in_common_are_told_what_each_has(project, earlie
     found = compared(earlier[0].campaign, other.campaign)
     assert found.tests == []
     assert found.detail is None
-    assert other.plan_version.plan.name in said(found)
+    assert other.plan_version.plan.name in str(found.alone)
 
 
 def test_three_columns_have_a_sentence_each_and_one_baseline(earlier, compared):

@@ -6,6 +6,9 @@ colours a stroke: "good" is .g-good in components.css.
 
 from dataclasses import dataclass
 
+from campaigns.domain.analysis.capacity import CapacityWord
+from campaigns.domain.analysis.ratio import Word
+
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
@@ -70,6 +73,29 @@ class Badge:
     @property
     def glyph(self) -> str:
         return glyph_of(self.state)
+
+
+@dataclass(frozen=True, slots=True)
+class Pill:
+    """A verdict that needs the eye; `look` is a class of its style."""
+
+    word: str
+    arrow: str
+    look: str = ""
+
+
+# By the words of times and of capacities.
+PILLS = {
+    Word.SLOWER: Pill("Slower", "→", "is-bad"),
+    Word.FASTER: Pill("Faster", "←", "is-strong"),
+    Word.NOT_SLOWER: Pill("Not slower", "≤"),
+    Word.NOT_FASTER: Pill("Not faster", "≤"),
+    Word.OPEN: Pill("Too close to call", "?", "is-open"),
+    CapacityWord.LESS: Pill("Takes less", "←", "is-bad"),
+    CapacityWord.MORE: Pill("Takes more", "→", "is-strong"),
+    CapacityWord.NOT_LESS: Pill("Does not take less", "≥"),
+    CapacityWord.NOT_MORE: Pill("Does not take more", "≤"),
+}
 
 
 def glyph_of(state: str) -> str:
