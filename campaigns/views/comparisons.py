@@ -2,7 +2,7 @@
 The context of a comparison's page, and where its marks are drawn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -25,7 +25,10 @@ from campaigns.domain.presentation.compared import (
     shift_words,
     which_listed,
 )
-from campaigns.domain.presentation.compared_words import difference_decimals, time_decimals
+from campaigns.domain.presentation.compared_words import (
+    difference_decimals,
+    time_and_difference_decimals,
+)
 from campaigns.domain.presentation.intervals import change_words
 from campaigns.domain.presentation.tables import Cell, text_cell
 from campaigns.domain.units import and_joined, count, decimals_alone, figure, number, with_unit
@@ -132,9 +135,8 @@ _WIDEST = 4  # times the largest difference or band; an interval beyond that is 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
     """One row of differences. `cells`: baseline, candidate and difference, `ends` and `ratio` the
-    interval and the ratio in words. Places are percent of the axis: `band` of what is no difference
-    in practice, `bar` of the interval, `at` of the best estimate. `pill`: None where `said` is
-    nothing that needs the eye."""
+    interval and the ratio in words. What is drawn is in the table's unit: the `estimate`, the
+    `limits` of its interval, and the `band` of what is no difference in practice."""
 
     cells: Sequence[Cell]
     ends: str
@@ -142,22 +144,14 @@ class DifferenceRow:
     word: str
     said: str
     why: str
+    estimate: float | None = None
+    limits: tuple[float, float] | None = None
     band: tuple[float, float] | None = None
-    bar: tuple[float, float] | None = None
-    at: float | None = None
 
     @property
     def pill(self) -> Pill | None:
+        """None of what is nothing that needs the eye."""
         return None if self.said == ENVIRONMENT else PILLS.get(self.word)
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """What a row draws: the estimate, the ends of its interval, and of what is no difference."""
-
-    estimate: float | None
-    ends: tuple[float, float] | None
-    band: tuple[float, float] | None
 
 
 def comparison_context(
@@ -182,7 +176,6 @@ def comparison_context(
         ],
         "threshold": threshold,
         "shown": which,
-        "n_folded": len(compared.tests) - len(tests),
         "rates": _rates(compared.capacities, names, threshold),
         "times": _times(compared, [*tests, *compared.references], names, threshold, asked),
         **_queries(columns, compared, which, asked),
@@ -219,8 +212,7 @@ def _times(
     known = [*compared.tests, *compared.references]
     cells = dict(zip((each.key for each in known), compared.table.rows, strict=True))
     opened = compared.detail.test.key if compared.detail else None
-    explains = 1 < len(shown) <= _MOST_EXPLAINED  # of a single one the sentence says it
-    decimals = time_decimals(known)
+    (_, decimals), n = time_and_difference_decimals(known), len(shown)
     rows = [
         (
             {
@@ -232,37 +224,30 @@ def _times(
             },
             DifferenceRow(
                 cells[each.key].cells[:3],
-                _ends_words(each.difference_ends_us, difference_decimals(each, decimals)),
+                _ends_words(each, decimals),
                 "" if each.increase is None else change_words(1 + each.increase),
                 each.word,
                 each.said,
-                each.why if explains or (each.key == opened and len(shown) > 1) else "",
+                # Of a single one the sentence says it.
+                each.why if n > 1 and (n <= _MOST_EXPLAINED or each.key == opened) else "",
+                each.difference_ms,
+                each.difference_ends_ms,
+                each.interval and _band(each.interval.baseline / 1000, threshold),
             ),
-            _drawn_time(each, threshold),
         )
         for each in shown
     ]
     return _differences(rows, "ms")
 
 
-def _ends_words(ends_us: tuple[float, float] | None, decimals: int) -> str:
-    if ends_us is None:
-        return ""
-    return " to ".join(number(us / 1000, decimals, signed=True) for us in ends_us)
+def _ends_words(test: ComparedTest, decimals: int) -> str:
+    places = difference_decimals(test, decimals)
+    ends = (number(each, places, signed=True) for each in test.difference_ends_ms or ())
+    return " to ".join(ends)
 
 
-def _drawn_time(test: ComparedTest, threshold: float) -> Drawn:
-    baseline_us, _ = test.times_us
-    ends_us, difference_us = test.difference_ends_us, test.difference_us
-    return Drawn(
-        difference_us and difference_us / 1000,
-        ends_us and (ends_us[0] / 1000, ends_us[1] / 1000),
-        _band(baseline_us and baseline_us / 1000, threshold) if ends_us else None,
-    )
-
-
-def _band(baseline: float | None, threshold: float) -> tuple[float, float] | None:
-    return baseline and ((1 / (1 + threshold) - 1) * baseline, threshold * baseline)
+def _band(baseline: float, threshold: float) -> tuple[float, float]:
+    return (1 / (1 + threshold) - 1) * baseline, threshold * baseline
 
 
 def _rates(
@@ -271,58 +256,46 @@ def _rates(
     """The capacities of searches; None where neither side has any."""
     rows = []
     for each in capacities:
-        if not (each.baseline or each.candidate):
-            continue
-        difference, ends, drawn = "", "", Drawn(None, None, None)
-        if found := each.ratio:
+        words, found, drawn = [each.baseline_words, each.candidate_words], each.ratio, ()
+        if found:
             per_s = each.baseline.rate_per_s
-            estimate, low, high = (
-                (ratio - 1) * per_s for ratio in (found.ratio, found.low, found.high)
-            )
-            difference, *both = (figure(each, signed=True) for each in (estimate, low, high))
-            ends = " to ".join(both)
-            drawn = Drawn(estimate, (low, high), _band(per_s, threshold))
-        words = (each.baseline_words, each.candidate_words, difference)
+            ratios = (found.ratio, found.low, found.high)
+            estimate, *limits = ((ratio - 1) * per_s for ratio in ratios)
+            drawn = (estimate, tuple(limits), _band(per_s, threshold))
+        signed = [figure(value, signed=True) for value in (drawn[0], *drawn[1])] if drawn else [""]
         row = DifferenceRow(
-            [text_cell(text) for text in words],
-            ends,
-            (found and change_words(found.ratio)) or "",
-            each.word,
-            each.word,
-            each.why,
+            [text_cell(text) for text in (*words, signed[0])],
+            " to ".join(signed[1:]),
+            change_words(found.ratio) if found else "",
+            *(each.word, each.word, each.why),
+            *drawn,
         )
-        rows.append(({"column": names[each.column]}, row, drawn))
+        if each.baseline or each.candidate:
+            rows.append(({"column": names[each.column]}, row))
     return _differences(rows, "requests/s") if rows else None
 
 
-def _differences(
-    rows: Sequence[tuple[dict[str, Any], DifferenceRow, Drawn]], unit: str
-) -> dict[str, Any]:
-    """{"unit", "ticks", "zero": where no difference is, "rows", "has_ends"}; without an estimate
-    there are no ticks and nothing is drawn."""
-    drawn = [each for _, _, each in rows if each.estimate is not None]
-    table = {"unit": unit, "has_ends": any(row.ends for _, row, _ in rows)}
+def _differences(rows: Sequence[tuple[dict[str, Any], DifferenceRow]], unit: str) -> dict[str, Any]:
+    """{"unit", "has_ends", "rows": facts, `row`, and its places in percent}; with an estimate also
+    {"ticks", "zero": where no difference is}."""
+    table = {"unit": unit, "has_ends": any(row.ends for _, row in rows)}
+    drawn = [row for _, row in rows if row.estimate is not None]
     if not drawn:
-        return {**table, "rows": [{**known, "row": row} for known, row, _ in rows]}
-    values = [
-        0.0,
-        *(end for each in drawn for ends in (each.ends, each.band) for end in ends or ()),
+        return {**table, "rows": [{**facts, "row": row} for facts, row in rows]}
+    most = _WIDEST * max(abs(each) for row in drawn for each in (row.estimate, *(row.band or ())))
+    ends = [
+        each for row in drawn for each in (row.estimate, *(row.limits or ()), *(row.band or ()))
     ]
-    sizes = [abs(end) for each in drawn for end in (each.estimate, *(each.band or ()))]
-    most = _WIDEST * max(sizes)
-    values = [min(most, max(-most, each)) for each in [*values, *(d.estimate for d in drawn)]]
-    axis = LinearAxis(values)
+    axis = LinearAxis([min(most, max(-most, each)) for each in (0.0, *ends)])
     placed = [
         {
-            **known,
-            "row": replace(
-                row,
-                at=None if each.estimate is None else axis.at(each.estimate),
-                bar=each.ends and axis.span(*each.ends),
-                band=each.band and axis.span(*each.band),
-            ),
+            **facts,
+            "row": row,
+            "at": None if row.estimate is None else axis.at(row.estimate),
+            "bar": row.limits and axis.span(*row.limits),
+            "band": row.band and axis.span(*row.band),
         }
-        for known, row, each in rows
+        for facts, row in rows
     ]
     ticks = axis.ticks(lambda value: number(value, decimals_alone(value), signed=True))
     return {**table, "zero": axis.at(0), "ticks": ticks, "rows": placed}

@@ -100,12 +100,12 @@ def test_of_many_tests_those_that_changed_are_shown(as_vera, weeks, monkeypatch)
 def test_a_difference_stands_between_the_ends_of_its_interval(as_vera, weeks):
     slower, same = page_of(as_vera, *weeks).context["times"]["rows"]
     for each in (slower, same):
-        (x, width), at = each["row"].bar, each["row"].at
+        (x, width), at = each["bar"], each["at"]
         assert x <= at <= x + width
         low, high = map(float, each["row"].ends.replace("\u2212", "-").split(" to "))
         assert low <= float(each["row"].cells[2].value) <= high
     zero = page_of(as_vera, *weeks).context["times"]["zero"]
-    assert zero < slower["row"].bar[0], "what is slower has its interval right of the baseline"
+    assert zero < slower["bar"][0], "what is slower has its interval right of the baseline"
 
 
 def test_only_parts_with_something_have_a_tab(as_vera, weeks):

@@ -141,7 +141,7 @@ def campaign_badge(
 
 def on_hold_badge() -> Badge:
     """A campaign whose first requests went wrong; somebody has to decide."""
-    return badge_of("on_hold", "on hold")
+    return badge_of("on_hold", "paused")
 
 
 def _ended(outcome: str, found: Answers, end: tuple[str, str] | None = None) -> Badge:

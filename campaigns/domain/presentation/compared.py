@@ -240,17 +240,19 @@ class ComparedTest:
         return found.baseline, found.baseline * found.ratio
 
     @property
-    def difference_us(self) -> float | None:
+    def difference_ms(self) -> float | None:
         """Candidate − baseline; None where nothing is compared."""
         baseline, candidate = self.times_us
         is_known = self.is_sound and None not in (baseline, candidate)
-        return candidate - baseline if is_known else None
+        return (candidate - baseline) / 1000 if is_known else None
 
     @property
-    def difference_ends_us(self) -> tuple[float, float] | None:
+    def difference_ends_ms(self) -> tuple[float, float] | None:
         """Of its interval."""
         found = self.interval
-        return found and ((found.low - 1) * found.baseline, (found.high - 1) * found.baseline)
+        return found and tuple(
+            (each - 1) * found.baseline / 1000 for each in (found.low, found.high)
+        )
 
     @property
     def increase(self) -> float | None:

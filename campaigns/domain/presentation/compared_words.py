@@ -107,8 +107,8 @@ def _change(test: ComparedTest, baseline: str, name: str, where: str) -> Sentenc
 
 def difference_decimals(test: ComparedTest, decimals: int) -> int:
     """`decimals`, or as many more as the difference of a changed test and its ends need."""
-    ends_us = test.difference_ends_us if test.is_changed else None
-    return decimals_to_see(min(map(abs, ends_us)) / 1000, decimals) if ends_us else decimals
+    ends = test.difference_ends_ms if test.is_changed else None
+    return decimals_to_see(min(map(abs, ends)), decimals) if ends else decimals
 
 
 def _rest(tests: Sequence[ComparedTest]) -> Sentence:
@@ -201,9 +201,14 @@ def comparison_table(
     letter."""
     known = [*tests, *references]
     figures = [_figures(each) for each in known]
-    decimals = time_decimals(known)
+    of_times, of_differences = time_and_difference_decimals(known)
+    decimals = dict.fromkeys(_TIMES, of_times) | {"difference": of_differences}
+    decimals |= dict.fromkeys(_COUNTS, 0)
     said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
-    columns = [_cells(key, [each[key] for each in figures], decimals) for key in _KEYS[:-2]]
+    columns = [
+        _cells(key, [each[key] for each in figures], decimals.get(key, _PERCENT_DECIMALS))
+        for key in _KEYS[:-2]
+    ]
     columns += [
         [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],
         [text_cell(each.why) for each in known],
@@ -237,15 +242,18 @@ def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[st
     return ", ".join([*words, "reference, not counted"] if test in references else words)
 
 
-def time_decimals(tests: Sequence[ComparedTest]) -> int:
-    """Of all times and differences, which stand beside one another."""
-    return column_decimals([us / 1000 for each in tests for us in each.times_us if us is not None])
+def time_and_difference_decimals(tests: Sequence[ComparedTest]) -> tuple[int, int]:
+    """Of all times, and of differences: three digits of what changed, one place more at most."""
+    times_ms = [us / 1000 for each in tests for us in each.times_us if us is not None]
+    changes_ms = [each.difference_ms for each in tests if each.is_changed]
+    of_times = column_decimals(times_ms)
+    finer = min(of_times + 1, decimals_for(changes_ms)) if changes_ms else 0
+    return of_times, max(of_times, finer)
 
 
 def _cells(key: str, figures: Sequence[Figure], decimals: int) -> list[Cell]:
     if key in _RATIOS:
         return ratio_cells(figures)
-    decimals = 0 if key in _COUNTS else decimals if key in _TIMES else _PERCENT_DECIMALS
     cells = column_cells(figures, decimals=decimals, signed=key in {"difference", "increase"})
     if key != "could_have_shown":
         return cells
@@ -267,7 +275,7 @@ def _figures(test: ComparedTest) -> dict[str, Figure]:
     return {
         "baseline": of(baseline_us, 1e-3),
         "candidate": of(candidate_us, 1e-3),
-        "difference": of(test.difference_us, 1e-3),
+        "difference": of(test.difference_ms),
         "ratio": of(ratio),
         "low": of(interval and interval.low),
         "high": of(interval and interval.high),

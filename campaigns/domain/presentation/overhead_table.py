@@ -133,7 +133,7 @@ def overhead_table(
 def _title(row: OverheadRow, first: OverheadRow) -> str:
     """Beside the median that decides, the one with the injector's part is named apart."""
     is_second = row.metric == "p50" and first.metric == TYPICAL
-    title = f"{METRICS[row.metric].title}{' as measured' if is_second else ''}"
+    title = f"{'measured ' if is_second else ''}{METRICS[row.metric].title}"
     return f"{row.flow}, {title}" if row.flow else title
 
 
