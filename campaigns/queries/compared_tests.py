@@ -17,7 +17,6 @@ from campaigns.domain.presentation.compared import (
     capacity_sentence,
     listed,
     reference_of,
-    which_listed,
     worst_first,
 )
 from campaigns.domain.presentation.compared_words import (
@@ -59,15 +58,11 @@ class _Judged:
 
 
 def comparison_of(
-    columns: Sequence[ComparisonSide],
-    asked: str = "",
-    show: str = "",
-    *,
-    shows_machines: bool = True,
+    columns: Sequence[ComparisonSide], asked: str = "", *, shows_machines: bool = True
 ) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
-    `asked` is the key of the test whose detail is wanted: by default the first one of the list that
-    `show` asks for. `shows_machines` as in `sides_of`."""
+    `asked` is the key of the test whose detail is wanted: by default the first one that is listed.
+    `shows_machines` as in `sides_of`."""
     searches = searches_among(columns)
     baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
     capacities = {
@@ -86,7 +81,7 @@ def comparison_of(
     judged = [_judge(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [each.test for each in judged], [each.overhead for each in judged]
     ordered = worst_first(tests)
-    chosen = _chosen(ordered, references, asked, show)
+    chosen = _chosen(ordered, references, asked)
     overhead_by_key = {each.test.key: each.overhead for each in [*apart, *judged]}
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
@@ -133,12 +128,11 @@ def _sides(
 
 
 def _chosen(
-    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], asked: str, show: str
+    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], asked: str
 ) -> ComparedTest | None:
     """The one that is asked for, the first that is listed, or any; None without a test."""
-    known = [*ordered, *references]
-    shown = listed(ordered, which_listed(ordered, show))
-    return next((test for test in known if test.key == asked), next(iter([*shown, *known]), None))
+    known = [*listed(ordered), *ordered, *references]
+    return next((test for test in known if test.key == asked), next(iter(known), None))
 
 
 def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:

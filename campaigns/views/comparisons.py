@@ -16,14 +16,13 @@ from campaigns.domain.presentation.badges import PILLS, Pill
 from campaigns.domain.presentation.charts import Charts, LineStyle
 from campaigns.domain.presentation.compared import (
     ENVIRONMENT,
-    MOST_LISTED,
     ComparedCapacity,
     ComparedDetail,
     ComparedTest,
     Comparison,
+    listed,
     reference_of,
     shift_words,
-    which_listed,
 )
 from campaigns.domain.presentation.compared_words import (
     difference_decimals,
@@ -66,7 +65,7 @@ def comparison(request: HttpRequest) -> HttpResponse:
         return render(request, "comparisons/choose.html", context, status=422)
     if len(columns) < 2 or request.GET.get("choose") in [*LETTERS]:
         return render(request, "comparisons/choose.html", _choice(request, columns))
-    compared = comparison_of(columns, request.GET.get("test", ""), request.GET.get("show", ""))
+    compared = comparison_of(columns, request.GET.get("test", ""))
     context = comparison_context(columns, compared, request.GET)
     context |= _confirming(actor_of(request), columns, compared)
     projects = {column.campaign.project for column in columns}
@@ -158,8 +157,8 @@ def comparison_context(
     columns: Sequence[ComparisonSide], compared: Comparison, asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """Everything that the template shows; `asked` is the address."""
-    which = which_listed(compared.tests, asked.get("show", ""))
-    tests = compared.shown(which)
+    has_all = asked.get("show") == "everything"
+    tests = compared.tests if has_all else listed(compared.tests)
     threshold = columns[-1].campaign.practical_threshold
     names = {column.letter: column for column in columns}
     detail = compared.detail
@@ -175,10 +174,10 @@ def comparison_context(
             {"difference": each, "column": names[each.column]} for each in compared.differs
         ],
         "threshold": threshold,
-        "shown": which,
+        "n_folded": len(compared.tests) - len(tests),
         "rates": _rates(compared.capacities, names, threshold),
         "times": _times(compared, [*tests, *compared.references], names, threshold, asked),
-        **_queries(columns, compared, which, asked),
+        **_queries(columns, asked),
         "detail": detail,
         **(_opened(detail, threshold) if detail else {}),
     }
@@ -301,19 +300,12 @@ def _differences(rows: Sequence[tuple[dict[str, Any], DifferenceRow]], unit: str
     return {**table, "zero": axis.at(0), "ticks": ticks, "rows": placed}
 
 
-def _queries(
-    columns: Sequence[ComparisonSide], compared: Comparison, which: str, asked: Mapping[str, str]
-) -> dict[str, Any]:
+def _queries(columns: Sequence[ComparisonSide], asked: Mapping[str, str]) -> dict[str, str]:
     """Where the page's own links lead."""
     # Of the page on which one more column is chosen; "" if there can be no more.
     free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
     return {
-        "switches": [
-            (each, n, query_of(asked, show=each), each == which)
-            for each, n in compared.n_shown().items()
-        ]
-        if len(compared.tests) > MOST_LISTED
-        else [],
+        "everything_query": query_of(asked, show="everything"),
         "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
         "column_query": query_of(asked, choose=free[0], test="") if free else "",
         "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),

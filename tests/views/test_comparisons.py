@@ -80,21 +80,13 @@ def words_of(page) -> list[str]:
     return [each["test"].word for each in times["rows"]] if times else []
 
 
-def test_all_tests_are_shown_or_what_the_address_asks_for(as_vera, weeks):
-    everything = ["slower", "no practical difference"]
-    for asked, words in [
-        ({}, everything),
-        ({"show": "everything"}, everything),
-        ({"show": "faster"}, []),
-        ({"show": "slower"}, ["slower"]),
-        ({"show": "nonsense"}, everything),
-    ]:
-        assert words_of(page_of(as_vera, *weeks, **asked)) == words
-
-
-def test_of_many_tests_those_that_changed_are_shown(as_vera, weeks, monkeypatch):
-    monkeypatch.setattr(compared, "MOST_LISTED", 1)
-    assert words_of(page_of(as_vera, *weeks)) == ["slower"]
+def test_of_many_tests_those_without_a_difference_are_folded(as_vera, weeks, monkeypatch):
+    assert words_of(page_of(as_vera, *weeks)) == ["slower", "no practical difference"]
+    monkeypatch.setattr(compared, "_MOST_LISTED", 1)
+    page = page_of(as_vera, *weeks)
+    assert words_of(page) == ["slower"]
+    everything = as_vera.get(f"{reverse('comparison')}?{page.context['everything_query']}")
+    assert words_of(everything) == ["slower", "no practical difference"]
 
 
 def test_a_difference_stands_between_the_ends_of_its_interval(as_vera, weeks):

@@ -154,23 +154,7 @@ _ORDER = (
 )
 
 
-class Listed(StrEnum):
-    """Which tests a comparison lists."""
-
-    CHANGED = "changed"
-    SLOWER = "slower"
-    FASTER = "faster"
-    EVERYTHING = "everything"
-
-
-_WORDS = {
-    Listed.CHANGED: {Word.SLOWER, Word.FASTER},
-    Listed.SLOWER: {Word.SLOWER},
-    Listed.FASTER: {Word.FASTER},
-    Listed.EVERYTHING: {*_ORDER},
-}
-
-
+_CHANGED = {Word.SLOWER, Word.FASTER}
 ENVIRONMENT = "environment"
 
 
@@ -261,7 +245,7 @@ class ComparedTest:
 
     @property
     def is_changed(self) -> bool:
-        return self.word in _WORDS[Listed.CHANGED]
+        return self.word in _CHANGED
 
     @property
     def can_be_confirmed(self) -> bool:
@@ -337,12 +321,6 @@ class Comparison:
     capacities: list[ComparedCapacity]
     profiles: list[Table]
 
-    def shown(self, which: Listed) -> list[ComparedTest]:
-        return listed(self.tests, which)
-
-    def n_shown(self) -> dict[Listed, int]:
-        return {which: len(self.shown(which)) for which in Listed}
-
 
 def as_read(word: str, reference: ReferenceState | None) -> str:
     """What is said of a test that is slower or faster than one that did not run in turn with it:
@@ -354,19 +332,13 @@ def as_read(word: str, reference: ReferenceState | None) -> str:
     return f"{word}, or the {ENVIRONMENT}"
 
 
-def listed(tests: Sequence[ComparedTest], which: Listed) -> list[ComparedTest]:
-    return [each for each in tests if each.word in _WORDS[which]]
+_MOST_LISTED = 40  # tests
 
 
-MOST_LISTED = 40  # tests; of more the unchanged ones are folded
-
-
-def which_listed(tests: Sequence[ComparedTest], asked: str) -> Listed:
-    """What is asked for; otherwise everything, of many tests only what changed if any did."""
-    if asked in list(Listed):
-        return Listed(asked)
-    is_long = len(tests) > MOST_LISTED and listed(tests, Listed.CHANGED)
-    return Listed.CHANGED if is_long else Listed.EVERYTHING
+def listed(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
+    """All; of many, those that are not as before, if there are any."""
+    others = [each for each in tests if each.word != Word.SAME]
+    return others if others and len(tests) > _MOST_LISTED else list(tests)
 
 
 def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
@@ -376,7 +348,7 @@ def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
 def reference_of(references: Sequence[ComparedTest]) -> ReferenceState | None:
     """Unmoved only if every one shows no practical difference; None without any."""
     words = {each.word for each in references}
-    if words & _WORDS[Listed.CHANGED]:
+    if words & _CHANGED:
         return ReferenceState.MOVED
     if words == {Word.SAME}:
         return ReferenceState.UNMOVED
