@@ -30,7 +30,7 @@ from campaigns.domain.presentation.compared_words import (
 )
 from campaigns.domain.presentation.intervals import change_words
 from campaigns.domain.presentation.tables import Cell, text_cell
-from campaigns.domain.units import and_joined, count, decimals_alone, figure, number, with_unit
+from campaigns.domain.units import MINUS, and_joined, count, figure, number, with_unit
 from campaigns.exports.tables import csv_of_tables, text_file
 from campaigns.models import Run
 from campaigns.permissions import Action, Actor, may
@@ -296,8 +296,12 @@ def _differences(rows: Sequence[tuple[dict[str, Any], DifferenceRow]], unit: str
         }
         for facts, row in rows
     ]
-    ticks = axis.ticks(lambda value: number(value, decimals_alone(value), signed=True))
-    return {**table, "zero": axis.at(0), "ticks": ticks, "rows": placed}
+    return {**table, "zero": axis.at(0), "ticks": axis.ticks(_tick_words), "rows": placed}
+
+
+def _tick_words(value: float) -> str:
+    sign = "+" if value > 0 else MINUS if value < 0 else ""
+    return f"{sign}{abs(value):g}"
 
 
 def _queries(columns: Sequence[ComparisonSide], asked: Mapping[str, str]) -> dict[str, str]:
