@@ -1,7 +1,7 @@
 """Campaigns, tests or runs against a baseline: `?a=campaign-7&b=campaign-12`, up to six columns.
 The context of a comparison's page, and where its marks are drawn."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,23 +15,30 @@ from campaigns.campaigns.queries.references import confirm_query
 from campaigns.compare.queries.columns import LETTERS, ComparisonSide, columns_of, in_common_with
 from campaigns.compare.queries.compared_tests import comparison_of
 from campaigns.core.access import actor_of, find, signed_in_get
-from campaigns.core.drawings import RatioAxis, RatioMark, split_rows_bars
+from campaigns.core.drawings import LinearAxis, split_rows_bars
 from campaigns.core.permissions import Action, Actor, may
-from campaigns.core.plots import percentile_charts, shift_panel
+from campaigns.core.plots import difference_panel, percentile_charts
 from campaigns.core.tables import csv_of_tables, text_file
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.presentation.charts import Charts
+from campaigns.domain.presentation.badges import PILLS, Pill
+from campaigns.domain.presentation.charts import Charts, LineStyle
 from campaigns.domain.presentation.compared import (
+    ENVIRONMENT,
+    ComparedCapacity,
     ComparedDetail,
     ComparedTest,
     Comparison,
+    listed,
     reference_of,
-    shift_table,
     shift_words,
-    which_listed,
 )
-from campaigns.domain.presentation.intervals import change_ends
-from campaigns.domain.units import and_joined
+from campaigns.domain.presentation.compared_words import (
+    difference_decimals,
+    time_and_difference_decimals,
+)
+from campaigns.domain.presentation.intervals import change_words
+from campaigns.domain.presentation.tables import Cell, text_cell
+from campaigns.domain.units import MINUS, and_joined, count, figure, number, with_unit
 from campaigns.models import Run
 
 
@@ -58,7 +65,7 @@ def comparison(request: HttpRequest) -> HttpResponse:
         return render(request, "compare/choose.html", context, status=422)
     if len(columns) < 2 or request.GET.get("choose") in [*LETTERS]:
         return render(request, "compare/choose.html", _choice(request, columns))
-    compared = comparison_of(columns, request.GET.get("test", ""), request.GET.get("show", ""))
+    compared = comparison_of(columns, request.GET.get("test", ""))
     context = comparison_context(columns, compared, request.GET)
     context |= _confirming(actor_of(request), columns, compared)
     projects = {column.campaign.project for column in columns}
@@ -121,31 +128,42 @@ def _choice(request: HttpRequest, columns: list[ComparisonSide]) -> dict[str, An
 
 
 _MOST_EXPLAINED = 24  # rows that say why at once; with more, the open one does
+_WIDEST = 4  # times the largest difference or band; an interval beyond that is cut off
 
 
 @dataclass(frozen=True, slots=True)
-class Plot:
-    """A row's drawing in percent of the width: each run's position, and the interval."""
+class DifferenceRow:
+    """One row of differences. `cells`: baseline, candidate and difference, `ends` and `ratio` the
+    interval and the ratio in words. What is drawn is in the table's unit: the `estimate`, the
+    `limits` of its interval, and the `band` of what is no difference in practice."""
 
-    baseline: list[tuple[float, str]]
-    candidate: list[tuple[float, str]]
-    mark: RatioMark | None
+    cells: Sequence[Cell]
+    ends: str
+    ratio: str
+    word: str
+    said: str
+    why: str
+    estimate: float | None = None
+    limits: tuple[float, float] | None = None
+    band: tuple[float, float] | None = None
+
+    @property
+    def pill(self) -> Pill | None:
+        """None of what is nothing that needs the eye."""
+        return None if self.said == ENVIRONMENT else PILLS.get(self.word)
 
 
 def comparison_context(
     columns: Sequence[ComparisonSide], compared: Comparison, asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """Everything that the template shows; `asked` is the address."""
-    which = which_listed(compared.tests, asked.get("show", ""))
-    tests = compared.shown(which)
-    shown = [*tests, *compared.references]
+    has_all = asked.get("show") == "everything"
+    tests = compared.tests if has_all else listed(compared.tests)
     threshold = columns[-1].campaign.practical_threshold
-    axis = RatioAxis([[ends] for test in shown if (ends := _ends(test))], threshold)
     names = {column.letter: column for column in columns}
-    rows = _rows(compared, shown, axis, threshold)
     detail = compared.detail
     candidates = and_joined([column.name for column in columns[1:]])
-    return {
+    context = {
         "project": columns[-1].campaign.project,
         "heading": f"{candidates[:1].upper()}{candidates[1:]} against {columns[0].name}",
         "columns": columns,
@@ -155,62 +173,143 @@ def comparison_context(
         "differs": [
             {"difference": each, "column": names[each.column]} for each in compared.differs
         ],
-        "capacities": [(names[each.column], each) for each in compared.capacities],
-        "axis": axis,
         "threshold": threshold,
-        "rows": [
-            {**row, "column": names[test.column], "query": query_of(asked, test=test.key)}
-            for test, row in zip(shown, rows, strict=True)
-        ],
-        "n_listed": len(tests),
-        "shown": which,
-        **_queries(columns, compared, which, asked),
+        "n_folded": len(compared.tests) - len(tests),
+        "rates": _rates(compared.capacities, names, threshold),
+        "times": _times(compared, [*tests, *compared.references], names, threshold, asked),
+        **_queries(columns, asked),
         "detail": detail,
-        "split_names": {"baseline": columns[0].name},
         **(_opened(detail, threshold) if detail else {}),
     }
+    return {**context, "tabs": _tabs(compared)}
 
 
-def _rows(
-    compared: Comparison, shown: Sequence[ComparedTest], axis: RatioAxis, threshold: float
-) -> Iterator[dict[str, Any]]:
-    """What the table has of each test, and where it is drawn."""
+def _tabs(compared: Comparison) -> list[tuple[str, str, str]]:
+    """(panel, title, how many) of those that have something, where there are two."""
+    n_differs = len(compared.differs)
+    tabs = [
+        ("result", "Result", "", compared.tests or compared.capacities),
+        ("runs", "Runs", "", compared.detail),
+        ("changed", "What changed", count(n_differs), n_differs),
+        ("machine", "Machine", "", compared.profiles),
+        ("setup", "Setup", "", compared.same or compared.alone),
+    ]
+    found = [(key, title, n) for key, title, n, is_there in tabs if is_there]
+    return found if len(found) > 1 else []
+
+
+def _times(
+    compared: Comparison,
+    shown: Sequence[ComparedTest],
+    names: Mapping[str, ComparisonSide],
+    threshold: float,
+    asked: Mapping[str, str],
+) -> dict[str, Any] | None:
+    """The response times of the tests that are shown; None without any."""
+    if not shown:
+        return None
     known = [*compared.tests, *compared.references]
-    cells = dict(zip((test.key for test in known), compared.table.rows, strict=True))
+    cells = dict(zip((each.key for each in known), compared.table.rows, strict=True))
     opened = compared.detail.test.key if compared.detail else None
-    for test in shown:
-        keys = (column.key for column in compared.table.columns)
-        baseline, candidate = (
-            [(axis.at(ratio), label) for ratio, label in side] for side in _ratios(test)
+    (_, decimals), n = time_and_difference_decimals(known), len(shown)
+    rows = [
+        (
+            {
+                "test": each,
+                "column": names[each.column],
+                "query": query_of(asked, test=each.key),
+                "is_open": each.key == opened,
+                "reference": reference_of([each]) if each in compared.references else "",
+            },
+            DifferenceRow(
+                cells[each.key].cells[:3],
+                _ends_words(each, decimals),
+                "" if each.increase is None else change_words(1 + each.increase),
+                each.word,
+                each.said,
+                # Of a single one the sentence says it.
+                each.why if n > 1 and (n <= _MOST_EXPLAINED or each.key == opened) else "",
+                each.difference_ms,
+                each.difference_ends_ms,
+                each.interval and _band(each.interval.baseline / 1000, threshold),
+            ),
         )
-        found = test.interval
-        mark = None
+        for each in shown
+    ]
+    return _differences(rows, "ms")
+
+
+def _ends_words(test: ComparedTest, decimals: int) -> str:
+    places = difference_decimals(test, decimals)
+    ends = (number(each, places, signed=True) for each in test.difference_ends_ms or ())
+    return " to ".join(ends)
+
+
+def _band(baseline: float, threshold: float) -> tuple[float, float]:
+    return (1 / (1 + threshold) - 1) * baseline, threshold * baseline
+
+
+def _rates(
+    capacities: Sequence[ComparedCapacity], names: Mapping[str, ComparisonSide], threshold: float
+) -> dict[str, Any] | None:
+    """The capacities of searches; None where neither side has any."""
+    rows = []
+    for each in capacities:
+        words, found, drawn = [each.baseline_words, each.candidate_words], each.ratio, ()
         if found:
-            ends = {"ratio": found.ratio, "low": found.low, "high": found.high, "primary": True}
-            mark = axis.mark(ends)
-        yield {
-            "test": test,
-            "cells": dict(zip(keys, cells[test.key].cells, strict=True)),
-            "reference": reference_of([test]) if test in compared.references else "",
-            "change": _interval_words(test),
-            "power_class": "" if _is_weak(test, threshold) else "ink-3",
-            "plot": Plot(baseline, candidate, mark),
-            "is_open": test.key == opened,
-            "says_why": test.key == opened or len(shown) <= _MOST_EXPLAINED,
+            per_s = each.baseline.rate_per_s
+            ratios = (found.ratio, found.low, found.high)
+            estimate, *limits = ((ratio - 1) * per_s for ratio in ratios)
+            drawn = (estimate, tuple(limits), _band(per_s, threshold))
+        signed = [figure(value, signed=True) for value in (drawn[0], *drawn[1])] if drawn else [""]
+        row = DifferenceRow(
+            [text_cell(text) for text in (*words, signed[0])],
+            " to ".join(signed[1:]),
+            change_words(found.ratio) if found else "",
+            *(each.word, each.word, each.why),
+            *drawn,
+        )
+        if each.baseline or each.candidate:
+            rows.append(({"column": names[each.column]}, row))
+    return _differences(rows, "requests/s") if rows else None
+
+
+def _differences(rows: Sequence[tuple[dict[str, Any], DifferenceRow]], unit: str) -> dict[str, Any]:
+    """{"unit", "has_ends", "rows": facts, `row`, and its places in percent}; with an estimate also
+    {"ticks", "zero": where no difference is}."""
+    table = {"unit": unit, "has_ends": any(row.ends for _, row in rows)}
+    drawn = [row for _, row in rows if row.estimate is not None]
+    if not drawn:
+        return {**table, "rows": [{**facts, "row": row} for facts, row in rows]}
+    most = _WIDEST * max(abs(each) for row in drawn for each in (row.estimate, *(row.band or ())))
+    ends = [
+        each for row in drawn for each in (row.estimate, *(row.limits or ()), *(row.band or ()))
+    ]
+    axis = LinearAxis([min(most, max(-most, each)) for each in (0.0, *ends)])
+    placed = [
+        {
+            **facts,
+            "row": row,
+            "at": None if row.estimate is None else axis.at(row.estimate),
+            "bar": row.limits and axis.span(*row.limits),
+            "band": row.band and axis.span(*row.band),
         }
+        for facts, row in rows
+    ]
+    return {**table, "zero": axis.at(0), "ticks": axis.ticks(_tick_words), "rows": placed}
 
 
-def _queries(
-    columns: Sequence[ComparisonSide], compared: Comparison, which: str, asked: Mapping[str, str]
-) -> dict[str, Any]:
+def _tick_words(value: float) -> str:
+    sign = "+" if value > 0 else MINUS if value < 0 else ""
+    return f"{sign}{abs(value):g}"
+
+
+def _queries(columns: Sequence[ComparisonSide], asked: Mapping[str, str]) -> dict[str, str]:
     """Where the page's own links lead."""
     # Of the page on which one more column is chosen; "" if there can be no more.
     free = [letter for letter in LETTERS if letter not in {each.letter for each in columns}]
     return {
-        "switches": [
-            (each, n, query_of(asked, show=each), each == which)
-            for each, n in compared.n_shown().items()
-        ],
+        "everything_query": query_of(asked, show="everything"),
         "baseline_query": query_of(asked, choose=LETTERS[0], test=""),
         "column_query": query_of(asked, choose=free[0], test="") if free else "",
         "swap_query": query_of(asked, a=columns[1].reference, b=columns[0].reference, test=""),
@@ -220,32 +319,35 @@ def _queries(
 
 def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
     """What is drawn below the selected test."""
+    split = detail.split
+    bars = split_rows_bars(split.rows, split.decimals) if split else {}
     return {
-        "bars": split_rows_bars(detail.split.rows, detail.split.decimals) if detail.split else {},
+        "bars": bars and bars | {"note": _longest_change(detail)},
         "noun": detail.noun,
         "charts": _charts(detail, threshold),
-        "shift_table": shift_table(detail.shift) if detail.shift else None,
     }
 
 
-def _charts(detail: ComparedDetail, threshold: float) -> Charts | None:
-    words = shift_words(detail.shift) if detail.shift else ""
-    shift = shift_panel(detail.shift, threshold, detail.lines, detail.test.scheme, words)
-    note = "baseline dotted, candidate solid"
-    return percentile_charts("percentiles", detail.lines, "both sides", note, shift)
-
-
-def _interval_words(test: ComparedTest) -> str:
-    """Such as "+7.6, +11.5"; "" without an interval."""
-    found = test.interval
-    if found is None:
+def _longest_change(detail: ComparedDetail) -> str:
+    """wait takes 3.01 ms longer: of a test that changed, the part that changed most."""
+    if not detail.test.is_changed:
         return ""
-    return ", ".join(change_ends(found.ratio, found.low, found.high))
+    before, after = (row["parts"] for row in detail.split.rows)
+    changes = {part: (after.get(part) or 0.0) - (before.get(part) or 0.0) for part in before}
+    part = max(changes, key=lambda each: abs(changes[each]))
+    size = with_unit(figure(abs(changes[part])), "ms")
+    return f"{part} takes {size} {'longer' if changes[part] > 0 else 'less'}"
 
 
-def _is_weak(test: ComparedTest, threshold: float) -> bool:
-    """Whether even a difference of the practical threshold could have been missed."""
-    return test.could_have_shown is not None and test.could_have_shown > threshold
+_BASELINE = LineStyle("ink-3", (4, 3), is_hollow=True)
+
+
+def _charts(detail: ComparedDetail, threshold: float) -> Charts | None:
+    baseline, candidate = detail.lines
+    lines = [{**baseline, "style": _BASELINE}, candidate]
+    words = shift_words(detail.shift) if detail.shift else ""
+    difference = difference_panel(detail.shift, threshold, lines, words)
+    return percentile_charts("percentiles", lines, "both sides", beside=difference)
 
 
 def query_of(asked: Mapping[str, str], **changes: str) -> str:
@@ -254,19 +356,3 @@ def query_of(asked: Mapping[str, str], **changes: str) -> str:
     kept = {name: asked[name] for name in (*LETTERS, "show", "test") if asked.get(name)}
     query.update({name: value for name, value in {**kept, **changes}.items() if value})
     return query.urlencode()
-
-
-def _ends(test: ComparedTest) -> dict[str, float]:
-    """The outermost of interval and runs, as ratios to the baseline's mean; {} for none."""
-    ratios = [ratio for side in _ratios(test) for ratio, _ in side]
-    if test.interval:
-        ratios += [test.interval.low, test.interval.high]
-    return {"low": min(ratios), "high": max(ratios)} if ratios else {}
-
-
-def _ratios(test: ComparedTest) -> list[list[tuple[float, str]]]:
-    interval = test.interval
-    one = interval.baseline if interval else test.row.baseline_us
-    if not one:
-        return [[], []]
-    return [[(dot.value_us / one, dot.label) for dot in side] for side in test.runs]

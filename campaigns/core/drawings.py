@@ -5,7 +5,7 @@ list of campaigns the p95 of the last with the same test."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, log
+from math import floor, inf, log
 from statistics import median
 from typing import Any
 
@@ -22,6 +22,8 @@ _WIDEST = 20.0
 _NARROWEST = 1.15
 RATIOS = (0.1, 0.2, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2, 2.5, 3, 4, 5, 7, 10, 20)
 _MOST_TICKS = 8
+_AROUND = 0.06  # of a linear axis, left and right of the outermost mark
+_TICKS = 6
 TICK_STEPS = (1, 2, 5, 10)  # between the ticks of an axis from 0, times a power of ten
 _LEAST_GAP = 7.0  # percent between two tick labels
 # A bar is about 430 px wide; a letter of its labels about 6.5 px, and 10 px stay around them.
@@ -89,6 +91,31 @@ class RatioAxis:
     def mark(self, row: dict[str, Any]) -> RatioMark:
         low, high = self.at(row["low"]), self.at(row["high"])
         return RatioMark(self.at(row["ratio"]), low, high, round(high - low, 2), row["primary"])
+
+
+class LinearAxis:
+    """A linear axis that holds all values, and begins at `least` or above."""
+
+    def __init__(self, values: Sequence[float], least: float = -inf):
+        low, high = min(values), max(values)
+        around = (high - low or high) * _AROUND
+        self.low = max(least, low - around)
+        self._length = high + around - self.low or 1.0
+
+    def at(self, value: float) -> float:
+        share = (value - self.low) / self._length
+        return round(100 * min(1.0, max(0.0, share)), 2)
+
+    def span(self, low: float, high: float) -> tuple[float, float]:
+        """(x, width)"""
+        x = self.at(low)
+        return x, round(self.at(high) - x, 2)
+
+    def ticks(self, words: Callable[[float], str] = "{:g}".format) -> list[Tick]:
+        step = round_up(self._length / _TICKS, TICK_STEPS)
+        first = floor(self.low / step) + 1
+        values = [n * step for n in range(first, floor((self.low + self._length) / step) + 1)]
+        return [Tick(self.at(value), words(value)) for value in values]
 
 
 def forest_groups(

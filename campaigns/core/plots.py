@@ -8,7 +8,6 @@ from campaigns.domain.analysis.overhead import ShiftPoint
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE
 from campaigns.domain.presentation.charts import (
     Axis,
-    Band,
     Chart,
     Charts,
     ChartTable,
@@ -19,7 +18,8 @@ from campaigns.domain.presentation.charts import (
     arm_style,
     columns,
 )
-from campaigns.domain.units import DASH, number
+from campaigns.domain.presentation.intervals import change_words
+from campaigns.domain.units import DASH, figure, with_unit
 
 Line = Mapping[str, Any]
 
@@ -30,9 +30,9 @@ _LEAST_BEYOND = 10  # responses; a percentile with fewer is dotted
 
 
 def percentile_charts(
-    key: str, lines: Sequence[Line], of: str, note: str = "", shift: Chart | None = None
+    key: str, lines: Sequence[Line], of: str, note: str = "", beside: Chart | None = None
 ) -> Charts | None:
-    """`lines` as `campaign_runs` makes them; `of`: whose response times; `shift`: a panel below.
+    """`lines` as `campaign_runs` makes them; `of`: whose response times; `beside`: another panel.
     None without a curve."""
     drawn = [each for each in lines if each["curve"]]
     if not drawn:
@@ -60,7 +60,8 @@ def percentile_charts(
     return Charts(
         key,
         f"Percentiles of {of}",
-        panels=[panel, *([shift] if shift else [])],
+        panels=[beside, panel] if beside else [panel],
+        in_columns=bool(beside),
         places=Places(x=xs, at=[text for _, text in stops]),
     )
 
@@ -94,56 +95,66 @@ def _percentile_series(line: Line, stops: Sequence[float]) -> Iterator[Series]:
 
 
 def _style(line: Line) -> LineStyle:
-    style = line.get("style") or arm_style(line["scheme"], line["mode"])
-    return replace(style, dash=tuple(line["dash"])) if "dash" in line else style
+    return line.get("style") or arm_style(line["scheme"], line["mode"])
 
 
 _LABELLED = (P50, P90, P95, P99, P999)
 _WIDER = 1.25
 
 
-def shift_panel(
-    points: Sequence[ShiftPoint], threshold: float, lines: Sequence[Line], scheme: str, words: str
+def difference_panel(
+    points: Sequence[ShiftPoint], threshold: float, lines: Sequence[Line], words: str
 ) -> Chart | None:
-    """Below the percentiles, on their axis. None for fewer than two points: they make no line."""
+    """Beside the percentiles, on their axis: the second line's time − the first one's, ms. `words`
+    say what it shows. None for fewer than two points: they make no line."""
     if len(points) < 2:
         return None
-    # An interval that says nothing would press all others flat; it is cut off.
-    widest = max(abs(point.interval.ratio - 1) for point in points) + threshold
-    ends = [end - 1 for point in points for end in (point.interval.low, point.interval.high)]
-    low = _WIDER * max(min([*ends, -threshold]), -2 * widest)
-    high = _WIDER * min(max([*ends, threshold]), 2 * widest)
 
     def ends_of(point: ShiftPoint) -> list[float]:
-        """Its place, change and interval."""
-        found = (point.interval.ratio, point.interval.low, point.interval.high)
-        changes = [100 * min(high, max(low, each - 1)) for each in found]
-        return [WHOLE / (WHOLE - point.q), *changes]
+        """Its place, difference and interval."""
+        found = point.interval
+        changes = [each - 1 for each in (found.ratio, found.low, found.high)]
+        return [WHOLE / (WHOLE - point.q), *(each * found.baseline / 1000 for each in changes)]
+
+    def band_of(point: ShiftPoint) -> list[float]:
+        """Which differences are none in practice."""
+        baseline_ms = point.interval.baseline / 1000
+        low, high = 1 / (1 + threshold) - 1, threshold
+        return [WHOLE / (WHOLE - point.q), 0.0, low * baseline_ms, high * baseline_ms]
 
     def text(point: ShiftPoint) -> str:
-        return number(100 * (point.interval.ratio - 1), 1, signed=True)
+        _, *found = ends_of(point)
+        at, low, high = (figure(each, signed=True) for each in found)
+        return f"{with_unit(at, 'ms')} ({low} to {high}), {change_words(point.interval.ratio)}"
 
+    drawn = [ends_of(point) for point in points]
+    # An interval that says nothing would press all others flat; it is cut off.
+    most = 2 * max(abs(difference) for _, difference, *_ in drawn)
+    values = [0.0, *(end for _, _, *ends in drawn for end in ends)]
+    low, high = (_WIDER * end for end in (max(min(values), -most), min(max(values), most)))
+    held = [[x, *(min(high, max(low, each)) for each in found)] for x, *found in drawn]
     labelled = [
-        (*ends_of(point)[:2], text(point), f"{text(point)} %")
-        for point in points
+        (x, difference, figure(difference, signed=True), text(point))
+        for point, (x, difference, *_) in zip(points, drawn, strict=True)
         if point.q in _LABELLED
     ]
-
-    style = LineStyle(scheme)
+    baseline, candidate = lines
+    style, name = LineStyle(candidate["scheme"]), candidate["label"]
+    bands = columns("x y low high", map(band_of, points))
     return Chart(
-        "shift",
-        "Shift",
-        "% of the baseline, 95 % intervals; grey: no practical difference",
-        "The change of each percentile. The table below has the figures.",
-        size="low",
+        "difference",
+        "Difference",
+        "ms at each percentile, 95 % intervals; grey: no practical difference",
+        "The difference of each percentile. The table below has the figures.",
+        size="full",
         x=percentile_axis(lines),
-        y=Axis(low=100 * low, high=100 * high),
+        y=Axis(low=low, high=high),
         series=[
-            Series(style=style, look="area", **columns("x y low high", map(ends_of, points))),
-            Series(style=style, look="dots", radius=3, **columns("x y labels texts", labelled)),
+            Series(style=LineStyle("line-control"), look="area", width=0, **bands),
+            Series(style=style, look="area", end=name, **columns("x y low high", held)),
+            Series(style=style, look="dots", radius=4, **columns("x y labels texts", labelled)),
         ],
-        bands=[Band(axis="y", low=-100 * threshold, high=100 * threshold)],
-        marks=[Mark(axis="y", at=0, colour="line-control")],
+        marks=[Mark(axis="y", at=0, label=baseline["label"], colour="ink-2")],
         note=words,
     )
 

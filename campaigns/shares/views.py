@@ -176,9 +176,9 @@ def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
     the title name the project."""
     columns = shared_columns(Actor(user=share.created_by), share.comparison)
     asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
-    shown = asked.get("test", ""), asked.get("show", "")
-    compared = comparison_of(columns, *shown, shows_machines=share.shows_machines)
-    return comparison_context(columns, compared, asked) | {"project": None}
+    shows_machines = share.shows_machines
+    compared = comparison_of(columns, asked.get("test", ""), shows_machines=shows_machines)
+    return comparison_context(columns, replace(compared, same=[]), asked) | {"project": None}
 
 
 @require_GET

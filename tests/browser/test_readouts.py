@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.kept_requests import pack
-from campaigns.models import Campaign, MachineSecond, RequestsOfShard, Run
+from campaigns.models import Campaign, MachineSecond, RequestsOfShard, Run, Test
 from tests.browser.installation import enter
 from tests.factories import (
     make_campaign,
@@ -360,6 +360,26 @@ def test_charts_of_a_dark_page_are_drawn_for_paper_and_dark_again_after(page):
     assert page.evaluate(INK) == light
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert page.evaluate(INK) == dark
+
+
+def test_paper_has_every_part_that_has_a_tab(page):
+    tabs = page.locator("[role=tab]").count()
+    assert tabs > 1
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("[data-tab-panel]:not([hidden])").count() == tabs
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("[data-tab-panel]:not([hidden])").count() == 1
+
+
+def test_two_tests_beside_each_other_are_shared_and_have_their_parts_behind_tabs(page, project):
+    one, other = Test.objects.filter(campaign__project=project)
+    page.goto(f"{reverse('comparison')}?a=test-{one.pk}&b=test-{other.pk}#runs")
+    assert page.locator("#runs").is_visible()
+    assert not page.locator("#result").is_visible()
+    page.get_by_role("tab", name="Result").click()
+    assert page.locator("#result canvas").first.is_visible()
+    page.get_by_role("button", name="Share").click()
+    assert page.locator("#share-dialog").is_visible()
 
 
 def ink_in(page, scheme: str) -> str:

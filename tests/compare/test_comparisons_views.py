@@ -1,10 +1,13 @@
 """The page that compares campaigns, tests or runs."""
 
+import re
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.metrics.profiles import read_profile
+from campaigns.domain.presentation import compared
 from campaigns.models import Campaign, RunProfile
 from tests.factories import make_campaign, make_project, make_run, make_test
 from tests.kept_cast import project as project
@@ -72,16 +75,37 @@ def ticked(client, *runs):
     return client.get(reverse("comparison"), {"run": [run.pk for run in runs]}, follow=True)
 
 
-def test_what_changed_is_shown_or_what_the_address_asks_for(as_vera, weeks):
-    for asked, words in [
-        ({}, ["slower"]),
-        ({"show": "everything"}, ["slower", "no practical difference"]),
-        ({"show": "faster"}, []),
-        ({"show": "slower"}, ["slower"]),
-        ({"show": "nonsense"}, ["slower"]),
-    ]:
-        page = page_of(as_vera, *weeks, **asked)
-        assert [row["test"].word for row in page.context["rows"]] == words
+def words_of(page) -> list[str]:
+    times = page.context["times"]
+    return [each["test"].word for each in times["rows"]] if times else []
+
+
+def test_of_many_tests_those_without_a_difference_are_folded(as_vera, weeks, monkeypatch):
+    assert words_of(page_of(as_vera, *weeks)) == ["slower", "no practical difference"]
+    monkeypatch.setattr(compared, "_MOST_LISTED", 1)
+    page = page_of(as_vera, *weeks)
+    assert words_of(page) == ["slower"]
+    everything = as_vera.get(f"{reverse('comparison')}?{page.context['everything_query']}")
+    assert words_of(everything) == ["slower", "no practical difference"]
+
+
+def test_a_difference_stands_between_the_ends_of_its_interval(as_vera, weeks):
+    slower, same = page_of(as_vera, *weeks).context["times"]["rows"]
+    for each in (slower, same):
+        (x, width), at = each["bar"], each["at"]
+        assert x <= at <= x + width
+        low, high = map(float, each["row"].ends.replace("\u2212", "-").split(" to "))
+        assert low <= float(each["row"].cells[2].value) <= high
+    zero = page_of(as_vera, *weeks).context["times"]["zero"]
+    assert zero < slower["bar"][0], "what is slower has its interval right of the baseline"
+
+
+def test_only_parts_with_something_have_a_tab(as_vera, weeks):
+    page = page_of(as_vera, *weeks)
+    tabs = [key for key, *_ in page.context["tabs"]]
+    assert tabs == ["result", "runs", "setup"]
+    panels = re.findall(r'id="(\w+)" role="tabpanel"', page.content.decode())
+    assert panels == tabs
 
 
 def same_as(campaign):

@@ -17,7 +17,7 @@ from campaigns.core.drawings import (
     split_bars,
     trend_of,
 )
-from campaigns.core.plots import shift_panel
+from campaigns.core.plots import difference_panel
 from campaigns.domain.analysis.overhead import shift_of
 from campaigns.domain.plan.load import stored_load
 from campaigns.domain.plan.load_curve import load_curve
@@ -122,22 +122,23 @@ def test_an_open_end_is_dotted():
     assert list(line.y) == [50, 50, 50]
 
 
-LINES = [{"curve": [{"x": 2000}]}]
+LINES = [{"curve": [{"x": 2000}], "label": name, "scheme": "https"} for name in ("old", "new")]
 
 
-def test_a_shift_is_within_its_axis_however_wide_its_intervals_are():
-    found = shift_of(side(), side(tail=3), paired=False)
-    chart = shift_panel(found, 0.05, LINES, "https", "")
-    for series in chart.series:
-        for value in (*series.y, *series.low, *series.high):
-            assert chart.y.low <= value <= chart.y.high
+def test_a_difference_is_within_its_axis_however_wide_its_intervals_are():
+    chart = difference_panel(shift_of(side(), side(tail=3), paired=False), 0.05, LINES, "")
+    _, line, named = chart.series
+    for value in (*line.y, *line.low, *line.high, *named.y):
+        assert chart.y.low <= value <= chart.y.high
 
 
-def test_a_shift_names_its_percentiles_by_how_much_longer_they_take():
-    chart = shift_panel(shift_of(side(), side(1.1), paired=False), 0.05, LINES, "https", "")
-    _, named = chart.series
-    assert [float(label) for label in named.labels] == pytest.approx([10] * 4, abs=1)
-    assert shift_panel([], 0.05, LINES, "https", "") is None
+def test_percentiles_are_named_by_their_difference_in_ms():
+    before, after = side(), side(1.1)
+    chart = difference_panel(shift_of(before, after, paired=False), 0.05, LINES, "")
+    *_, named = chart.series
+    medians = [each[0].percentile_us(50_000) / 1000 for each in (before, after)]
+    assert float(named.labels[0]) == pytest.approx(medians[1] - medians[0], rel=0.05)
+    assert difference_panel([], 0.05, LINES, "") is None
 
 
 pytestmark = pytest.mark.pure

@@ -7,14 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from campaigns.core.drawings import (
-    TICK_STEPS,
-    RatioAxis,
-    RatioMark,
-    Tick,
-    round_up,
-    split_rows_bars,
-)
+from campaigns.core.drawings import LinearAxis, RatioAxis, RatioMark, round_up, split_rows_bars
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
@@ -52,8 +45,6 @@ _NOTES = {
     Section.PROFILES: "on new connections",
     Section.MANY: "does one slow reply delay the others?",
 }
-_AROUND = 0.06  # of the range, left and right of the outermost mark
-_TICKS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +83,6 @@ class DrawnRung:
     plain: DrawnStep | None
 
 
-class _Axis:
-    """A linear axis of ms that includes all marks of a section and the band around plain HTTP."""
-
-    def __init__(self, values_ms: Sequence[float]):
-        low, high = min(values_ms), max(values_ms)
-        around = (high - low or high) * _AROUND
-        self.low = max(0.0, low - around)
-        self._span = high + around - self.low
-
-    def at(self, value_ms: float) -> float:
-        share = (value_ms - self.low) / self._span
-        return round(100 * min(1.0, max(0.0, share)), 2)
-
-    def ticks(self) -> list[Tick]:
-        step = round_up(self._span / _TICKS, TICK_STEPS)
-        first = int(self.low / step) + 1
-        values = [n * step for n in range(first, int((self.low + self._span) / step) + 1)]
-        return [Tick(self.at(value), f"{value:g}") for value in values]
-
-
 def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | None:
     """{"sections": [{"key", "title", "note", "rungs", "ticks", "from", "plain_at", "band"}] of the
     rungs one by one; "metric", "metrics": [(one, whether it is shown)]; "parts": bars by section,
@@ -145,7 +116,7 @@ def _section(
     whiskers = {rung.test_id: _whisker_ms(rung) for rung in rungs}
     ends = [each for pair in whiskers.values() if pair for each in pair]
     marks = [rung.value.mean / 1000 for rung in rungs if rung.value]
-    axis = _Axis([*marks, *ends, *band]) if marks else None
+    axis = LinearAxis([*marks, *ends, *band], least=0.0) if marks else None
     drawn = [
         _rung(rung, rungs[n - 1] if n else None, axis, whiskers[rung.test_id], decimals)
         for n, rung in enumerate(rungs)
@@ -158,7 +129,7 @@ def _section(
         "ticks": axis.ticks() if axis else [],
         "starts_at": figure(axis.low) if axis and axis.low else "",
         "plain_at": axis.at(plain_ms) if axis and plain_ms else None,
-        "band": _span(axis, *band) if axis and band else None,
+        "band": axis.span(*band) if axis and band else None,
     }
 
 
@@ -170,12 +141,6 @@ def _note(key: Section, rungs: Sequence[LadderRung]) -> str:
         return _NOTES[key]
     took = with_unit(figure(connect_us / 1000), "ms")
     return f"{_NOTES[key]}; a TCP handshake, one round trip, took {took}"
-
-
-def _span(axis: _Axis, low_ms: float, high_ms: float) -> tuple[float, float]:
-    """(x, width)"""
-    x = axis.at(low_ms)
-    return x, round(axis.at(high_ms) - x, 2)
 
 
 def _plain_ms(rungs: Sequence[LadderRung]) -> float | None:
@@ -202,7 +167,7 @@ def _whisker_ms(rung: LadderRung) -> tuple[float, float] | None:
 def _rung(
     rung: LadderRung,
     before: LadderRung | None,
-    axis: _Axis | None,
+    axis: LinearAxis | None,
     whisker: tuple[float, float] | None,
     decimals: int,
 ) -> DrawnRung:

@@ -10,6 +10,7 @@ from campaigns.campaigns.views.campaign_drawings import drawn_cpu, drawn_ladder,
 from campaigns.campaigns.views.campaign_runs import (
     are_crowded,
     drawn_plots,
+    has_p99,
     headline_run,
     repeat_table,
     repeats_of,
@@ -187,7 +188,7 @@ def _of_runs(
 ) -> dict[str, Any]:
     """The runs: how far they are, the one that is watched, their curves, their table."""
     current, is_only, repeats = under_way["current"], runs.count == 1, repeats_of(answer, asked)
-    progress = progress_of(campaign, current)
+    progress, rows = progress_of(campaign, current), run_rows(runs, answer)
     watched = current or headline_run(campaign, runs, answer)
     watched_page = run_context(watched, actor) if watched else {}
     # One arm of those that take turns would stand for all.
@@ -199,7 +200,8 @@ def _of_runs(
         "progress": progress,
         "plots": drawn_plots(answer, curves, campaign.repeats, first),
         "runs": runs,
-        "run_rows": run_rows(runs, answer),
+        "run_rows": rows,
+        "has_p99": has_p99(rows),
         "is_one_block": campaign.repeats == 1 and not any(run.is_alone for run in runs),
         "repeats": repeats,
     }
@@ -360,17 +362,10 @@ def _first_cells(overheads: list[OverheadAnswer]):
 
 def _like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
     """What is the same and what is equal in each pair; what all pairs share is listed once."""
-    rows = [
-        (f"{kind}{_of_pair(each, overheads)}", each.like_for_like[key])
-        for key, kind in (("same", "Same"), ("equal", "Equal"))
-        for each in overheads
-        if each.like_for_like.get(key)
-    ]
-    same = [pairs for title, pairs in rows if title.startswith("Same")]
-    if len(same) > 1 and all(pairs == same[0] for pairs in same):
-        return [("Same", same[0]), *(row for row in rows if row[0].startswith("Equal"))]
+    rows = []
+    for key, kind in (("same", "Same"), ("equal", "Equal")):
+        known = [each for each in overheads if each.like_for_like.get(key)]
+        found = [(f"{kind}, {each.connection_mode}", each.like_for_like[key]) for each in known]
+        is_shared = len(known) == len(overheads) and all(p == found[0][1] for _, p in found)
+        rows += [(kind, found[0][1])] if found and is_shared else found
     return rows
-
-
-def _of_pair(overhead: OverheadAnswer, overheads: list[OverheadAnswer]) -> str:
-    return f", {overhead.connection_mode}" if len(overheads) > 1 else ""

@@ -219,6 +219,12 @@ def headline_run(campaign: Campaign, runs: Page, answer: Answer) -> Run | None:
     return runs_of(campaign).get(pk=answer.partial_run) if answer.partial_run else None
 
 
+def has_p99(rows: Sequence[dict[str, Any]]) -> bool:
+    """Whether any of `run_rows` has one; short runs have none."""
+    place = _FIGURES.index("p99")
+    return any(cell and cell.value is not None for row in rows for cell in [row["figures"][place]])
+
+
 def run_rows(runs: Page, answer: Answer) -> list[dict[str, Any]]:
     """The figures are the same cells as in the tests' tables."""
     arms = arm_labels(answer) | {test.test_id: "Reference" for test in answer.references}

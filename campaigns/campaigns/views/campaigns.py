@@ -2,7 +2,6 @@
 finished."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -37,7 +36,7 @@ from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.presentation.badges import Badge
+from campaigns.domain.presentation.badges import PILLS, Badge, Pill
 from campaigns.domain.units import counted
 from campaigns.history.views.history_rows import against_cell
 from campaigns.items.queries.items import is_first_visit
@@ -187,24 +186,6 @@ _FAILED = {"broken", "failing", "overloaded"}
 _UNREMARKABLE = {"complete", "kept", "draft"}
 
 
-@dataclass(frozen=True, slots=True)
-class Pill:
-    """A verdict that needs the eye; `look` is a class of its style."""
-
-    word: str
-    arrow: str
-    look: str = ""
-
-
-_PILLS = {
-    Word.SLOWER: Pill("Slower", "→", "is-bad"),
-    Word.FASTER: Pill("Faster", "←", "is-strong"),
-    Word.NOT_SLOWER: Pill("Not slower", "≤"),
-    Word.NOT_FASTER: Pill("Not faster", "≤"),
-    Word.OPEN: Pill("Too close to call", "?", "is-open"),
-}
-
-
 def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
     """Each gets what its row says, and the names of the `columns` in which it says something."""
     keys, trends = campaign_keys(campaigns), trends_of(campaigns)
@@ -235,7 +216,7 @@ def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
 def _pill_of(badge: Badge, against: Against | None) -> Pill | None:
     if badge.state in _FAILED:
         return Pill("Failed", "×", "is-bad")
-    return _PILLS.get(against.word) if against else None
+    return PILLS.get(against.word) if against else None
 
 
 def active_strip(actor: Actor, project: Project, *, shows_all: bool) -> list[Campaign]:

@@ -197,7 +197,6 @@ def _told_apart(value: Any) -> str:
 
 _COUNTS = ("rate", "errors", "n")
 _RATIO_DECIMALS = 3
-_DOTTED = [1, 3]  # the baseline's line
 
 
 def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
@@ -230,10 +229,9 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
                 "label": name,
                 "scheme": arm.scheme,
                 "mode": arm.test.connection_mode,
-                "dash": dash,
                 "curve": curve(total.timing("response")),
             }
-            for name, arm, dash, (total, _) in zip(names, arms, (_DOTTED, []), pooled, strict=True)
+            for name, arm, (total, _) in zip(names, arms, pooled, strict=True)
         ],
         shift=_shift(overhead) if test.is_sound else [],
     )

@@ -34,7 +34,6 @@ from campaigns.domain.presentation.compared import (
     capacity_sentence,
     listed,
     reference_of,
-    which_listed,
     worst_first,
 )
 from campaigns.domain.presentation.compared_words import (
@@ -59,15 +58,11 @@ class _Judged:
 
 
 def comparison_of(
-    columns: Sequence[ComparisonSide],
-    asked: str = "",
-    show: str = "",
-    *,
-    shows_machines: bool = True,
+    columns: Sequence[ComparisonSide], asked: str = "", *, shows_machines: bool = True
 ) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
-    `asked` is the key of the test whose detail is wanted: by default the first one of the list that
-    `show` asks for. `shows_machines` as in `sides_of`."""
+    `asked` is the key of the test whose detail is wanted: by default the first one that is listed.
+    `shows_machines` as in `sides_of`."""
     searches = searches_among(columns)
     baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
     capacities = {
@@ -86,7 +81,7 @@ def comparison_of(
     judged = [_judge(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [each.test for each in judged], [each.overhead for each in judged]
     ordered = worst_first(tests)
-    chosen = _chosen(ordered, references, asked, show)
+    chosen = _chosen(ordered, references, asked)
     overhead_by_key = {each.test.key: each.overhead for each in [*apart, *judged]}
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
@@ -133,12 +128,11 @@ def _sides(
 
 
 def _chosen(
-    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], asked: str, show: str
+    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], asked: str
 ) -> ComparedTest | None:
     """The one that is asked for, the first that is listed, or any; None without a test."""
-    known = [*ordered, *references]
-    shown = listed(ordered, which_listed(ordered, show))
-    return next((test for test in known if test.key == asked), next(iter([*shown, *known]), None))
+    known = [*listed(ordered), *ordered, *references]
+    return next((test for test in known if test.key == asked), next(iter(known), None))
 
 
 def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
@@ -238,7 +232,6 @@ def _sentences(
 ) -> list[Sentence]:
     """One for each candidate; `capacities` by column letter."""
     baseline, *candidates = sides
-    names = {side.column.letter: side.column.name for side in sides}
     sentences = []
     for side in candidates:
         letter = side.column.letter
@@ -246,7 +239,7 @@ def _sentences(
             sentence = capacity_sentence(capacity, baseline.column.name, side.column.name)
         else:
             of_side = _of_column(tests, letter), _of_column(references, letter)
-            sentence = _sentence(baseline, side, *of_side, names)
+            sentence = _sentence(baseline, side, *of_side)
         sentences.append(sentence)
     return sentences
 
@@ -256,23 +249,15 @@ def _sentence(
     candidate: Side,
     tests: Sequence[ComparedTest],
     references: Sequence[ComparedTest],
-    names: dict[str, str],
 ) -> Sentence:
     called = [side.column.name for side in (baseline, candidate)]
     if tests:
-        found = comparison_sentence(tests, *called, n_columns=len(names))
+        found = comparison_sentence(tests, *called)
         return [*found, *reference_sentence(tests, references)]
-    has = "; ".join(f"{side.column.name} has {_listed(side)}" for side in (baseline, candidate))
     return [
         (f"{called[0][:1].upper()}{called[0][1:]} and {called[1]} have no test in common", True),
-        (f": {has}. Compare campaigns of the same plan, or two tests by choice.", False),
+        (". Compare campaigns of the same plan, or two tests by choice.", False),
     ]
-
-
-def _listed(side: Side) -> str:
-    labels = [f"{each.plan_label} ({each.label})" for each in side.tests[:3]]
-    more = len(side.tests) - len(labels)
-    return ", ".join(labels) + (f" and {more} more" if more else "") if labels else "no tests"
 
 
 def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> list[str]:

@@ -77,11 +77,10 @@ MESSAGES = {
     "changed_midway": Message("It changed midway: {first} at first, {second} later."),
     "too_varied": Message("Results varied too much between runs."),
     "not_in_turn": Message(
-        f"{_NOT_IN_TURN} {_IN_BETWEEN}", "Confirm runs both sides in turn, in one campaign."
+        f"{_NOT_IN_TURN} {_IN_BETWEEN}", "Measure both side by side, in one campaign."
     ),
     "reference_speaks": Message(
-        f"{_NOT_IN_TURN} The reference speaks for the target, but only Confirm compares like with "
-        "like."
+        f"{_NOT_IN_TURN} The reference speaks for the target, but only side by side are both alike."
     ),
     "unless": Message("unless something else changed in between"),
     "searches_in_turn": Message(f"Searches run one after the other. {_IN_BETWEEN}"),

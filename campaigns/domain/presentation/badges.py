@@ -6,6 +6,9 @@ colours a stroke: "good" is .g-good in components.css.
 
 from dataclasses import dataclass
 
+from campaigns.domain.analysis.capacity import CapacityWord
+from campaigns.domain.analysis.ratio import Word
+
 
 @dataclass(frozen=True, slots=True)
 class Stroke:
@@ -72,6 +75,29 @@ class Badge:
         return glyph_of(self.state)
 
 
+@dataclass(frozen=True, slots=True)
+class Pill:
+    """A verdict that needs the eye; `look` is a class of its style."""
+
+    word: str
+    arrow: str
+    look: str = ""
+
+
+# By the words of times and of capacities.
+PILLS = {
+    Word.SLOWER: Pill("Slower", "→", "is-bad"),
+    Word.FASTER: Pill("Faster", "←", "is-strong"),
+    Word.NOT_SLOWER: Pill("Not slower", "≤"),
+    Word.NOT_FASTER: Pill("Not faster", "≤"),
+    Word.OPEN: Pill("Too close to call", "?", "is-open"),
+    CapacityWord.LESS: Pill("Takes less", "←", "is-bad"),
+    CapacityWord.MORE: Pill("Takes more", "→", "is-strong"),
+    CapacityWord.NOT_LESS: Pill("Does not take less", "≥"),
+    CapacityWord.NOT_MORE: Pill("Does not take more", "≤"),
+}
+
+
 def glyph_of(state: str) -> str:
     """The name of the state's glyph; "dash" if it has none."""
     name = _GLYPH_OF.get(state, state)
@@ -115,7 +141,7 @@ def campaign_badge(
 
 def on_hold_badge() -> Badge:
     """A campaign whose first requests went wrong; somebody has to decide."""
-    return badge_of("on_hold", "on hold")
+    return badge_of("on_hold", "paused")
 
 
 def _ended(outcome: str, found: Answers, end: tuple[str, str] | None = None) -> Badge:

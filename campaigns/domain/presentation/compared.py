@@ -13,11 +13,11 @@ from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.analysis.overhead import OverheadRow, ShiftPoint
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.percentiles import name
-from campaigns.domain.presentation.intervals import change_ends
+from campaigns.domain.presentation.intervals import FACTOR_FROM, change_ends
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import Sentence, SplitAnswer
 from campaigns.domain.presentation.tables import Figure, Row, Table, ratio_cells
-from campaigns.domain.units import DASH, THIN, number, percent, rate
+from campaigns.domain.units import DASH, THIN, figure, number, percent, rate
 
 _CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
 
@@ -91,7 +91,7 @@ _KEYS = ("ratio", "low", "high")
 
 
 def shift_words(points: Sequence[ShiftPoint]) -> str:
-    """p10 to p99 take 9 to 13 % longer; for p99.9 these runs cannot tell."""
+    """p10 to p99 take 9.1 to 13.2 % longer; for p99.9 these runs cannot tell."""
     told = []
     longer = [each for each in points if each.interval.low > 1]
     shorter = [each for each in points if each.interval.high < 1]
@@ -99,7 +99,7 @@ def shift_words(points: Sequence[ShiftPoint]) -> str:
     for found, word in ((longer, "longer"), (shorter, "less")):
         if found:
             takes = "takes" if len(found) == 1 else "take"
-            told.append(f"{_names(found, points)} {takes} {_sizes(found)} {word}")
+            told.append(f"{_names(found, points)} {takes} {_sizes(found, word)}")
     if unsure:
         told.append(f"for {_names(unsure, points)} these runs cannot tell")
     words = "; ".join(told)
@@ -115,10 +115,18 @@ def _names(some: Sequence[ShiftPoint], points: Sequence[ShiftPoint]) -> str:
     return ", ".join(names)
 
 
-def _sizes(points: Sequence[ShiftPoint]) -> str:
-    found = sorted(abs(each.interval.ratio - 1) for each in points)
-    least, most = (percent(each, decimals=1) for each in (found[0], found[-1]))
-    return most if least == most else f"{number(100 * found[0], 1)} to {most}"
+def _sizes(points: Sequence[ShiftPoint], word: str) -> str:
+    """9.1 to 13.2 % longer; 2.8 to 3.1 × as long"""
+    ratios = sorted(each.interval.ratio for each in points)
+    if ratios[0] >= FACTOR_FROM:
+        return f"{_range(*(figure(each, 2) for each in (ratios[0], ratios[-1])))}{THIN}× as long"
+    shares = sorted(abs(each - 1) for each in ratios)
+    ends = (number(100 * each, 1) for each in (shares[0], shares[-1]))
+    return f"{_range(*ends)}{THIN}% {word}"
+
+
+def _range(least: str, most: str) -> str:
+    return least if least == most else f"{least} to {most}"
 
 
 def shift_table(points: Sequence[ShiftPoint]) -> Table:
@@ -146,23 +154,7 @@ _ORDER = (
 )
 
 
-class Listed(StrEnum):
-    """Which tests a comparison lists."""
-
-    CHANGED = "changed"
-    SLOWER = "slower"
-    FASTER = "faster"
-    EVERYTHING = "everything"
-
-
-_WORDS = {
-    Listed.CHANGED: {Word.SLOWER, Word.FASTER},
-    Listed.SLOWER: {Word.SLOWER},
-    Listed.FASTER: {Word.FASTER},
-    Listed.EVERYTHING: {*_ORDER},
-}
-
-
+_CHANGED = {Word.SLOWER, Word.FASTER}
 ENVIRONMENT = "environment"
 
 
@@ -223,13 +215,37 @@ class ComparedTest:
         return self.row.interval if self.is_sound else None
 
     @property
+    def times_us(self) -> tuple[float | None, float | None]:
+        """Of both sides; with an interval those whose quotient is its ratio, so that one outlier
+        among the runs moves no figure further than its interval."""
+        found = self.interval
+        if found is None:
+            return self.row.baseline_us, self.row.candidate_us
+        return found.baseline, found.baseline * found.ratio
+
+    @property
+    def difference_ms(self) -> float | None:
+        """Candidate − baseline; None where nothing is compared."""
+        baseline, candidate = self.times_us
+        is_known = self.is_sound and None not in (baseline, candidate)
+        return (candidate - baseline) / 1000 if is_known else None
+
+    @property
+    def difference_ends_ms(self) -> tuple[float, float] | None:
+        """Of its interval."""
+        found = self.interval
+        return found and tuple(
+            (each - 1) * found.baseline / 1000 for each in (found.low, found.high)
+        )
+
+    @property
     def increase(self) -> float | None:
         """(candidate − baseline) / baseline; None where nothing is compared."""
         return self.row.increase if self.is_sound else None
 
     @property
     def is_changed(self) -> bool:
-        return self.word in _WORDS[Listed.CHANGED]
+        return self.word in _CHANGED
 
     @property
     def can_be_confirmed(self) -> bool:
@@ -251,7 +267,7 @@ class ComparedTest:
 @dataclass(frozen=True, slots=True)
 class ComparedDetail:
     """The figures behind a row. `repeats`: every run of the baseline and of the candidate; `noun`:
-    what is counted; `lines`: the percentile plots, [{"label", "scheme", "mode", "dash", "curve"}].
+    what is counted; `lines`: the percentile plots, [{"label", "scheme", "mode", "curve"}].
     """
 
     test: ComparedTest
@@ -305,12 +321,6 @@ class Comparison:
     capacities: list[ComparedCapacity]
     profiles: list[Table]
 
-    def shown(self, which: Listed) -> list[ComparedTest]:
-        return listed(self.tests, which)
-
-    def n_shown(self) -> dict[Listed, int]:
-        return {which: len(self.shown(which)) for which in Listed}
-
 
 def as_read(word: str, reference: ReferenceState | None) -> str:
     """What is said of a test that is slower or faster than one that did not run in turn with it:
@@ -322,15 +332,13 @@ def as_read(word: str, reference: ReferenceState | None) -> str:
     return f"{word}, or the {ENVIRONMENT}"
 
 
-def listed(tests: Sequence[ComparedTest], which: Listed) -> list[ComparedTest]:
-    return [each for each in tests if each.word in _WORDS[which]]
+_MOST_LISTED = 40  # tests
 
 
-def which_listed(tests: Sequence[ComparedTest], asked: str) -> Listed:
-    """What is asked for; otherwise only what changed, or everything if nothing did."""
-    if asked in list(Listed):
-        return Listed(asked)
-    return Listed.CHANGED if listed(tests, Listed.CHANGED) else Listed.EVERYTHING
+def listed(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
+    """All; of many, those that are not as before, if there are any."""
+    others = [each for each in tests if each.word != Word.SAME]
+    return others if others and len(tests) > _MOST_LISTED else list(tests)
 
 
 def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
@@ -340,7 +348,7 @@ def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
 def reference_of(references: Sequence[ComparedTest]) -> ReferenceState | None:
     """Unmoved only if every one shows no practical difference; None without any."""
     words = {each.word for each in references}
-    if words & _WORDS[Listed.CHANGED]:
+    if words & _CHANGED:
         return ReferenceState.MOVED
     if words == {Word.SAME}:
         return ReferenceState.UNMOVED

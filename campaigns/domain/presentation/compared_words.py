@@ -15,9 +15,11 @@ from campaigns.domain.presentation.compared import (
     ReferenceState,
     as_read,
     reference_of,
+    worst_first,
 )
 from campaigns.domain.presentation.intervals import (
     difference_words,
+    ends_words,
     interval_words,
     least_change,
     size_words,
@@ -33,7 +35,15 @@ from campaigns.domain.presentation.tables import (
     ratio_cells,
     text_cell,
 )
-from campaigns.domain.units import counted, number, percent
+from campaigns.domain.units import (
+    column_decimals,
+    counted,
+    decimals_for,
+    decimals_to_see,
+    number,
+    percent,
+    with_unit,
+)
 
 _PERCENT_DECIMALS = 1
 _KEYS = (
@@ -45,47 +55,70 @@ _RATIOS = {"ratio", "low", "high"}
 _COUNTS = {"runs_baseline", "runs_candidate"}
 _UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
 _NOTE = (
-    "Average response times, means over the runs that count; of tests on a busy machine the median "
-    "without the injector's part. ratio = candidate / baseline, with "
+    "Average response times, typical (geometric means) of the runs that count; of tests on a busy "
+    "machine the median without the injector's part. ratio = candidate / baseline, with "
     "its 95 % interval between runs; smallest detectable change = what so many runs with this "
     "spread show in 80 % of cases."
 )
 
 
-def comparison_sentence(
-    tests: Sequence[ComparedTest], baseline: str, candidate: str, *, n_columns: int = 2
-) -> Sentence:
-    """What changed from the baseline to one candidate, both by name. `tests` is not empty."""
-    lead = f"{candidate[:1].upper()}{candidate[1:]}: " if n_columns > 2 else ""
+def comparison_sentence(tests: Sequence[ComparedTest], baseline: str, candidate: str) -> Sentence:
+    """What changed from the baseline to one candidate, both by name: the test that matters most,
+    and a count of the others. `tests` is not empty."""
     if len(tests) == 1:
         return _of_one(tests[0], baseline, candidate)
-    counts = {word: [each for each in tests if each.word == word] for word in (*Word, "")}
-    if len(counts[""]) == len(tests):
-        return [
-            (lead, False),
-            (f"None of {counted(len(tests), 'tests')} gets a verdict", True),
-            (f" against {baseline}. {tests[0].why}", False),
-        ]
-    slower, faster = counts[Word.SLOWER], counts[Word.FASTER]
-    if not slower and not faster:
-        return [
-            (lead, False),
-            (f"None of {counted(len(tests), 'tests')} is slower or faster", True),
-            (f" than {baseline}: {_rest_text(counts, tell_none=False)}.", False),
-        ]
-    sentence: Sentence = [(lead, False)]
-    for word, found in ((Word.SLOWER, slower), (Word.FASTER, faster)):
-        if not found:
-            continue
-        are = "is" if len(found) == 1 else "are"
-        many = f"{len(found)} of {len(tests)} tests {are} {word}"
-        if len(sentence) > 1:
-            sentence.append((", ", False))
-            many = f"{len(found)} {are} {word}"
-        sentence += [(many, True), (f" than {baseline}, {_range(found)}", False)]
-    sentence.append((_environment([*slower, *faster]), False))
-    rest = _rest_text(counts, tell_none=True)
-    return [*sentence, (f". {rest[:1].upper()}{rest[1:]}." if rest else ".", False)]
+    name, n_tests = _capital(candidate), counted(len(tests), "tests")
+    ordered = worst_first(tests)
+    is_faster = ordered[0].word != Word.SLOWER and ordered[-1].word == Word.FASTER
+    first = ordered.pop(-1 if is_faster else 0)
+    if not any(each.word for each in tests):
+        words = f" against {baseline} in {n_tests}. {first.why}"
+        return [(f"{name} gets ", False), ("no verdict", True), (words, False)]
+    if first.is_changed:
+        said = _change(first, baseline, name, f" on {first.label}")
+        return [*said, (_environment([first]), False), *_rest(ordered)]
+    if all(each.word == Word.SAME for each in tests):
+        low = min(each.interval.low for each in tests)
+        high = max(each.interval.high for each in tests)
+        within = f" from {baseline} in {n_tests} ({ends_words(1.0, low, high)})."
+        return [(f"{name} shows ", False), (str(Word.SAME), True), (within, False)]
+    words = f" than {baseline} in {n_tests}: {_counts(tests)}."
+    return [(f"{name} is ", False), ("neither slower nor faster", True), (words, False)]
+
+
+def _capital(name: str) -> str:
+    return f"{name[:1].upper()}{name[1:]}"
+
+
+def _change(test: ComparedTest, baseline: str, name: str, where: str) -> Sentence:
+    """Campaign #2 is 1.2 ms slower than campaign #1 (10.0 → 11.2 ms; 11 to 13 %)"""
+    found = test.interval
+    before, after = (us / 1000 for us in test.times_us)
+    decimals = difference_decimals(test, decimals_for([before, after]))
+    size = with_unit(number(abs(after - before), decimals), "ms")
+    times = f"{number(before, decimals)} → {with_unit(number(after, decimals), 'ms')}"
+    _, ends = difference_words(Word(test.word), found.ratio, found.low, found.high)
+    return [
+        (f"{name} is ", False),
+        (f"{size} {test.word} than {baseline}", True),
+        (f"{where} ({times}{_metric(test)}; {ends})", False),
+    ]
+
+
+def difference_decimals(test: ComparedTest, decimals: int) -> int:
+    """`decimals`, or as many more as the difference of a changed test and its ends need."""
+    ends = test.difference_ends_ms if test.is_changed else None
+    return decimals_to_see(min(map(abs, ends)), decimals) if ends else decimals
+
+
+def _rest(tests: Sequence[ComparedTest]) -> Sentence:
+    """Of the tests that are not named: "; the other 5 tests show no practical difference."."""
+    one = len(tests) == 1
+    if all(each.word == Word.SAME for each in tests):
+        others = "the other test shows " if one else f"the other {len(tests)} tests show "
+        return [(f"; {others}", False), (str(Word.SAME), True), (".", False)]
+    others = "the other test" if one else f"the other {len(tests)}"
+    return [(f"; of {others}, {_counts(tests)}.", False)]
 
 
 def _environment(tests: Sequence[ComparedTest]) -> str:
@@ -120,65 +153,41 @@ def reference_sentence(
     return [(f" {REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
 
 
-def _range(tests: Sequence[ComparedTest]) -> str:
-    """Of tests that differ in the same direction: "by 6.7 to 9.5 % on average"."""
-    found = sorted(abs(each.increase) for each in tests)
-    least, most = (percent(each, decimals=_PERCENT_DECIMALS) for each in (found[0], found[-1]))
-    if least == most:
-        return f"by {most} {_metric(tests)}"
-    return f"by {number(100 * found[0], _PERCENT_DECIMALS)} to {most} {_metric(tests)}"
+def _metric(test: ComparedTest) -> str:
+    """Nothing of averages, as which times are taken."""
+    return "" if test.row.metric == "mean" else " at the median"
 
 
-def _metric(tests: Sequence[ComparedTest]) -> str:
-    metrics = {each.row.metric for each in tests}
-    if metrics == {"mean"}:
-        return "on average"
-    return "on average or at the median" if "mean" in metrics else "at the median"
-
-
-def _where(tests: Sequence[ComparedTest]) -> str:
-    """Such as " at the median"; "" of averages, as which times are taken."""
-    return "" if _metric(tests) == "on average" else f" {_metric(tests)}"
-
-
-def _rest_text(counts: dict, *, tell_none: bool) -> str:
-    """Such as "7 show no practical difference, 1 is not faster, none is slower"."""
-    n = {word: len(found) for word, found in counts.items()}
-    parts, verb = [], ("are", "is")
-    if n[Word.SAME]:
-        shows = "shows" if n[Word.SAME] == 1 else "show"
-        parts.append(f"{n[Word.SAME]} {shows} no practical difference")
-    parts += [f"{n[word]} {verb[n[word] == 1]} {word}" for word in BOUNDED if n[word]]
-    if n[""]:
-        parts.append(f"{n['']} {verb[n[''] == 1]} without a verdict")
-    if tell_none:
-        parts += [f"none is {word}" for word in (Word.SLOWER, Word.FASTER) if not n[word]]
+def _counts(tests: Sequence[ComparedTest]) -> str:
+    """1 is faster, 7 show no practical difference, 1 is without a verdict"""
+    parts = []
+    for word in (Word.SLOWER, Word.FASTER, Word.SAME, *BOUNDED, ""):
+        n = sum(each.word == word for each in tests)
+        verb = ("shows" if n == 1 else "show") if word == Word.SAME else "is" if n == 1 else "are"
+        parts += [f"{n} {verb} {word or _NO_VERDICT}"] if n else []
     return ", ".join(parts)
 
 
 def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
-    name = f"{test.label}, {candidate}"
+    name, where = _capital(candidate), f" on {test.label}"
     if test.increase is None:
-        return [(f"{name}: nothing can be compared. {test.why}", False)]
-    change = percent(test.increase, decimals=_PERCENT_DECIMALS, signed=True)
-    if test.word:
-        found = test.interval
-        said, ends = difference_words(test.word, found.ratio, found.low, found.high)
-        verb, preposition = "is", "against" if test.word == Word.OPEN else "than"
-        if test.word == Word.SAME:
-            verb, preposition = "shows", "from"
-        settle = f" {test.why}" if test.word in BOUNDED and test.why else ""
-        moved = _environment([test]) if test.word in {Word.SLOWER, Word.FASTER} else ""
-        sure = f"{ends}, {percent(found.confidence, decimals=0)} interval"
-        return [
-            (f"{name} {verb} ", False),
-            (f"{said} {preposition} {baseline}", True),
-            (f" ({sure}{_where([test])}){moved}.{settle}", False),
-        ]
+        return [(f"{name} cannot be compared with {baseline}{where}. {test.why}", False)]
+    if not test.word:
+        change = percent(test.increase, decimals=_PERCENT_DECIMALS, signed=True)
+        words = f"{name} differs from {baseline} by {change}{where}, "
+        return [(words, False), (_NO_VERDICT, True), (f". {test.why}", False)]
+    if test.is_changed:
+        return [*_change(test, baseline, name, where), (f"{_environment([test])}.", False)]
+    found = test.interval
+    said, ends = difference_words(Word(test.word), found.ratio, found.low, found.high)
+    verb, preposition = "is", "against" if test.word == Word.OPEN else "than"
+    if test.word == Word.SAME:
+        verb, preposition = "shows", "from"
+    settle = f" {test.why}" if test.word in BOUNDED and test.why else ""
     return [
-        (f"{name} differs from {baseline} by {change}, ", False),
-        ("without a verdict", True),
-        (f". {test.why}", False),
+        (f"{name} {verb} ", False),
+        (f"{said} {preposition} {baseline}", True),
+        (f"{where} ({ends}{_metric(test)}).{settle}", False),
     ]
 
 
@@ -192,8 +201,14 @@ def comparison_table(
     letter."""
     known = [*tests, *references]
     figures = [_figures(each) for each in known]
+    of_times, of_differences = time_and_difference_decimals(known)
+    decimals = dict.fromkeys(_TIMES, of_times) | {"difference": of_differences}
+    decimals |= dict.fromkeys(_COUNTS, 0)
     said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
-    columns = [_cells(key, [each[key] for each in figures]) for key in _KEYS[:-2]]
+    columns = [
+        _cells(key, [each[key] for each in figures], decimals.get(key, _PERCENT_DECIMALS))
+        for key in _KEYS[:-2]
+    ]
     columns += [
         [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],
         [text_cell(each.why) for each in known],
@@ -227,10 +242,18 @@ def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[st
     return ", ".join([*words, "reference, not counted"] if test in references else words)
 
 
-def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
+def time_and_difference_decimals(tests: Sequence[ComparedTest]) -> tuple[int, int]:
+    """Of all times, and of differences: three digits of what changed, one place more at most."""
+    times_ms = [us / 1000 for each in tests for us in each.times_us if us is not None]
+    changes_ms = [each.difference_ms for each in tests if each.is_changed]
+    of_times = column_decimals(times_ms)
+    finer = min(of_times + 1, decimals_for(changes_ms)) if changes_ms else 0
+    return of_times, max(of_times, finer)
+
+
+def _cells(key: str, figures: Sequence[Figure], decimals: int) -> list[Cell]:
     if key in _RATIOS:
         return ratio_cells(figures)
-    decimals = 0 if key in _COUNTS else None if key in _TIMES else _PERCENT_DECIMALS
     cells = column_cells(figures, decimals=decimals, signed=key in {"difference", "increase"})
     if key != "could_have_shown":
         return cells
@@ -241,6 +264,7 @@ def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
 
 def _figures(test: ComparedTest) -> dict[str, Figure]:
     row = test.row
+    baseline_us, candidate_us = test.times_us
     interval = test.interval
     ratio = row.ratio if test.is_sound else None
 
@@ -249,9 +273,9 @@ def _figures(test: ComparedTest) -> dict[str, Figure]:
         return Figure(None if value is None else value * scale, why if value is None else "")
 
     return {
-        "baseline": of(row.baseline_us, 1e-3),
-        "candidate": of(row.candidate_us, 1e-3),
-        "difference": of(row.difference_us if test.is_sound else None, 1e-3),
+        "baseline": of(baseline_us, 1e-3),
+        "candidate": of(candidate_us, 1e-3),
+        "difference": of(test.difference_ms),
         "ratio": of(ratio),
         "low": of(interval and interval.low),
         "high": of(interval and interval.high),

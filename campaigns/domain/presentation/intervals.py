@@ -40,7 +40,8 @@ def difference_words(
     if word in BOUNDED:
         return str(word), bounds_words(low, high)
     if word == Word.SLOWER and ratio >= FACTOR_FROM:
-        least, best, most = (figure(each, 2) for each in (low, ratio, high))
+        digits = factor_digits(low, high)
+        least, best, most = (figure(each, digits) for each in (low, ratio, high))
         unit = "×"
     else:
         shares = [abs(each - 1) for each in (low, ratio, high)]
@@ -63,9 +64,15 @@ def change_words(ratio: float) -> str:
 def ends_words(ratio: float, low: float, high: float) -> str:
     """The ends of its interval: "3.8 to 4.0 ×", "+9.1 to +15.2 %"."""
     if ratio >= FACTOR_FROM:
-        return f"{figure(low, 2)} to {figure(high, 2)}{THIN}×"
+        digits = factor_digits(low, high)
+        return f"{figure(low, digits)} to {figure(high, digits)}{THIN}×"
     ends = change_ends(ratio, low, high, change_decimals(low, high))
     return f"{' to '.join(ends)}{THIN}%"
+
+
+def factor_digits(low: float, high: float) -> int:
+    """Two, or three where the ends of an interval would look alike."""
+    return 2 if figure(low, 2) != figure(high, 2) else 3
 
 
 def bounds_words(low: float, high: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from campaigns.domain.analysis.comparison import Word
 from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.presentation.ladder import split_rows
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import SplitAnswer
@@ -115,7 +116,7 @@ def overhead_table(
         tuple(_column(column, names) for column in (*_KEYS, "word")),
         tuple(
             Row(
-                _title(row),
+                _title(row, rows[0]),
                 tuple(column[index] for column in columns),
                 "flow" if row.flow else row.metric,
                 row.note,
@@ -129,8 +130,10 @@ def overhead_table(
     )
 
 
-def _title(row: OverheadRow) -> str:
-    title = METRICS[row.metric].title
+def _title(row: OverheadRow, first: OverheadRow) -> str:
+    """Beside the median that decides, the one with the injector's part is named apart."""
+    is_second = row.metric == "p50" and first.metric == TYPICAL
+    title = f"{'measured ' if is_second else ''}{METRICS[row.metric].title}"
     return f"{row.flow}, {title}" if row.flow else title
 
 
@@ -161,7 +164,7 @@ def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any
     """What the plot of ratios draws: the rows that have an interval; the first is primary."""
     return [
         {
-            "metric": _title(row),
+            "metric": _title(row, rows[0]),
             "ratio": round(row.interval.ratio, 6),
             "low": round(row.interval.low, 6),
             "high": round(row.interval.high, 6),

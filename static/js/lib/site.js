@@ -1,6 +1,7 @@
-// What every page starts: theme switch, menus, keys, questions before what cannot be undone.
+// What every page starts: theme switch, menus, keys, dialogs, questions before what cannot be undone.
 
 import $ from "jquery";
+import "./dialogs.js";
 import "./keys.js";
 import "./menu.js";
 import "./theme.js";

@@ -50,5 +50,11 @@ $(document)
     next.focus();
   });
 $(window).on("hashchange", followAddress);
+// Paper has all parts that have a tab; they are shown before their charts are drawn for it.
+window.addEventListener("beforeprint", () => {
+  const names = tabsOf().get().map(panelOf);
+  $("[data-tab-panel]").filter((_, panel) => names.includes(panel.id)).prop("hidden", false);
+}, { capture: true });
+window.addEventListener("afterprint", showTabs);
 showTabs();
 followAddress();

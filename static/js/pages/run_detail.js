@@ -3,7 +3,6 @@
 import $ from "jquery";
 import { overTime } from "../charts/over_time.js";
 import { block } from "../lib/block.js";
-import "../lib/dialogs.js";
 import "../lib/error_rows.js";
 import { showTabs } from "../lib/tabs.js";
 import "../lib/tool_reports.js";
