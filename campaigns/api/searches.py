@@ -15,7 +15,7 @@ from campaigns.api.cells import CellInput, cells_of
 from campaigns.api.history import AgainstSerializer
 from campaigns.api.parsers import CSV
 from campaigns.api.tables import SentenceField
-from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.capacity import CapacityInterval
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS, SearchCost
 from campaigns.domain.presentation.capacity_words import Limiter

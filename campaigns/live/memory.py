@@ -22,12 +22,16 @@ from campaigns.domain.presentation.verdicts import CampaignVerdict
 from campaigns.live.feed import FEED
 from campaigns.live.waiting import held
 from campaigns.models import Campaign, Run, RunEvent
-from campaigns.queries.answers import campaign_answer, campaign_answers
+from campaigns.queries.answers import (
+    campaign_answer,
+    campaign_answers,
+    campaign_verdict,
+    verdict_on_held,
+)
 from campaigns.queries.baselines import with_baselines
 from campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
 from campaigns.queries.measurements import measurement_of, of_summary
 from campaigns.queries.reports import run_report
-from campaigns.queries.verdicts import campaign_verdict, verdict_on_held
 
 _T = TypeVar("_T")
 

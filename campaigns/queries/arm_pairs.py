@@ -178,6 +178,12 @@ class ArmPair:
         return any(arm.is_busy for arm in self)
 
     @property
+    def of_machine(self) -> tuple[dict[int, int], dict[int, int]]:
+        """By repeat, the runs of both that tell what each costs the target's machine."""
+        first, second = ({each.run.repeat: each.run.pk for each in arm.of_machine} for arm in self)
+        return first, second
+
+    @property
     def counted(self) -> list[MeasuredRun]:
         return [run for arm in self for run in arm.counted]
 
@@ -263,6 +269,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
     found: list[MeasuredTest] = []
     pooled = PooledCache(lambda: [each.counted for each in found])
     for test in tests:
+        version = test.plan_version
         of_test = sorted(by_test[test.pk], key=lambda each: each.run.repeat)
         place = [
             test.endpoint.target.name if len(targets) > 1 else "",
@@ -273,7 +280,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
             MeasuredTest(
                 test,
                 _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
-                _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
+                str(version) if len(numbers[version.plan_id]) > 1 else version.plan.name,
                 tuple(each for each in of_test if not each.run.is_alone),
                 cache=pooled,
                 place=_joined(*place, *value),
@@ -309,10 +316,6 @@ def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]
         return {}
     one_host = len({each.dialled for each in endpoints}) == 1
     return {each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints}
-
-
-def _plan_label(test, *, names_version: bool) -> str:
-    return str(test.plan_version) if names_version else test.plan_version.plan.name
 
 
 def arm_words(test: Test) -> str:

@@ -7,14 +7,13 @@ from functools import cached_property
 from campaigns.domain.analysis.busy import observed_vitals
 from campaigns.domain.analysis.criteria import worst_value
 from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
 from campaigns.domain.presentation.ladder import Ladder
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import (
-    Doubt,
-    PointAgainst,
     SweepPoint,
     of_runs,
     sweep_table,
@@ -58,22 +57,21 @@ def _answers(
 
 def _against(
     campaign: Campaign, base: Mapping[float, MeasuredTest], group: Sequence[MeasuredTest]
-) -> dict[float, PointAgainst]:
+) -> dict[float, PairResult]:
     found = {_value(arm): arm for arm in group if _value(arm) in base}
     return {value: _pair_against(campaign, base[value], arm) for value, arm in found.items()}
 
 
-def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PointAgainst:
+def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PairResult:
     """Only where both measure response times, not overload. Of a busy machine the medians without
     the injector's part are compared."""
     for each in (base, arm):
         if not each.comparable:
-            return PointAgainst(why=_why_not(each.ended) or say("no_run"))
+            return PairResult("mean", text=_why_not(each.ended) or say("no_run"))
         if not (each.counted and each.is_sound):
-            return PointAgainst(why=say("target_overloaded"))
+            return PairResult("mean", text=say("target_overloaded"))
     found = compare(campaign, ArmPair(base, arm, is_chosen=True))
-    word = (found.verdict.word or "") if found.has_word else ""
-    return PointAgainst(found.judged, word, found.verdict.text)
+    return found.judged if found.has_word else replace(found.judged, word=None)
 
 
 @dataclass(frozen=True)
@@ -138,19 +136,18 @@ def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:
         rate=rate,
         mean_us=mean_us,
         why="" if is_trusted else _why_not(ended),
-        doubts=tuple(doubt for each in ended for doubt in _doubts(each)),
+        # What was beyond its limit in a run that nobody may trust.
+        doubts=tuple(
+            reason
+            for each in ended
+            if each.judged and not _is_trusted(each)
+            for reason in each.judged.measurement.reasons
+            if None not in (reason.value, reason.limit)
+        ),
         vitals=_vitals(ended) if with_vitals else {},
         test_id=arm.test.pk,
         run_id=shown[-1].run.pk if shown else None,
     )
-
-
-def _doubts(each: MeasuredRun) -> Iterator[Doubt]:
-    """What was beyond its limit in a run that nobody may trust."""
-    if not _is_trusted(each) and each.judged:
-        for reason in each.judged.measurement.reasons:
-            if reason.value is not None and reason.limit is not None:
-                yield Doubt(reason.code, reason.value, reason.limit)
 
 
 def _vitals(ended: Sequence[MeasuredRun]) -> dict[str, float]:

@@ -266,7 +266,7 @@ def _ends(test: ComparedTest) -> dict[str, float]:
 
 def _ratios(test: ComparedTest) -> list[list[tuple[float, str]]]:
     interval = test.interval
-    one = interval.baseline if interval else test.row.baseline_us
+    one = interval.baseline if interval else test.row.baseline
     if not one:
         return [[], []]
     return [[(dot.value_us / one, dot.label) for dot in side] for side in test.runs]

@@ -10,7 +10,7 @@ from math import inf, log
 from statistics import median
 from typing import Any
 
-from campaigns.domain.analysis.overhead import SPLIT_PARTS
+from campaigns.domain.analysis.pair import SPLIT_PARTS
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.results import OverheadAnswer

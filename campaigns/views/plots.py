@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from campaigns.domain.analysis.overhead import ShiftPoint
+from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE
 from campaigns.domain.presentation.charts import (
     Axis,
@@ -103,32 +103,31 @@ _WIDER = 1.25
 
 
 def shift_panel(
-    points: Sequence[ShiftPoint], threshold: float, lines: Sequence[Line], scheme: str, words: str
+    shift: Mapping[int, RatioInterval],
+    threshold: float,
+    lines: Sequence[Line],
+    scheme: str,
+    words: str,
 ) -> Chart | None:
     """Below the percentiles, on their axis. None for fewer than two points: they make no line."""
-    if len(points) < 2:
+    if len(shift) < 2:
         return None
     # An interval that says nothing would press all others flat; it is cut off.
-    widest = max(abs(point.interval.ratio - 1) for point in points) + threshold
-    ends = [end - 1 for point in points for end in (point.interval.low, point.interval.high)]
+    widest = max(abs(each.ratio - 1) for each in shift.values()) + threshold
+    ends = [end - 1 for each in shift.values() for end in (each.low, each.high)]
     low = _WIDER * max(min([*ends, -threshold]), -2 * widest)
     high = _WIDER * min(max([*ends, threshold]), 2 * widest)
 
-    def ends_of(point: ShiftPoint) -> list[float]:
+    def ends_of(q: int) -> list[float]:
         """Its place, change and interval."""
-        found = (point.interval.ratio, point.interval.low, point.interval.high)
+        found = (shift[q].ratio, shift[q].low, shift[q].high)
         changes = [100 * min(high, max(low, each - 1)) for each in found]
-        return [WHOLE / (WHOLE - point.q), *changes]
+        return [WHOLE / (WHOLE - q), *changes]
 
-    def text(point: ShiftPoint) -> str:
-        return number(100 * (point.interval.ratio - 1), 1, signed=True)
+    def text(q: int) -> str:
+        return number(100 * (shift[q].ratio - 1), 1, signed=True)
 
-    labelled = [
-        (*ends_of(point)[:2], text(point), f"{text(point)} %")
-        for point in points
-        if point.q in _LABELLED
-    ]
-
+    labelled = [(*ends_of(q)[:2], text(q), f"{text(q)} %") for q in shift if q in _LABELLED]
     style = LineStyle(scheme)
     return Chart(
         "shift",
@@ -139,7 +138,7 @@ def shift_panel(
         x=percentile_axis(lines),
         y=Axis(low=100 * low, high=100 * high),
         series=[
-            Series(style=style, look="area", **columns("x y low high", map(ends_of, points))),
+            Series(style=style, look="area", **columns("x y low high", map(ends_of, shift))),
             Series(style=style, look="dots", radius=3, **columns("x y labels texts", labelled)),
         ],
         bands=[Band(axis="y", low=-100 * threshold, high=100 * threshold)],

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from campaigns.domain.analysis import capacity, capacity_interval
+from campaigns.domain.analysis import capacity
 from campaigns.domain.analysis.capacity import RULE_VERSION, Ending
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import InvalidFields, Refused
@@ -291,7 +291,7 @@ def another_rule(monkeypatch):
     def change():
         monkeypatch.setattr(capacity, "WINDOW", 1.25)
         monkeypatch.setattr(capacity, "FEWEST_SEARCHES", 5)
-        monkeypatch.setattr(capacity_interval, "_BIAS", 5.0)
+        monkeypatch.setattr(capacity, "_BIAS", 5.0)
         monkeypatch.setattr(capacity, "RULE_VERSION", RULE_VERSION + 1)
 
     return change

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.template.loader import render_to_string
 
-from campaigns.domain.analysis.overhead import shift_of
+from campaigns.domain.analysis.pair import shift_of
 from campaigns.domain.plan.load import stored_load
 from campaigns.domain.plan.load_curve import load_curve
 from campaigns.domain.presentation.results import SplitAnswer
@@ -136,7 +136,7 @@ def test_a_shift_names_its_percentiles_by_how_much_longer_they_take():
     chart = shift_panel(shift_of(side(), side(1.1), paired=False), 0.05, LINES, "https", "")
     _, named = chart.series
     assert [float(label) for label in named.labels] == pytest.approx([10] * 4, abs=1)
-    assert shift_panel([], 0.05, LINES, "https", "") is None
+    assert shift_panel({}, 0.05, LINES, "https", "") is None
 
 
 pytestmark = pytest.mark.pure

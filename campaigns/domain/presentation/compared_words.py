@@ -3,7 +3,7 @@ of its baselines.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from campaigns.domain.analysis.messages import say
@@ -20,6 +20,7 @@ from campaigns.domain.presentation.intervals import (
     difference_words,
     interval_words,
     least_change,
+    link_words,
     size_words,
 )
 from campaigns.domain.presentation.metrics import METRICS
@@ -27,23 +28,27 @@ from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import (
     Cell,
     Figure,
+    Format,
     Row,
     Table,
-    column_cells,
-    ratio_cells,
+    pair_figures,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import counted, number, percent
 
 _PERCENT_DECIMALS = 1
+_COMPARED = ("difference", "ratio", "low", "high", "increase")
 _KEYS = (
-    *("baseline", "candidate", "difference", "ratio", "low", "high", "increase"),
+    *("baseline", "candidate", *_COMPARED),
     *("could_have_shown", "runs_baseline", "runs_candidate", "word", "why"),
 )
-_TIMES = {"baseline", "candidate", "difference"}
-_RATIOS = {"ratio", "low", "high"}
-_COUNTS = {"runs_baseline", "runs_candidate"}
-_UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
+_FORMATS = (
+    *(Format(), Format(), Format(signed=True), *[Format(is_ratio=True)] * 3),
+    *(Format(_PERCENT_DECIMALS, signed=True), Format(_PERCENT_DECIMALS), Format(0), Format(0)),
+)
+_UNITS = dict.fromkeys(("baseline", "candidate", "difference"), "ms")
+_UNITS |= {"increase": "% of baseline"}
 _NOTE = (
     "Average response times, means over the runs that count; of tests on a busy machine the median "
     "without the injector's part. ratio = candidate / baseline, with "
@@ -136,11 +141,6 @@ def _metric(tests: Sequence[ComparedTest]) -> str:
     return "on average or at the median" if "mean" in metrics else "at the median"
 
 
-def _where(tests: Sequence[ComparedTest]) -> str:
-    """Such as " at the median"; "" of averages, as which times are taken."""
-    return "" if _metric(tests) == "on average" else f" {_metric(tests)}"
-
-
 def _rest_text(counts: dict, *, tell_none: bool) -> str:
     """Such as "7 show no practical difference, 1 is not faster, none is slower"."""
     n = {word: len(found) for word, found in counts.items()}
@@ -164,16 +164,16 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
     if test.word:
         found = test.interval
         said, ends = difference_words(test.word, found.ratio, found.low, found.high)
-        verb, preposition = "is", "against" if test.word == Word.OPEN else "than"
-        if test.word == Word.SAME:
-            verb, preposition = "shows", "from"
+        verb, preposition = link_words(test.word)
         settle = f" {test.why}" if test.word in BOUNDED and test.why else ""
         moved = _environment([test]) if test.word in {Word.SLOWER, Word.FASTER} else ""
         sure = f"{ends}, {percent(found.confidence, decimals=0)} interval"
+        # Times are taken for averages.
+        where = "" if test.row.metric == "mean" else " at the median"
         return [
             (f"{name} {verb} ", False),
             (f"{said} {preposition} {baseline}", True),
-            (f" ({sure}{_where([test])}){moved}.{settle}", False),
+            (f" ({sure}{where}){moved}.{settle}", False),
         ]
     return [
         (f"{name} differs from {baseline} by {change}, ", False),
@@ -191,13 +191,8 @@ def comparison_table(
     """A row per test, then one per reference; times in ms. `names` are the candidates' by column
     letter."""
     known = [*tests, *references]
-    figures = [_figures(each) for each in known]
     said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
-    columns = [_cells(key, [each[key] for each in figures]) for key in _KEYS[:-2]]
-    columns += [
-        [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],
-        [text_cell(each.why) for each in known],
-    ]
+    cells = rows_of_cells([_figures(each) for each in known], _FORMATS)
     return Table(
         "comparison",
         f"{', '.join(names.values())} against {baseline}",
@@ -205,7 +200,7 @@ def comparison_table(
         tuple(
             Row(
                 each.label,
-                tuple(column[index] for column in columns),
+                (*of_test, text_cell(text, each.why), text_cell(each.why)),
                 kind=str(each.word).replace(" ", "-"),
                 note=_note(each, references, names),
                 link={
@@ -214,7 +209,7 @@ def comparison_table(
                     "candidate_test": each.candidate_test_id,
                 },
             )
-            for index, each in enumerate(known)
+            for each, of_test, text in zip(known, _with_least(cells), said, strict=True)
         ),
         label_title="test",
         note=_NOTE,
@@ -227,39 +222,24 @@ def _note(test: ComparedTest, references: Sequence[ComparedTest], names: dict[st
     return ", ".join([*words, "reference, not counted"] if test in references else words)
 
 
-def _cells(key: str, figures: Sequence[Figure]) -> list[Cell]:
-    if key in _RATIOS:
-        return ratio_cells(figures)
-    decimals = 0 if key in _COUNTS else None if key in _TIMES else _PERCENT_DECIMALS
-    cells = column_cells(figures, decimals=decimals, signed=key in {"difference", "increase"})
-    if key != "could_have_shown":
-        return cells
+def _with_least(rows: Sequence[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
+    """With the smallest changes that could be seen as they are told."""
+    for *before, least, ours, theirs in rows:
+        text = least_change(least.value / 100) if least.value else least.text
+        yield (*before, replace(least, text=text), ours, theirs)
+
+
+def _figures(test: ComparedTest) -> list[Figure]:
+    row = replace(test.row, why=test.row.why if test.is_sound else test.why, weak=False)
+    figures = pair_figures(row, 1e-3)
+    if not test.is_sound:
+        figures |= dict.fromkeys(_COMPARED, Figure(None, test.why))
+    could = test.could_have_shown
     return [
-        replace(cell, text=least_change(cell.value / 100)) if cell.value else cell for cell in cells
+        *(figures[key] for key in ("baseline", "candidate", *_COMPARED)),
+        Figure(None, row.why) if could is None else Figure(100 * could),
+        *(Figure(float(len(side))) for side in test.runs),
     ]
-
-
-def _figures(test: ComparedTest) -> dict[str, Figure]:
-    row = test.row
-    interval = test.interval
-    ratio = row.ratio if test.is_sound else None
-
-    def of(value: float | None, scale: float = 1.0) -> Figure:
-        why = row.why if test.is_sound else test.why
-        return Figure(None if value is None else value * scale, why if value is None else "")
-
-    return {
-        "baseline": of(row.baseline_us, 1e-3),
-        "candidate": of(row.candidate_us, 1e-3),
-        "difference": of(row.difference_us if test.is_sound else None, 1e-3),
-        "ratio": of(ratio),
-        "low": of(interval and interval.low),
-        "high": of(interval and interval.high),
-        "increase": of(test.increase, 100),
-        "could_have_shown": of(test.could_have_shown, 100),
-        "runs_baseline": of(float(len(test.runs[0]))),
-        "runs_candidate": of(float(len(test.runs[1]))),
-    }
 
 
 _NO_VERDICT = "without a verdict"

@@ -5,8 +5,8 @@ functions of a run, and what changed between two campaigns."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.profile_shares import ShareChange, share_changes
-from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.machine_use import MachineUse
 from campaigns.domain.metrics.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
@@ -188,16 +188,6 @@ class TestCounters:
     means: Mapping[str, MeanInterval]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedCounter:
-    """Means over the runs that are compared; the interval is of the ratio candidate / baseline."""
-
-    words: str
-    baseline: float
-    candidate: float
-    interval: RatioInterval | None
-
-
 def counter_means_table(tests: Sequence[TestCounters]) -> Table:
     """Each figure with a row for each test that has it."""
     words = dict.fromkeys(each for test in tests for each in test.means)
@@ -217,7 +207,7 @@ def counter_means_table(tests: Sequence[TestCounters]) -> Table:
 
 
 def compared_counters_table(
-    number: int, title: str, names: tuple[str, str], rows: Sequence[ComparedCounter]
+    number: int, title: str, names: tuple[str, str], rows: Sequence[PairResult]
 ) -> Table:
     return Table(
         f"{_COUNTERS}-{number}",
@@ -229,12 +219,12 @@ def compared_counters_table(
             Column("low", "from", "", _LOW),
             Column("high", "to", "", _HIGH),
         ),
-        tuple(Row(each.words, _compared_cells(each)) for each in rows),
+        tuple(Row(each.metric, _compared_cells(each)) for each in rows),
         label_title="figure",
     )
 
 
-def _compared_cells(compared: ComparedCounter) -> tuple[Cell, ...]:
+def _compared_cells(compared: PairResult) -> tuple[Cell, ...]:
     means = column_cells([Figure(compared.baseline), Figure(compared.candidate)])
     found = compared.interval
     ratios = (found.ratio, found.low, found.high) if found else (None, None, None)
