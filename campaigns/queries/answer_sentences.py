@@ -13,7 +13,7 @@ from campaigns.domain.analysis.criteria import (
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
 from campaigns.domain.analysis.pair import Reason, holm
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.ratio import CLEAR
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
@@ -54,7 +54,6 @@ from campaigns.queries.overheads import Overhead
 from campaigns.queries.runs import CampaignFailures
 from campaigns.queries.shapes import Shapes
 
-_CLEAR = {Word.SLOWER, Word.FASTER}
 _COUNTED = ("errors", "attempts")
 _CROWDED_SHARE = 0.8
 # Notes of single runs about what a comparison side by side does not count.
@@ -113,7 +112,7 @@ def _flow_words(overhead: Overhead) -> list[str]:
     """Of each flow that became slower or faster, unless all requests together did so, too."""
     sentences = []
     for row in overhead.flow_rows:
-        if row.metric != "p95" and row.word in _CLEAR - {overhead.judged.word}:
+        if row.metric != "p95" and row.word in CLEAR - {overhead.judged.word}:
             interval = row.interval
             said, ends = difference_words(row.word, interval.ratio, interval.low, interval.high)
             sentences.append(f"The flow {row.flow} is {said} ({ends})")

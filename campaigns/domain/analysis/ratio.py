@@ -210,6 +210,7 @@ class Word(StrEnum):
     OPEN = "too close to call"
 
 
+CLEAR = frozenset({Word.SLOWER, Word.FASTER})
 # Each says what was learnt, but not which is faster.
 BOUNDED = (Word.NOT_SLOWER, Word.NOT_FASTER, Word.OPEN)
 
@@ -273,7 +274,7 @@ class Against:
 
     @property
     def is_clear(self) -> bool:
-        return self.word in {Word.SLOWER, Word.FASTER}
+        return self.word in CLEAR
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> "Against | None":

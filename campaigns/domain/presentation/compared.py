@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from campaigns.domain.analysis.capacity import CapacityInterval, CapacityWord
 from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.ratio import RatioInterval, Word
+from campaigns.domain.analysis.ratio import CLEAR, RatioInterval, Word
 from campaigns.domain.percentiles import name
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.metrics import METRICS
@@ -154,7 +154,7 @@ class Listed(StrEnum):
 
 
 _WORDS = {
-    Listed.CHANGED: {Word.SLOWER, Word.FASTER},
+    Listed.CHANGED: CLEAR,
     Listed.SLOWER: {Word.SLOWER},
     Listed.FASTER: {Word.FASTER},
     Listed.EVERYTHING: {*_ORDER},

@@ -166,7 +166,7 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
         said, ends = difference_words(test.word, found.ratio, found.low, found.high)
         verb, preposition = link_words(test.word)
         settle = f" {test.why}" if test.word in BOUNDED and test.why else ""
-        moved = _environment([test]) if test.word in {Word.SLOWER, Word.FASTER} else ""
+        moved = _environment([test]) if test.is_changed else ""
         sure = f"{ends}, {percent(found.confidence, decimals=0)} interval"
         # Times are taken for averages.
         where = "" if test.row.metric == "mean" else " at the median"

@@ -5,7 +5,7 @@ comparison of arms that took turns says, in sentences: the answer, then its limi
 from collections.abc import Mapping, Sequence
 
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.ratio import BOUNDED, RatioInterval, Word
+from campaigns.domain.analysis.ratio import BOUNDED, CLEAR, RatioInterval, Word
 from campaigns.domain.analysis.side_by_side import ArmComparison
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.units import (
@@ -178,7 +178,7 @@ def answer(found: ArmComparison, names: Names) -> str:
         return why_no_word(found, names)
     p50 = found.p50
     said, ends = difference_words(found.word, p50.ratio, p50.low, p50.high, at_least=found.at_least)
-    if found.behind and found.word in {Word.SLOWER, Word.FASTER}:
+    if found.behind and found.word in CLEAR:
         return f"{arm} is {found.word} than {reference}."
     verb, preposition = link_words(found.word)
     return f"{arm} {verb} {said} {preposition} {reference} ({ends})."

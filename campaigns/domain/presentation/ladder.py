@@ -11,7 +11,7 @@ from typing import Any
 
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import SPLIT_PARTS, PairResult
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.ratio import CLEAR
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
@@ -98,7 +98,7 @@ class RungStep:
     @property
     def is_told(self) -> bool:
         """Whether a word says that the two differ."""
-        return self.word in (Word.FASTER, Word.SLOWER)
+        return self.row.word in CLEAR
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult, Reason
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.ratio import CLEAR, Word
 from campaigns.domain.plan.target import TLS_TWINS
 from campaigns.domain.presentation.intervals import difference_words, link_words, slower_words
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
@@ -24,7 +24,6 @@ _WHERE_MODE = {
     "resumed": "with resumed TLS sessions",
 }
 _MOST = 4  # pairs that the sentence tells one by one
-_CLEAR = {Word.SLOWER, Word.FASTER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +54,7 @@ def overhead_sentence(
     sentence: Sentence = [(f"{begins[:1].upper()}{begins[1:]} ", False)] if begins else []
     after: list[str] = []
     if not is_final and len(pairs) > _MOST:  # what is clear comes first
-        pairs = sorted(pairs, key=lambda each: each.row.word not in _CLEAR)
+        pairs = sorted(pairs, key=lambda each: each.row.word not in CLEAR)
     for names, group in groupby(pairs[:_MOST], key=lambda pair: pair.names):
         clauses = []
         for pair in group:
