@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 
+from campaigns.domain.analysis.pair import Blocker
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.metrics.redaction import without_addresses
@@ -167,6 +168,11 @@ class ArmPair:
         if self.is_chosen or not self.shared_mode:
             return " against ".join(reversed(self.names))
         return ", ".join(filter(None, [MODES[self.shared_mode].capitalize(), self.place]))
+
+    @property
+    def blockers(self) -> list[Blocker]:
+        """Why there can be no word, whatever the two did."""
+        return []
 
     @property
     def n_usable(self) -> int:

@@ -169,9 +169,9 @@ def _compared(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Overh
     called = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
     pair = ComparedPair(old, new, is_chosen=True, called=called)
     metric = "" if pair.is_busy else "p95"
-    found = compare(new.test.campaign, pair, pair.blockers, metric)
+    found = compare(new.test.campaign, pair, metric)
     if found.judged.interval is None and metric:
-        by_mean = compare(new.test.campaign, pair, pair.blockers, "mean")
+        by_mean = compare(new.test.campaign, pair, "mean")
         found = by_mean if by_mean.judged.interval else found
     return found
 

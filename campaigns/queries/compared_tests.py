@@ -173,7 +173,7 @@ def _judge(
 ) -> tuple[ComparedTest, Overhead]:
     """`reference`: what the installation's own target did between the two sides."""
     baseline, candidate = pair
-    overhead = compare(candidate.test.campaign, pair, pair.blockers)
+    overhead = compare(candidate.test.campaign, pair)
     is_sound = all(each.is_sound for each in pair)
     interval = overhead.judged.interval if is_sound else None
     metric = overhead.judged.metric

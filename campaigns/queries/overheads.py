@@ -12,7 +12,6 @@ from campaigns.domain.analysis.pair import (
     Blocker,
     PairResult,
     Reason,
-    jumps_us,
     metric_row,
     overhead_rows,
     part_means_us,
@@ -61,9 +60,9 @@ class Overhead:
     @cached_property
     def rows(self) -> list[PairResult]:
         """Of all metrics: most comparisons show only one."""
-        jumps = jumps_us([each.total for each in self.pair.counted])
-        counted = [arm.counted for arm in self.pair]
-        rows = overhead_rows(_figures(counted, self.is_paired), paired=self.is_paired, jumps=jumps)
+        sides = _figures([arm.counted for arm in self.pair], self.is_paired)
+        totals = [each.total for each in self.pair.counted]
+        rows = overhead_rows(sides, paired=self.is_paired, totals=totals)
         if self.turns:
             known = [row for row in rows if row.baseline is not None]
             rows = self.turns.with_intervals(known)
@@ -115,25 +114,18 @@ def _blocks(side: Sequence[MeasuredRun], is_paired: bool) -> Sequence[int]:
 
 
 def compare(
-    campaign: Campaign,
-    pair: ArmPair,
-    blockers: Sequence[Blocker] = (),
-    metric: str = "",
-    *,
-    is_busy: bool = False,
+    campaign: Campaign, pair: ArmPair, metric: str = "", *, is_busy: bool = False
 ) -> Overhead:
     """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
     threshold of the campaign, which is the candidate's. Without a metric on the mean, or on the
     typical time where a busy machine spoilt the mean of the pair, or of what is told beside it
-    (`is_busy`), or failures leave it open. `blockers`: what else speaks against a verdict. Tests of
-    two campaigns share no blocks. Arms that took turns are compared by their rounds, whatever the
-    machine did."""
+    (`is_busy`), or failures leave it open. Tests of two campaigns share no blocks. Arms that took
+    turns are compared by their rounds, whatever the machine did."""
     if turns := compared_in_turns(campaign, pair):
-        return _in_turns(turns, blockers, metric)
+        return _in_turns(campaign, turns, metric)
     if stretches := _stretches(pair):
-        sides = [arm.comparable for arm in pair]
         judged = times_row(TYPICAL, stretches, paired=False)
-        found = _between(campaign, pair, judged, sides, blockers)
+        found = _of_runs(campaign, pair, judged, [arm.comparable for arm in pair])
         if not (more := found.judged.more):
             return found
         # Stretches cannot be added like repeats: what takes longer has more rounds in each.
@@ -162,25 +154,24 @@ def compare(
             ],
         )
     has_word = min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS
-    return _between(campaign, pair, judged, sides, blockers, is_paired, has_word)
+    return _of_runs(campaign, pair, judged, sides, is_paired, has_word)
 
 
-def _between(
+def _of_runs(
     campaign: Campaign,
     pair: ArmPair,
     judged: PairResult,
     sides: Sequence[Sequence[MeasuredRun]],
-    blockers: Sequence[Blocker],
     is_paired: bool = False,
     has_word: bool = True,
 ) -> Overhead:
     likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
-    every_blocker = [*blockers, *_blockers(pair, likeness)]
-    judged = judged.judged(campaign.practical_threshold, blockers=every_blocker)
+    blockers = _blockers(pair, likeness)
+    judged = judged.judged(campaign.practical_threshold, blockers=blockers)
     spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
     if spoilt and judged.reason is Reason.TOO_FEW_REPEATS:
         judged = replace(judged, text=_spoilt_words(spoilt))
-    blocker = next((text for _, text in every_blocker), "")
+    blocker = next((text for _, text in blockers), "")
     return Overhead(pair, sides, judged, is_paired, has_word, likeness, blocker)
 
 
@@ -199,27 +190,19 @@ def _stretches(pair: ArmPair) -> list[dict[int, float | None]]:
     return [dict(enumerate(side)) for side in sides]
 
 
-def _in_turns(turns: TurnsComparison, blockers: Sequence[Blocker], metric: str) -> Overhead:
+def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhead:
     pair, judged = turns.pair, turns.judged
     sides = [arm.comparable for arm in pair]
     likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
-    if names := unlike_by_accident(pair, likeness):
-        blockers = [*blockers, _unlike(names)]
-    text = ""
+    blockers = [*pair.blockers, *_unlike(pair, likeness)]
     if blockers:
-        judged, text = judged.without_word(*blockers[0]), blockers[0][1]
-    has_word = judged.word is not None
-    found = Overhead(pair, sides, judged, True, has_word, likeness, text, turns)
-    if not metric:
-        return found
-    # By another metric of the rounds.
-    row = next((each for each in found.rows if each.metric == metric), judged)
-    judged = row.judged(pair.candidate.test.campaign.practical_threshold)
+        judged = judged.without_word(*blockers[0])
+    text = next((text for _, text in blockers), "")
+    found = Overhead(pair, sides, judged, True, judged.word is not None, likeness, text, turns)
+    if metric:  # of the rounds, too
+        row = next((each for each in found.rows if each.metric == metric), judged)
+        judged = row.judged(campaign.practical_threshold, blockers=blockers)
     return replace(found, judged=judged, has_word=judged.word is not None)
-
-
-def _unlike(names: Sequence[str]) -> Blocker:
-    return Reason.NOT_LIKE_FOR_LIKE, say("not_like_for_like", names=", ".join(names))
 
 
 def mean_against(campaign: Campaign, pair: ArmPair) -> PairResult:
@@ -255,17 +238,22 @@ def _cause(spoilt: MeasuredRun) -> str:
 
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
-    found = []
+    found = pair.blockers
     if _worst_share(pair) > MOST_FAILED:
         shares = " and ".join(percent(arm.error_share) for arm in pair)
         found.append((Reason.ERRORS, say("errors", share=shares, where="")))
-    if names := unlike_by_accident(pair, likeness):
-        found.append(_unlike(names))
+    found += _unlike(pair, likeness)
     if unlike_loads := _unlike_loads(pair):
         found.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(pair):
         found.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
     return found
+
+
+def _unlike(pair: ArmPair, likeness) -> list[Blocker]:
+    names = unlike_by_accident(pair, likeness)
+    text = say("not_like_for_like", names=", ".join(names))
+    return [(Reason.NOT_LIKE_FOR_LIKE, text)] if names else []
 
 
 def unlike_by_accident(pair: ArmPair, likeness) -> list[str]:

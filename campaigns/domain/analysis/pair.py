@@ -162,19 +162,19 @@ class PairResult:
 Sides = Sequence[Mapping[int, Figures]]
 
 
-def overhead_rows(
-    sides: Sides, *, paired: bool, jumps: Mapping[int, tuple[float, float]] | None = None
-) -> list[PairResult]:
-    """Average, min, percentiles and max of two sets of usable runs.
+def overhead_rows(sides: Sides, *, paired: bool, totals: Sequence[Total] = ()) -> list[PairResult]:
+    """Average, min, percentiles and max of two sets of usable runs, whose `totals` these are.
 
     Average and percentiles are means of run-level values with an interval; min and max are over
     all requests and have none. Paired: the interval is over the blocks that both sides have.
-    `jumps` as from `jumps_us`: a percentile at a jump has no interval.
     """
+    percentiles = (
+        percentile_row(name(q), sides, paired=paired, totals=totals) for q in SHOWN_PERCENTILES
+    )
     return [
         metric_row("mean", sides, paired=paired),
         _extreme_row("min", min, sides),
-        *(_percentile_row(q, sides, paired, (jumps or {}).get(q)) for q in SHOWN_PERCENTILES),
+        *percentiles,
         _extreme_row("max", max, sides),
     ]
 
@@ -211,10 +211,20 @@ def times_row(
 def percentile_row(
     metric: str, sides: Sides, *, paired: bool, totals: Sequence[Total]
 ) -> PairResult:
-    """The row of "p95" or another percentile of `overhead_rows`, without the work for the others;
-    `totals` are those of all the runs."""
+    """The row of "p95" or another percentile. At a jump in any of the `totals` it has no interval:
+    a run's is now on one side, now on the other."""
     q = next(q for q in SHOWN_PERCENTILES if name(q) == metric)
-    return _percentile_row(q, sides, paired, _jump_us(q, totals))
+    fewest = min((run.n for side in sides for run in side.values()), default=0)
+    visible, why = shown(fewest, q), why_not_shown(fewest, q)
+    if visible is Shown.NO:
+        return PairResult(metric, why=why)
+    row = metric_row(metric, sides, paired=paired, weak=visible is Shown.WEAK, why=why)
+    jumps_us = (total.timing("response").jump_us(q) for total in totals)
+    if row.interval is None or not (jump := next(filter(None, jumps_us), None)):
+        return row
+    low, high = (figure(us / 1000) for us in jump)
+    why = say("at_a_jump", metric=metric, low=low, high=with_unit(high, "ms"))
+    return replace(row, interval=None, why=f"{row.why} {why}".strip(), note=why)
 
 
 def _paired(sides: Sequence[Mapping[int, float]], paired: bool) -> list[list[float]]:
@@ -234,33 +244,6 @@ def _extreme_row(metric: str, pick, sides: Sides) -> PairResult:
         return PairResult(metric, why=say("no_runs"))
     baseline, candidate = (float(pick(each)) for each in values)
     return PairResult(metric, baseline, candidate, why=say("one_request", metric=metric))
-
-
-def _percentile_row(
-    q: int, sides: Sides, paired: bool, jump: tuple[float, float] | None
-) -> PairResult:
-    fewest = min((run.n for side in sides for run in side.values()), default=0)
-    visible, why = shown(fewest, q), why_not_shown(fewest, q)
-    if visible is Shown.NO:
-        return PairResult(name(q), why=why)
-    weak = visible is Shown.WEAK
-    row = metric_row(name(q), sides, paired=paired, weak=weak, why=why)
-    if not jump or row.interval is None:
-        return row
-    low, high = (figure(us / 1000) for us in jump)
-    why = say("at_a_jump", metric=name(q), low=low, high=with_unit(high, "ms"))
-    return replace(row, interval=None, why=f"{row.why} {why}".strip(), note=why)
-
-
-def jumps_us(totals: Sequence[Total]) -> dict[int, tuple[float, float]]:
-    """The percentiles at a jump in any of these runs, with the jump's two sides."""
-    jumps = {q: _jump_us(q, totals) for q in SHOWN_PERCENTILES}
-    return {q: jump for q, jump in jumps.items() if jump}
-
-
-def _jump_us(q: int, totals: Sequence[Total]) -> tuple[float, float] | None:
-    found = (total.timing("response").jump_us(q) for total in totals)
-    return next(filter(None, found), None)
 
 
 def widened(row: PairResult, failures: Sequence[tuple[float, Timing]]) -> PairResult:
