@@ -411,6 +411,12 @@ def test_the_rungs_of_a_ladder_take_turns(sending, project):
     assert "TLS 1.2 is 4.0\u202f× slower than HTTP (" in said(campaign)
     by_mean = campaign_answer(campaign, metric="mean").ladder
     assert [rung.plain.word for rung in by_mean.rungs[1:]] == [Word.SLOWER] * 3
+    # What forbids a word by medians forbids one by any metric.
+    first = campaign.runs.order_by("position").first()
+    first.shards.update(host="another host")
+    for metric in ("", "mean"):
+        unlike = campaign_answer(Campaign.objects.get(pk=campaign.pk), metric=metric).ladder
+        assert [rung.plain.word for rung in unlike.rungs[1:]] == [""] * 3
 
 
 @pytest.fixture
