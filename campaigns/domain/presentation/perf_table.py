@@ -15,6 +15,7 @@ from campaigns.domain.presentation.tables import (
     Cell,
     Column,
     Figure,
+    Format,
     Row,
     Table,
     column_cells,
@@ -23,6 +24,7 @@ from campaigns.domain.presentation.tables import (
     figure_cell,
     mean_cells,
     ratio_cells,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import counted, duration, percent, said_of
@@ -286,19 +288,14 @@ def compared_profiles_table(
     certain = [each for each in changes if each.is_certain]
     grown = [each for each in certain if each.growth > 0][:_MOST_CHANGES]
     shown = grown + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
-    cells = [
-        column_cells([Figure(100 * value(each)) for each in shown], decimals=1, signed=signed)
-        for value, signed in (
-            (lambda each: each.before, False),
-            (lambda each: each.after, False),
-            (lambda each: each.growth, True),
-            (lambda each: each.low, True),
-            (lambda each: each.high, True),
-        )
+    figures = [
+        [Figure(100 * x) for x in (each.before, each.after, each.growth, each.low, each.high)]
+        for each in shown
     ]
+    formats = [Format(1)] * 2 + [Format(1, signed=True)] * 3
     rows = tuple(
         Row(each.symbol, (text_cell(each.object), *of_row), "function")
-        for each, *of_row in zip(shown, *cells, strict=True)
+        for each, of_row in zip(shown, rows_of_cells(figures, formats), strict=True)
     )
     columns = (
         _OBJECT,
