@@ -12,7 +12,7 @@ from campaigns.campaigns.api.tables import TableSerializer
 from campaigns.compare.queries.columns import LETTERS, ComparisonSide, columns_of
 from campaigns.compare.queries.compared_tests import comparison_of
 from campaigns.core.tables import csv_of_tables, text_file
-from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.capacity import CapacityInterval
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.compared import (
@@ -112,6 +112,7 @@ ComparedRateSerializer = fields.serializer_of(
 class ComparedCapacitySerializer(fields.serializer_of(ComparedCapacity)):
     baseline = ComparedRateSerializer(allow_null=True)
     candidate = ComparedRateSerializer(allow_null=True)
+    ratio = fields.CapacityRatioSerializer(allow_null=True)
 
 
 class ComparisonSerializer(serializers.Serializer):

@@ -9,7 +9,7 @@ from math import floor, inf, log
 from statistics import median
 from typing import Any
 
-from campaigns.domain.analysis.overhead import SPLIT_PARTS
+from campaigns.domain.analysis.pair import SPLIT_PARTS
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.results import OverheadAnswer
 from campaigns.domain.presentation.run_points import SPARK_S

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from campaigns.domain.analysis.overhead import ShiftPoint
+from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.percentiles import P50, P90, P95, P99, P999, WHOLE
 from campaigns.domain.presentation.charts import (
     Axis,
@@ -103,44 +103,44 @@ _WIDER = 1.25
 
 
 def difference_panel(
-    points: Sequence[ShiftPoint], threshold: float, lines: Sequence[Line], words: str
+    shift: Mapping[int, RatioInterval], threshold: float, lines: Sequence[Line], words: str
 ) -> Chart | None:
     """Beside the percentiles, on their axis: the second line's time − the first one's, ms. `words`
     say what it shows. None for fewer than two points: they make no line."""
-    if len(points) < 2:
+    if len(shift) < 2:
         return None
 
-    def ends_of(point: ShiftPoint) -> list[float]:
+    def ends_of(q: int) -> list[float]:
         """Its place, difference and interval."""
-        found = point.interval
+        found = shift[q]
         changes = [each - 1 for each in (found.ratio, found.low, found.high)]
-        return [WHOLE / (WHOLE - point.q), *(each * found.baseline / 1000 for each in changes)]
+        return [WHOLE / (WHOLE - q), *(each * found.baseline / 1000 for each in changes)]
 
-    def band_of(point: ShiftPoint) -> list[float]:
+    def band_of(q: int) -> list[float]:
         """Which differences are none in practice."""
-        baseline_ms = point.interval.baseline / 1000
+        baseline_ms = shift[q].baseline / 1000
         low, high = 1 / (1 + threshold) - 1, threshold
-        return [WHOLE / (WHOLE - point.q), 0.0, low * baseline_ms, high * baseline_ms]
+        return [WHOLE / (WHOLE - q), 0.0, low * baseline_ms, high * baseline_ms]
 
-    def text(point: ShiftPoint) -> str:
-        _, *found = ends_of(point)
+    def text(q: int) -> str:
+        _, *found = ends_of(q)
         at, low, high = (figure(each, signed=True) for each in found)
-        return f"{with_unit(at, 'ms')} ({low} to {high}), {change_words(point.interval.ratio)}"
+        return f"{with_unit(at, 'ms')} ({low} to {high}), {change_words(shift[q].ratio)}"
 
-    drawn = [ends_of(point) for point in points]
+    drawn = [ends_of(q) for q in shift]
     # An interval that says nothing would press all others flat; it is cut off.
     most = 2 * max(abs(difference) for _, difference, *_ in drawn)
     values = [0.0, *(end for _, _, *ends in drawn for end in ends)]
     low, high = (_WIDER * end for end in (max(min(values), -most), min(max(values), most)))
     held = [[x, *(min(high, max(low, each)) for each in found)] for x, *found in drawn]
     labelled = [
-        (x, difference, figure(difference, signed=True), text(point))
-        for point, (x, difference, *_) in zip(points, drawn, strict=True)
-        if point.q in _LABELLED
+        (x, difference, figure(difference, signed=True), text(q))
+        for q, (x, difference, *_) in zip(shift, drawn, strict=True)
+        if q in _LABELLED
     ]
     baseline, candidate = lines
     style, name = LineStyle(candidate["scheme"]), candidate["label"]
-    bands = columns("x y low high", map(band_of, points))
+    bands = columns("x y low high", map(band_of, shift))
     return Chart(
         "difference",
         "Difference",

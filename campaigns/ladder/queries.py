@@ -2,17 +2,16 @@
 Checks no permissions: callers pass what was read for rows found with visible_to."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.compare.queries.overheads import Overhead, compare, unlike_by_accident
 from campaigns.compare.queries.side_by_side import medians_us
-from campaigns.domain.analysis.comparison import verdict
 from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import part_means_us
+from campaigns.domain.analysis.pair import part_means_us
 from campaigns.domain.analysis.repeats import (
     MIN_REPEATS,
     MeanInterval,
@@ -73,25 +72,37 @@ def ladder_of(
     in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
     metrics = METRICS_IN_TURNS if in_turns else LADDER_METRICS
     metric = metric if metric in metrics else metrics[0]
-    climb = _Climb(campaign, _plain(placed), is_final, metric, in_turns=in_turns)
-    rungs = tuple(climb.rung(*each) for each in placed)
+    climb = _Climb(campaign, is_final, metric, in_turns=in_turns)
+    rungs = tuple(climb.rung(*each) for each in _with_neighbours(placed))
     target, likeness = arms[0].test.endpoint.target.name, _likeness_of(rungs, climb.compared)
     return Ladder(target, rungs, metric, likeness, in_turns=in_turns), climb.compared
 
 
 def ladder_pairs(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
     """Each rung with the one before and with plain HTTP; [] of arms that are no ladder."""
-    placed, pairs = _placed(arms), []
-    plain, before = _plain(placed), {}
-    for section, _, arm in placed:
-        others = {
-            other.test.pk: other
-            for other in (before.get(section), plain.get(section))
-            if other is not None and other is not arm
-        }
-        pairs += [ArmPair(other, arm, is_chosen=True) for other in others.values()]
-        before[section] = arm
+    pairs = []
+    for (_, _, arm), last, plain in _with_neighbours(_placed(arms)):
+        others = [other for other in (last and last[2], plain) if other and other is not arm]
+        by_test = {other.test.pk: other for other in others}
+        pairs += [ArmPair(other, arm, is_chosen=True) for other in by_test.values()]
     return pairs
+
+
+def _with_neighbours(
+    placed: Sequence[_Placed],
+) -> Iterator[tuple[_Placed, _Placed | None, MeasuredTest | None]]:
+    """Each with the rung before it, and plain HTTP of its section, which may be itself."""
+    plain: dict[Section, MeasuredTest] = {}
+    for section, spoken, arm in placed:
+        if not spoken.tls:
+            plain.setdefault(section, arm)
+    if Section.NEW in plain:  # other profiles are measured on new connections
+        plain[Section.PROFILES] = plain[Section.NEW]
+    before: dict[Section, _Placed] = {}
+    for each in placed:
+        section = each[0]
+        yield each, before.get(section), plain.get(section)
+        before[section] = each
 
 
 def _in_shared_passes(placed: list[_Placed]) -> list[_Placed]:
@@ -147,30 +158,50 @@ def _in_order(placed: _Placed) -> tuple:
 
 @dataclass(slots=True)
 class _Climb:
-    """From rung to rung: `plain` HTTP by section, and what was climbed so far."""
+    """From rung to rung, with what was climbed so far."""
 
     campaign: Campaign
-    plain: Mapping[Section, MeasuredTest]
     is_final: bool
     metric: str
     in_turns: bool
     titles: dict[int, str] = field(default_factory=dict)
-    before: dict[Section, tuple[Spoken, MeasuredTest]] = field(default_factory=dict)
     compared: list[Overhead] = field(default_factory=list)
 
-    def rung(self, section: Section, spoken: Spoken, arm: MeasuredTest) -> LadderRung:
-        last_spoken, last = self.before.get(section, (None, None))
-        title = _title(section, spoken, last_spoken)
+    def rung(
+        self, placed: _Placed, last: _Placed | None, ground: MeasuredTest | None
+    ) -> LadderRung:
+        section, spoken, arm = placed
+        title = _title(section, spoken, last and last[1])
         self.titles[arm.test.pk] = title
-        ground = self.plain.get(section)
-        before, plain = (self._compare(other, arm) for other in (last, ground))
+        before, plain = (self._compare(other, arm) for other in (last and last[2], ground))
         if found := plain or before:
             self.compared.append(found)
-        self.before[section] = (spoken, arm)
-        steps = (each and self._step(section, each) for each in (before, plain))
-        value, why = self._value_of(arm)
-        found = _rung(section, spoken, arm, title, value, *steps, is_plain=ground is arm)
-        return replace(found, weak=why) if value else replace(found, why=found.why or why)
+        runs, agreed, why = _sound_runs(arm), _agreed(arm), _why_nothing_counts(arm)
+        figures = arm.pooled[1] if runs else None
+        by_key = figures_by_key(figures) if figures else {}
+        value, why_weak = self._value_of(arm)
+        return LadderRung(
+            section=section,
+            title=title,
+            words=_words(section, spoken, agreed),
+            test_id=arm.test.pk,
+            is_plain=ground is arm,
+            mean=_mean_of(runs),
+            value=value,
+            before=before and self._step(section, before),
+            plain=plain and self._step(section, plain),
+            parts=part_means_us([each.total for each in runs]),
+            wire=_wire(arm),
+            own_cpu_us=_own_cpu_us(arm),
+            agreed=agreed,
+            percentiles={name(q): by_key.get(name(q), Figure(None, why)) for q in _SHOWN},
+            rate_per_s=figures and figures.rate_per_s,
+            connections=spoken.connections,
+            streams=spoken.streams,
+            why=why if value else why or why_weak,
+            weak=why_weak if value else "",
+            not_taken=_not_taken(spoken, agreed),
+        )
 
     def _compare(self, baseline: MeasuredTest | None, candidate: MeasuredTest) -> Overhead | None:
         """None where there is no such rung, or one of the two has no usable run."""
@@ -181,41 +212,34 @@ class _Climb:
             return None
         names = (self.titles[baseline.test.pk], self.titles[candidate.test.pk])
         pair = ArmPair(baseline, candidate, is_chosen=True, called=names)
-        if not self.in_turns:
-            return compare(self.campaign, pair, metric=self.metric)
-        found = compare(self.campaign, pair)
-        return found if self.metric == TYPICAL or not found.turns else _by(found, self.metric)
+        return compare(self.campaign, pair, metric="" if self.metric == TYPICAL else self.metric)
 
     def _value_of(self, arm: MeasuredTest) -> tuple[MeanInterval | None, str]:
-        if self.metric != TYPICAL:
-            return _value_of(arm, self.metric)
-        median_us = medians_us(self.campaign).get(arm.test.pk)
-        return (mean_interval([median_us]), "") if median_us else (None, "")
+        """(the metric over the runs that count, why it is weak or not shown)"""
+        if self.metric == TYPICAL:
+            median_us = medians_us(self.campaign).get(arm.test.pk)
+            return (mean_interval([median_us]) if median_us else None), ""
+        runs = _sound_runs(arm)
+        if self.metric == MEAN or not runs:
+            return _mean_of(runs), ""
+        q = next(q for q in _SHOWN if name(q) == self.metric)
+        fewest = min(each.figures.n for each in runs)
+        is_hidden, why = shown(fewest, q) is Shown.NO, why_not_shown(fewest, q)
+        us = [each.figures.percentiles[q] for each in runs]
+        return (None if is_hidden else typical_interval(us)), why
 
     def _step(self, section: Section, found: Overhead) -> RungStep:
-        first, second = (
-            {each.run.repeat: each.run.pk for each in arm.of_machine} for arm in found.pair
-        )
         values = (self._value_of(arm)[0] for arm in found.pair)
+        has_word = found.has_word or self.is_final
         return RungStep(
-            row=found.judged,
+            row=found.judged if has_word else replace(found.judged, word=None),
             times_us=tuple(value and value.mean for value in values),
-            word=str(found.verdict.word) if found.has_word or self.is_final else "",
-            why=found.verdict.text,
             names=found.pair.names,
             title=f"{SECTION_TITLES[section]}: {found.pair.title}",
-            counted=(first, second),
+            counted=found.pair.of_machine,
             is_paired=found.is_paired,
             blocker=found.blocker,
         )
-
-
-def _by(found: Overhead, metric: str) -> Overhead:
-    """A comparison of rounds, judged by another metric of theirs."""
-    row = next((each for each in found.rows if each.metric == metric), found.judged)
-    threshold = found.pair.candidate.test.campaign.practical_threshold
-    judged = verdict(row.interval, threshold, blockers=[])
-    return replace(found, judged=row, verdict=judged, has_word=judged.word is not None)
 
 
 def _title(section: Section, spoken: Spoken, before: Spoken | None) -> str:
@@ -227,74 +251,12 @@ def _title(section: Section, spoken: Spoken, before: Spoken | None) -> str:
     return rung_title(spoken, before)
 
 
-def _plain(placed: Sequence[_Placed]) -> Mapping[Section, MeasuredTest]:
-    """Plain HTTP of each section; other profiles are measured on new connections."""
-    plain: dict[Section, MeasuredTest] = {}
-    for section, spoken, arm in placed:
-        if not spoken.tls:
-            plain.setdefault(section, arm)
-    if Section.NEW in plain:
-        plain[Section.PROFILES] = plain[Section.NEW]
-    return plain
-
-
-def _rung(
-    section: Section,
-    spoken: Spoken,
-    arm: MeasuredTest,
-    title: str,
-    value: MeanInterval | None,
-    before: RungStep | None,
-    plain: RungStep | None,
-    *,
-    is_plain: bool,
-) -> LadderRung:
-    runs = _sound_runs(arm)
-    figures = arm.pooled[1] if runs else None
-    agreed, why = _agreed(arm), _why_nothing_counts(arm)
-    by_key = figures_by_key(figures) if figures else {}
-    return LadderRung(
-        section=section,
-        title=title,
-        words=_words(section, spoken, agreed),
-        test_id=arm.test.pk,
-        is_plain=is_plain,
-        mean=_mean_of(runs),
-        value=value,
-        before=before,
-        plain=plain,
-        parts=part_means_us([each.total for each in runs]),
-        wire=_wire(arm),
-        own_cpu_us=_own_cpu_us(arm),
-        agreed=agreed,
-        percentiles={name(q): by_key.get(name(q), Figure(None, why)) for q in _SHOWN},
-        rate_per_s=figures and figures.rate_per_s,
-        connections=spoken.connections,
-        streams=spoken.streams,
-        why=why,
-        not_taken=_not_taken(spoken, agreed),
-    )
-
-
 def _sound_runs(arm: MeasuredTest) -> list[MeasuredRun]:
     return arm.counted if arm.is_sound else []
 
 
 def _mean_of(runs: Sequence[MeasuredRun]) -> MeanInterval | None:
     return typical_interval([each.figures.mean_us for each in runs]) if runs else None
-
-
-def _value_of(arm: MeasuredTest, metric: str) -> tuple[MeanInterval | None, str]:
-    """(the metric over the runs that count, why it is weak or not shown)"""
-    runs = _sound_runs(arm)
-    if metric == MEAN or not runs:
-        return _mean_of(runs), ""
-    q = next(q for q in _SHOWN if name(q) == metric)
-    fewest = min(each.figures.n for each in runs)
-    why = why_not_shown(fewest, q)
-    if shown(fewest, q) is Shown.NO:
-        return None, why
-    return typical_interval([each.figures.percentiles[q] for each in runs]), why
 
 
 def _why_nothing_counts(arm: MeasuredTest) -> str:

@@ -12,9 +12,13 @@ from typing import Generic, TypeVar
 
 from django.db.models import Max
 
-from campaigns.campaigns.queries.answers import campaign_answer, campaign_answers
+from campaigns.campaigns.queries.answers import (
+    campaign_answer,
+    campaign_answers,
+    campaign_verdict,
+    verdict_on_held,
+)
 from campaigns.campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
-from campaigns.campaigns.queries.verdicts import campaign_verdict, verdict_on_held
 from campaigns.core import cache
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.series import Point

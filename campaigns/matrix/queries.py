@@ -7,13 +7,13 @@ from itertools import pairwise
 from statistics import fmean
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
-from campaigns.compare.queries.overheads import Overhead, compare, mean_against
+from campaigns.compare.queries.overheads import compare, mean_against
 from campaigns.compare.queries.side_by_side import medians_us
 from campaigns.domain.analysis.criteria import in_short
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import OverheadRow, geometric_mean, ratio_over_plans
+from campaigns.domain.analysis.pair import PairResult, geometric_mean, ratio_over_plans
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.lifecycle import Trust
@@ -21,7 +21,6 @@ from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.plan.presets import is_local
 from campaigns.domain.presentation.tables import NO_RUN
 from campaigns.domain.presentation.target_matrix import (
-    SAME,
     MatrixCell,
     MatrixRow,
     Neighbours,
@@ -83,7 +82,7 @@ def _difference(
     if both and campaign.order == Campaign.Order.BLOCKS:
         return mean_interval(both, is_signed=True)
     gap = fmean(remote.values()) - fmean(local.values())
-    return MeanInterval(gap, 0, None, None, None)
+    return MeanInterval(gap)
 
 
 _PLACES = (LOCAL, REMOTE, "")
@@ -234,12 +233,12 @@ def _over_cells(
             continue
         mean_us = geometric_mean([fmean(means_us(campaign, arm).values()) for arm in arms])
         against = _over_plans(campaign, base, arms) if base and key != reference else None
-        yield MatrixCell(name, None, MeanInterval(mean_us, 0, None, None, None), against)
+        yield MatrixCell(name, None, MeanInterval(mean_us), against)
 
 
 def _over_plans(
     campaign: Campaign, base: list[MeasuredTest], arms: list[MeasuredTest]
-) -> OverheadRow:
+) -> PairResult:
     pairs = zip(base, arms, strict=True)
     plans = [(means_us(campaign, first), means_us(campaign, second)) for first, second in pairs]
     return ratio_over_plans(plans, in_blocks=campaign.order == Campaign.Order.BLOCKS)
@@ -270,15 +269,13 @@ def _order(
     if took_turns:
         metric = typical_metric(each.figures for arm in sound for each in arm.comparable)
 
-    def compared(faster: MeasuredTest, slower: MeasuredTest) -> Overhead:
+    def compared(faster: MeasuredTest, slower: MeasuredTest) -> PairResult:
         pair = ArmPair(slower, faster, is_chosen=True)
-        return compare(campaign, pair, is_busy=metric != "mean")
+        return compare(campaign, pair, is_busy=metric != "mean").judged
 
     for first, second in pairwise(sorted(sound, key=lambda arm: arm.time_us(metric))):
         found = compared(first, second)
-        if found.verdict.word is Word.SLOWER:  # by its rounds, or its geometric mean
+        if found.word is Word.SLOWER:  # by its rounds, or its geometric mean
             first, second, found = second, first, compared(second, first)
-        said, row = found.verdict, found.judged
-        row = row if said.has_size else replace(row, interval=None)
-        why = "" if said.word is Word.FASTER else said.text or SAME
-        yield Neighbours(names[first.test.pk], names[second.test.pk], row, why, said.or_more)
+        row = found if found.has_size else replace(found, interval=None)
+        yield Neighbours(names[first.test.pk], names[second.test.pk], row)

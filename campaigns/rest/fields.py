@@ -16,7 +16,7 @@ from campaigns.campaigns.queries.campaign_list import STATE_IS
 from campaigns.core.permissions import Role
 from campaigns.domain.analysis.capacity import CapacityWord, Ending
 from campaigns.domain.analysis.histories import TriageState
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.lifecycle import (
     BY_ITSELF,
     Outcome,
@@ -115,6 +115,9 @@ def _field_of(kind: Any, **options: Any) -> serializers.Field:
     if issubclass(kind, StrEnum):
         return serializers.ChoiceField(choices=_pairs(kind), **options)
     return serializer_of(kind)(**options)
+
+
+CapacityRatioSerializer = serializer_of(RatioInterval, "ratio low high", "CapacityRatio")
 
 
 class ReadSerializer(serializers.ModelSerializer):

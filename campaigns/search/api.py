@@ -14,7 +14,7 @@ from campaigns.campaigns.api.tables import SentenceField
 from campaigns.campaigns.queries.checks import Check
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
-from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.capacity import CapacityInterval
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.search_start import USUAL_TRIALS, SearchCost
 from campaigns.domain.presentation.capacity_words import Limiter

@@ -32,6 +32,7 @@ from campaigns.domain.analysis.busy import (
 )
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
+    CapacityInterval,
     CapacitySearch,
     Ending,
     NextTrial,
@@ -42,7 +43,6 @@ from campaigns.domain.analysis.capacity import (
     trial_of,
     without_machine,
 )
-from campaigns.domain.analysis.capacity_interval import CapacityInterval
 from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
@@ -136,9 +136,13 @@ def report_of_search(search: Search) -> SearchReport:
     if search.answer is not None:
         stored = {each["trial"]: each for each in search.answer["trials"]}
         made = [
-            MadeTrial(run, _stored_trial(run, stored[run.repeat]), stored[run.repeat]["search"])
+            MadeTrial(
+                run,
+                Trial(_rate_of(run), TrialResult(told["result"]), told["reason"]),
+                told["search"],
+            )
             for run in trial_runs(search)
-            if run.repeat in stored
+            if (told := stored.get(run.repeat))
         ]
         answer = CapacityAnswer.from_json(search.answer)
         return SearchReport(search, made, answer, objective_of(search), answer.ending)
@@ -175,10 +179,6 @@ def to_store(report: SearchReport, limiter: Limiter) -> dict[str, Any]:
         for each in report.made
     ]
     return {**report.answer.to_json(), "trials": trials, "limiter": asdict(limiter)}
-
-
-def _stored_trial(run: Run, stored: dict[str, Any]) -> Trial:
-    return Trial(_rate_of(run), TrialResult(stored["result"]), stored["reason"])
 
 
 def objective_of(search: Search) -> tuple[Threshold, ...]:

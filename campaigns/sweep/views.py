@@ -364,7 +364,7 @@ def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -
 
 def _compared_by(sweeps: Sequence[SweepAnswer]) -> str:
     every = [point.against for sweep in sweeps for point in sweep.points if point.against]
-    metrics = {each.mean.metric for each in every if each.mean}
+    metrics = {each.metric for each in every if each.baseline is not None}
     titles = [METRICS[key].title for key in sorted(metrics or {"mean"})]
     return f"{' or '.join(titles)}, response time"
 
@@ -372,7 +372,7 @@ def _compared_by(sweeps: Sequence[SweepAnswer]) -> str:
 def _open_why(sweeps: Sequence[SweepAnswer]) -> list[str]:
     told = {point.why for sweep in sweeps for point in sweep.points}
     every = [point.against for sweep in sweeps for point in sweep.points if point.against]
-    whys = [each.why for each in every if each.word in {"", *BOUNDED}]
+    whys = [each.text for each in every if each.word in {None, *BOUNDED}]
     return [why for why in dict.fromkeys(whys) if why and why not in told]
 
 

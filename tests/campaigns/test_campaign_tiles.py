@@ -3,18 +3,16 @@
 from types import SimpleNamespace
 
 from campaigns.campaigns.views.campaign_tiles import MOST_CARDS, cards_of, ratios_of, settling
-from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.presentation.overhead_table import forest, overhead_table
 from campaigns.domain.presentation.results import OverheadAnswer
 
-REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True}
-
 
 def overhead(word: Word | None, ratio: float, low: float, high: float, **fields) -> OverheadAnswer:
-    interval = RatioInterval(1000, 1000 * ratio, ratio, low, high, **REST)
-    rows = [OverheadRow("typical", 1000, 1000 * ratio, interval)]
-    rows += [OverheadRow("p50", 1020, 1200 * ratio, None)]
+    interval = RatioInterval(ratio, low, high, 3, baseline=1000, candidate=1000 * ratio)
+    rows = [PairResult("typical", 1000, 1000 * ratio, interval)]
+    rows += [PairResult("p50", 1020, 1200 * ratio, None)]
     return OverheadAnswer(
         plan_label="plan",
         connection_mode="new",

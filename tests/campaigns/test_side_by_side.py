@@ -216,7 +216,7 @@ def test_servers_are_compared_while_they_take_turns_and_have_a_matrix_at_the_end
     # One follows from the other and the difference beside them.
     ratio = nginx.against.interval.ratio
     assert nginx.mean.mean == pytest.approx(apache.mean.mean * ratio)
-    assert nginx.against.candidate_us == pytest.approx(nginx.mean.mean)
+    assert nginx.against.candidate == pytest.approx(nginx.mean.mean)
 
 
 @pytest.fixture
@@ -350,7 +350,7 @@ def test_two_campaigns_of_one_pass_are_compared_by_stretches_of_their_rounds(sen
         for each in (first, second)
     ]
     found = [compare(second, ArmPair(*pair, is_chosen=True)) for pair in zip(*sides, strict=True)]
-    assert [each.verdict.word for each in found] == [Word.SLOWER, Word.SAME]
+    assert [each.judged.word for each in found] == [Word.SLOWER, Word.SAME]
 
 
 def test_a_pass_is_enough_for_a_baseline_that_the_next_one_is_held_against(sending, project):
@@ -411,6 +411,12 @@ def test_the_rungs_of_a_ladder_take_turns(sending, project):
     assert "TLS 1.2 is 4.0\u202f× slower than HTTP (" in said(campaign)
     by_mean = campaign_answer(campaign, metric="mean").ladder
     assert [rung.plain.word for rung in by_mean.rungs[1:]] == [Word.SLOWER] * 3
+    # What forbids a word by medians forbids one by any metric.
+    first = campaign.runs.order_by("position").first()
+    first.shards.update(host="another host")
+    for metric in ("", "mean"):
+        unlike = campaign_answer(Campaign.objects.get(pk=campaign.pk), metric=metric).ladder
+        assert [rung.plain.word for rung in unlike.rungs[1:]] == [""] * 3
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from campaigns.core.drawings import (
     trend_of,
 )
 from campaigns.core.plots import difference_panel
-from campaigns.domain.analysis.overhead import shift_of
+from campaigns.domain.analysis.pair import shift_of
 from campaigns.domain.plan.load import stored_load
 from campaigns.domain.plan.load_curve import load_curve
 from campaigns.domain.presentation.results import SplitAnswer
@@ -138,7 +138,7 @@ def test_percentiles_are_named_by_their_difference_in_ms():
     *_, named = chart.series
     medians = [each[0].percentile_us(50_000) / 1000 for each in (before, after)]
     assert float(named.labels[0]) == pytest.approx(medians[1] - medians[0], rel=0.05)
-    assert difference_panel([], 0.05, LINES, "") is None
+    assert difference_panel({}, 0.05, LINES, "") is None
 
 
 pytestmark = pytest.mark.pure

@@ -136,6 +136,12 @@ def test_runs_of_several_campaigns_are_one_baseline(make, measured_test):
     assert finished(measured_test(*SLOWER, is_over=False)).word == "slower"
 
 
+def test_each_run_of_a_baseline_of_several_campaigns_counts(make, measured_test):
+    make(measured_test(*[10_000] * 3), measured_test(*[14_400] * 3))
+    against = finished(measured_test(12_000, 12_100, 11_900, is_over=False))
+    assert against.ratio == pytest.approx(1, rel=0.01)
+
+
 def test_a_replaced_baseline_is_kept_with_who_and_when(make, measured_test, bob):
     make(measured_test(*CALM))
     make(measured_test(*SLOWER), name="release 1.5")

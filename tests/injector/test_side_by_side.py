@@ -84,7 +84,7 @@ def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program):
                 assert sum(each.arms[number].n for each in told) == measured.count("ok")
         assert [each.number for each in told] == list(range(len(told)))
         assert end.rounds == len(told) >= 2
-        assert compare(told, 1).p50.value > 1, "each figure is of its own arm"
+        assert compare(told, 1).p50.ratio > 1, "each figure is of its own arm"
 
 
 def test_a_reply_that_comes_after_the_last_turn_is_the_tail_of_its_arm(program):
@@ -282,7 +282,7 @@ def test_what_arms_share_is_warmed_by_each_of_them(short_trial):
     with scripted(script) as server:
         [found] = measured(server.port, server.port, limit_s=3).comparisons
     assert found.word not in {Word.SLOWER, Word.FASTER}
-    assert found.p50.value < 2, "neither waits for a cold cache in its turns"
+    assert found.p50.ratio < 2, "neither waits for a cold cache in its turns"
 
 
 def test_a_cache_that_one_arm_warms_for_the_other_makes_neither_slower(short_trial):

@@ -124,6 +124,15 @@ def test_a_rung_without_usable_runs_says_why_and_is_compared_with_nothing(ladder
     assert resumed.plain.word == "slower"
 
 
+def test_rungs_that_fail_too_often_are_told_without_a_word(climb):
+    campaign, _ = climb(counters={"failed": 60}, errors={"reset": 60})
+    answer = campaign_answer(campaign)
+    _, *over_tls = answer.ladder.rungs
+    assert {(rung.before.word, rung.plain.word) for rung in over_tls} == {("", "")}
+    assert "23.1 %" in over_tls[0].plain.why.replace("\u202f", " ")
+    assert "TLS 1.3 takes about +54.0" in plain_text(answer.sentence)
+
+
 def test_http_and_https_alone_are_no_ladder(project):
     now = timezone.now()
     campaign, tests = https_campaign(

@@ -10,7 +10,7 @@ from django.utils import timezone
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import repeat_campaign, start_campaign
 from campaigns.core.dbtime import db_now
-from campaigns.domain.analysis import capacity, capacity_interval
+from campaigns.domain.analysis import capacity
 from campaigns.domain.analysis.capacity import RULE_VERSION, Ending
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import InvalidFields, Refused
@@ -292,7 +292,7 @@ def another_rule(monkeypatch):
     def change():
         monkeypatch.setattr(capacity, "WINDOW", 1.25)
         monkeypatch.setattr(capacity, "FEWEST_SEARCHES", 5)
-        monkeypatch.setattr(capacity_interval, "_BIAS", 5.0)
+        monkeypatch.setattr(capacity, "_BIAS", 5.0)
         monkeypatch.setattr(capacity, "RULE_VERSION", RULE_VERSION + 1)
 
     return change

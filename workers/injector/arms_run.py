@@ -8,21 +8,23 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.analysis.arm_figures import RANKS, ArmFigures, ArmSeconds
 from campaigns.domain.analysis.failures import row_words
+from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
     LOOK_CONFIDENCE,
+    RANKS,
     ArmComparison,
+    ArmFigures,
+    ArmSeconds,
     compare,
 )
-from campaigns.domain.analysis.signed_rank import Ratio
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
-from campaigns.domain.presentation.side_by_side_words import answer, limits_of, ratio_text
+from campaigns.domain.presentation.intervals import answer, limits_of, ratio_text
 from campaigns.domain.units import DASH, counted, duration, figure
 from workers.injector.connection import now
 from workers.injector.key_log import KeyLog
@@ -209,11 +211,12 @@ def _between(bounds_us: tuple[float, float] | None) -> str:
     return f"{figure(bounds_us[0] / 1000)} and {_ms(bounds_us[1])}"
 
 
-def _ratio_json(ratio: Ratio | None) -> dict[str, float | int] | None:
+def _ratio_json(ratio: RatioInterval | None) -> dict[str, float | int] | None:
     if ratio is None:
         return None
-    digits = {name: round(value, 5) for name, value in asdict(ratio).items() if name != "n"}
-    return {**digits, "n": ratio.n}
+    figures = {"value": ratio.ratio, "low": ratio.low, "high": ratio.high}
+    figures = {name: round(each, 5) for name, each in figures.items()}
+    return {**figures, "confidence": round(ratio.confidence, 5), "n": ratio.k}
 
 
 def run_arms(

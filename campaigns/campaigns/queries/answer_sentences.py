@@ -6,7 +6,6 @@ from collections.abc import Container, Sequence
 from campaigns.campaigns.queries.shapes import Shapes
 from campaigns.compare.queries.arm_pairs import MeasuredTest, metric_of, stop_reason_of
 from campaigns.compare.queries.overheads import Overhead
-from campaigns.domain.analysis.comparison import Reason, holm
 from campaigns.domain.analysis.criteria import (
     CROWDED,
     CROWDED_BESIDE,
@@ -16,7 +15,8 @@ from campaigns.domain.analysis.criteria import (
 )
 from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.pair import Reason, holm
+from campaigns.domain.analysis.ratio import CLEAR
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
@@ -54,7 +54,6 @@ from campaigns.models import Campaign
 from campaigns.runs.queries.measurements import MeasuredRun, counted_runs, why_each
 from campaigns.runs.queries.runs import CampaignFailures
 
-_CLEAR = {Word.SLOWER, Word.FASTER}
 _COUNTED = ("errors", "attempts")
 _CROWDED_SHARE = 0.8
 # Notes of single runs about what a comparison side by side does not count.
@@ -91,7 +90,7 @@ def grounds_of(
 
 def _fail_all(overheads: Sequence[Overhead]) -> bool:
     """Whether none is left of which the times can be compared."""
-    return all(each.verdict.reason is Reason.ERRORS for each in overheads)
+    return all(each.judged.reason is Reason.ERRORS for each in overheads)
 
 
 def _limits(overheads: Sequence[Overhead]) -> list[str]:
@@ -113,7 +112,7 @@ def _flow_words(overhead: Overhead) -> list[str]:
     """Of each flow that became slower or faster, unless all requests together did so, too."""
     sentences = []
     for row in overhead.flow_rows:
-        if row.metric != "p95" and row.word in _CLEAR - {overhead.verdict.word}:
+        if row.metric != "p95" and row.word in CLEAR - {overhead.judged.word}:
             interval = row.interval
             said, ends = difference_words(row.word, interval.ratio, interval.low, interval.high)
             sentences.append(f"The flow {row.flow} is {said} ({ends})")
@@ -271,7 +270,7 @@ def figures_words(
         tests, repeats = counted(len(arms), "tests"), counted(campaign.repeats, "repeats")
         n_runs = len(arms) * campaign.repeats
         return [(f"Not started yet: {tests}, {repeats}, {counted(n_runs, 'runs')}.", False)]
-    is_known = any(each.has_word or each.verdict.reason is Reason.ERRORS for each in overheads)
+    is_known = any(each.has_word or each.judged.reason is Reason.ERRORS for each in overheads)
     if not (is_known or shapes.has_word or any(arm.counted for arm in arms)):
         # No run has figures that count: why not, or what is awaited.
         ended = [each for each in runs if each.run.is_done]
@@ -331,7 +330,6 @@ def _figures_sentence(
             ", ".join(filter(None, [each.pair.candidate.plan_label * many_plans, each.pair.place])),
             each.pair.shared_mode,
             each.judged,
-            each.verdict,
             each.has_word,
             each.pair.names,
             _why_not(each),

@@ -1,5 +1,5 @@
-"""A campaign's answer, read from the summaries of its finished runs. Checks no permissions: callers
-pass rows found with visible_to."""
+"""A campaign's answer, read from the summaries of its finished runs, and its verdict as programs
+read it. Checks no permissions: callers pass rows found with visible_to."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -25,6 +25,7 @@ from campaigns.compare.queries.side_by_side import end_of_turns
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
+from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
@@ -36,11 +37,20 @@ from campaigns.domain.presentation.results import (
     TestAnswer,
     trimmed,
 )
+from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
+from campaigns.domain.presentation.verdicts import (
+    CampaignVerdict,
+    ComparedArms,
+    broken_rules,
+    worst_first,
+)
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
-from campaigns.models import Campaign, Run, Test, without_references
+from campaigns.history.queries.baselines import against_of, compared_with_baselines, search_against
+from campaigns.models import Baseline, Campaign, Run, Search, Test, without_references
+from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.runs.queries.measurements import (
     MeasuredRun,
     counted_runs,
@@ -173,15 +183,6 @@ def _answer(
     return _judged(answer, [*runs, *alone], failures, is_final=is_final)
 
 
-def overheads_of_arms(campaign: Campaign) -> list[OverheadAnswer]:
-    """Of each arm against the first of its plan: of a campaign whose answer has a matrix."""
-    runs = Run.objects.filter(campaign=campaign).prefetch_related("shards").order_by("position")
-    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target", "campaign")
-    counted, _ = without_references(tests.order_by("position"))
-    pairs = pairs_in_turns(measured_tests(counted, measured_runs(runs)))
-    return [overhead_answer(compare(campaign, pair), is_final=True) for pair in pairs]
-
-
 def _sentence(
     campaign: Campaign,
     arms: list[MeasuredTest],
@@ -251,17 +252,15 @@ def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
             f"{arm.plan_label}, {arm.label}" if names_plan else arm.label,
             total,
             figures.duration_s,
-            _most_open(arm),
+            max(
+                (each.most_open for each in arm.counted if each.most_open is not None), default=None
+            ),
         )
         for arm in arms
         if arm.scheme in WEBSOCKET_SCHEMES
         for total, figures in [arm.pooled]
         if figures
     ]
-
-
-def _most_open(arm: MeasuredTest) -> int | None:
-    return max((each.most_open for each in arm.counted if each.most_open is not None), default=None)
 
 
 def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
@@ -318,3 +317,49 @@ def _means_ms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[float | N
         if bool(each.figures and each.figures.mean_us)
     }
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
+
+
+def verdict_on_held(campaign: Campaign) -> CampaignVerdict:
+    failure = first_requests_of(campaign).failure or "A preflight request failed"
+    return CampaignVerdict(False, f"{failure}.", f"On hold: {failure}. No load has been sent.")
+
+
+def campaign_verdict(
+    campaign: Campaign, answer: Answer, pairs: Sequence[tuple[Baseline, Test]]
+) -> CampaignVerdict:
+    """`pairs` as from `with_baselines`."""
+    labels = {each.test_id: f"{each.plan_label}, {each.label}" for each in answer.tests}
+    against, said = [], []
+    for (baseline, test), overhead in zip(pairs, compared_with_baselines(pairs), strict=True):
+        if test.pk in labels:  # a reference counts in nothing
+            label, found = labels[test.pk], overhead_answer(overhead, is_final=True)
+            against.append(ComparedArms.of(found, label, baseline.name))
+            said.append((label, against_of(baseline, overhead)))
+    if search := Search.objects.filter(pk=campaign.pk).first():
+        sentence = [*answer.sentence, (" ", False), *search_against(search)]
+    else:
+        sentence = baseline_sentence(said) or answer.sentence
+    if not against:
+        arms = _overheads_of_arms(campaign) if answer.matrix else answer.overheads
+        against = [ComparedArms.of(each, labels[each.candidate_test_id]) for each in arms]
+    means = (ms for test in answer.tests for ms in test.means_ms)
+    has_figures = any(ms is not None for ms in means) or any(each.word for each in answer.overheads)
+    is_measured = has_figures and not campaign.stop_reason
+    return CampaignVerdict(
+        is_measured,
+        "" if is_measured else campaign.stop_reason or plain_text(answer.sentence),
+        plain_text(sentence if is_measured else answer.sentence).strip(),
+        worst_first(against),
+        broken_rules(answer.thresholds),
+        sum(row.count for row in answer.errors.rows),
+        answer.errors.n_attempts,
+    )
+
+
+def _overheads_of_arms(campaign: Campaign) -> list[OverheadAnswer]:
+    """Of each arm against the first of its plan: of a campaign whose answer has a matrix."""
+    runs = Run.objects.filter(campaign=campaign).prefetch_related("shards").order_by("position")
+    tests = campaign.tests.select_related("plan_version__plan", "endpoint__target", "campaign")
+    counted, _ = without_references(tests.order_by("position"))
+    pairs = pairs_in_turns(measured_tests(counted, measured_runs(runs)))
+    return [overhead_answer(compare(campaign, pair), is_final=True) for pair in pairs]

@@ -2,21 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
 from campaigns.compare.queries.overheads import Overhead, compare
 from campaigns.domain.analysis.busy import observed_vitals
 from campaigns.domain.analysis.criteria import worst_value
 from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
 from campaigns.domain.presentation.ladder import Ladder
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import (
-    Doubt,
-    PointAgainst,
     SweepPoint,
     of_runs,
     sweep_table,
@@ -41,62 +39,54 @@ _Families = dict[tuple[str, str], list[list[MeasuredTest]]]  # by plan and param
 
 
 def _answers(
-    campaign: Campaign, family: Sequence[list[MeasuredTest]], relative: int, namer: "_Namer"
+    campaign: Campaign,
+    family: Sequence[list[MeasuredTest]],
+    relative: int,
+    names: Mapping[int, tuple[str, str]],
 ) -> Iterator[SweepAnswer]:
     reference = family[relative - 1 if 1 <= relative <= len(family) else 0]
     base = {_value(arm): arm for arm in reference}
     has_doubts = any(arm.ended and not _is_trusted_point(arm) for group in family for arm in group)
     for group in family:
-        against = {} if group is reference else _against(campaign, base, group)
-        points = [
-            replace(_point(arm, with_vitals=has_doubts), against=against.get(_value(arm)))
-            for arm in group
-        ]
-        name = "" if group is reference else namer.name(reference[0])
-        yield _answer(group, points, namer, name)
+        points = []
+        for arm in group:
+            other = None if group is reference else base.get(_value(arm))
+            against = _against(campaign, other, arm) if other else None
+            points.append(replace(_point(arm, with_vitals=has_doubts), against=against))
+        first, field = group[0], _field(group[0])
+        points = with_speed_up(field, points)
+        whole, name = names[first.test.pk]
+        injectors = "number of injector processes"
+        by = injectors if field == INJECTORS else parameter_label(field).lower()
+        title = f"{first.plan_label}: {whole}, by {by}"
+        beside = "" if group is reference else names[reference[0].test.pk][1]
+        table = sweep_table(f"sweep-{first.test.pk}", title, field, points, beside)
+        yield SweepAnswer(title, first.plan_label, field, name, table, points, beside)
 
 
-def _against(
-    campaign: Campaign, base: Mapping[float, MeasuredTest], group: Sequence[MeasuredTest]
-) -> dict[float, PointAgainst]:
-    found = {_value(arm): arm for arm in group if _value(arm) in base}
-    return {value: _pair_against(campaign, base[value], arm) for value, arm in found.items()}
-
-
-def _pair_against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PointAgainst:
+def _against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PairResult:
     """Only where both measure response times, not overload. Of a busy machine the medians without
     the injector's part are compared."""
     for each in (base, arm):
         if not each.comparable:
-            return PointAgainst(why=_why_not(each.ended) or say("no_run"))
+            return PairResult("mean", text=_why_not(each.ended) or say("no_run"))
         if not (each.counted and each.is_sound):
-            return PointAgainst(why=say("target_overloaded"))
+            return PairResult("mean", text=say("target_overloaded"))
     found = compare(campaign, ArmPair(base, arm, is_chosen=True))
-    word = (found.verdict.word or "") if found.has_word else ""
-    return PointAgainst(found.judged, word, found.verdict.text)
+    return found.judged if found.has_word else replace(found.judged, word=None)
 
 
-@dataclass(frozen=True)
-class _Namer:
-    """What tells the arms of a sweep apart: their targets, and their schemes and modes where these
-    differ."""
-
-    arms: Sequence[MeasuredTest]
-
-    @cached_property
-    def _names_target(self) -> bool:
-        return len({arm.test.endpoint.target_id for arm in self.arms}) > 1
-
-    @cached_property
-    def _names_arm(self) -> bool:
-        return not self._names_target or len({arm_words(arm.test) for arm in self.arms}) > 1
-
-    def whole(self, arm: MeasuredTest) -> str:
-        target = arm.test.endpoint.target.name if self._names_target else ""
-        return ", ".join(filter(None, [arm_words(arm.test), target]))
-
-    def name(self, arm: MeasuredTest) -> str:
-        return self.whole(arm) if self._names_arm else arm.test.endpoint.target.name
+def _names_of(arms: Sequence[MeasuredTest]) -> dict[int, tuple[str, str]]:
+    """What tells the arms of a sweep apart, by test: scheme and mode, with the target where these
+    differ; and the shortest, which may be the target alone."""
+    has_targets = len({arm.test.endpoint.target_id for arm in arms}) > 1
+    has_modes = not has_targets or len({arm_words(arm.test) for arm in arms}) > 1
+    names = {}
+    for arm in arms:
+        target, words = arm.test.endpoint.target.name, arm_words(arm.test)
+        whole = f"{words}, {target}" if has_targets else words
+        names[arm.test.pk] = whole, whole if has_modes else target
+    return names
 
 
 def _field(arm: MeasuredTest) -> str:
@@ -105,18 +95,6 @@ def _field(arm: MeasuredTest) -> str:
 
 def _value(arm: MeasuredTest) -> float:
     return arm.test.swept_value if arm.test.swept else arm.test.injectors
-
-
-def _answer(
-    group: list[MeasuredTest], points: Sequence[SweepPoint], namer: _Namer, reference: str
-) -> SweepAnswer:
-    first, field = group[0], _field(group[0])
-    points = with_speed_up(field, points)
-    injectors = "number of injector processes"
-    by = injectors if field == INJECTORS else parameter_label(field).lower()
-    title = f"{first.plan_label}: {namer.whole(first)}, by {by}"
-    table = sweep_table(f"sweep-{first.test.pk}", title, field, points, reference)
-    return SweepAnswer(title, first.plan_label, field, namer.name(first), table, points, reference)
 
 
 def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:
@@ -138,19 +116,18 @@ def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:
         rate=rate,
         mean_us=mean_us,
         why="" if is_trusted else _why_not(ended),
-        doubts=tuple(doubt for each in ended for doubt in _doubts(each)),
+        # What was beyond its limit in a run that nobody may trust.
+        doubts=tuple(
+            reason
+            for each in ended
+            if each.judged and not _is_trusted(each)
+            for reason in each.judged.measurement.reasons
+            if None not in (reason.value, reason.limit)
+        ),
         vitals=_vitals(ended) if with_vitals else {},
         test_id=arm.test.pk,
         run_id=shown[-1].run.pk if shown else None,
     )
-
-
-def _doubts(each: MeasuredRun) -> Iterator[Doubt]:
-    """What was beyond its limit in a run that nobody may trust."""
-    if not _is_trusted(each) and each.judged:
-        for reason in each.judged.measurement.reasons:
-            if reason.value is not None and reason.limit is not None:
-                yield Doubt(reason.code, reason.value, reason.limit)
 
 
 def _vitals(ended: Sequence[MeasuredRun]) -> dict[str, float]:
@@ -219,11 +196,11 @@ def shapes_of(
     for group in groups.values():
         if len(group) > 1:
             families.setdefault((group[0].plan_label, _field(group[0])), []).append(group)
-    namer = _Namer(arms)
+    names = _names_of(arms)
     sweeps = [
         answer
         for family in families.values()
-        for answer in _answers(campaign, family, relative, namer)
+        for answer in _answers(campaign, family, relative, names)
     ]
     # A sweep's tables and curves tell its targets apart at each value.
     # Of two arms in turns, and of all while they narrow, pairs tell more.

@@ -322,13 +322,12 @@ def _against(compared: ComparedCost | None) -> dict[str, str]:
     if compared is None:
         return {}
     found = compared.difference
-    said = {"word": found.word, "why": found.why, "names": " against ".join(compared.names[::-1])}
-    if found.interval is None or found.interval.k < MIN_REPEATS:
+    names = " against ".join(compared.names[::-1])
+    said = {"word": compared.word, "why": found.text, "names": names}
+    if None in found.ends:
         return said
-    low, high = (
-        percent(each - 1, signed=True) for each in (found.interval.low, found.interval.high)
-    )
-    change = percent(found.interval.ratio - 1, signed=True)
+    low, high = (percent(each - 1, signed=True) for each in found.ends)
+    change = percent(found.ratio - 1, signed=True)
     return {**said, "change": change, "interval": f"{low} to {high}"}
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import fmean
 
+from campaigns.domain.analysis.pair import Blocker
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.metrics.redaction import without_addresses
@@ -169,6 +170,11 @@ class ArmPair:
         return ", ".join(filter(None, [MODES[self.shared_mode].capitalize(), self.place]))
 
     @property
+    def blockers(self) -> list[Blocker]:
+        """Why there can be no word, whatever the two did."""
+        return []
+
+    @property
     def n_usable(self) -> int:
         """The usable runs of the arm that has fewer."""
         return min(each.n_usable for each in self)
@@ -176,6 +182,12 @@ class ArmPair:
     @property
     def is_busy(self) -> bool:
         return any(arm.is_busy for arm in self)
+
+    @property
+    def of_machine(self) -> tuple[dict[int, int], dict[int, int]]:
+        """By repeat, the runs of both that tell what each costs the target's machine."""
+        first, second = ({each.run.repeat: each.run.pk for each in arm.of_machine} for arm in self)
+        return first, second
 
     @property
     def counted(self) -> list[MeasuredRun]:
@@ -263,6 +275,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
     found: list[MeasuredTest] = []
     pooled = PooledCache(lambda: [each.counted for each in found])
     for test in tests:
+        version = test.plan_version
         of_test = sorted(by_test[test.pk], key=lambda each: each.run.repeat)
         place = [
             test.endpoint.target.name if len(targets) > 1 else "",
@@ -273,7 +286,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
             MeasuredTest(
                 test,
                 _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
-                _plan_label(test, names_version=len(numbers[test.plan_version.plan_id]) > 1),
+                str(version) if len(numbers[version.plan_id]) > 1 else version.plan.name,
                 tuple(each for each in of_test if not each.run.is_alone),
                 cache=pooled,
                 place=_joined(*place, *value),
@@ -309,10 +322,6 @@ def _addresses(endpoints: set[Endpoint], *, n_told_apart: int) -> dict[int, str]
         return {}
     one_host = len({each.dialled for each in endpoints}) == 1
     return {each.pk: f"{'' if one_host else each.told_host}:{each.port}" for each in endpoints}
-
-
-def _plan_label(test, *, names_version: bool) -> str:
-    return str(test.plan_version) if names_version else test.plan_version.plan.name
 
 
 def arm_words(test: Test) -> str:

@@ -4,14 +4,15 @@ One compared test in detail: its figures on both sides, every run, the percentil
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.compare.queries.columns import ComparisonSide
-from campaigns.compare.queries.overheads import Blocker, Overhead, unlike_by_accident
-from campaigns.domain.analysis.comparison import Reason
-from campaigns.domain.analysis.overhead import ShiftPoint, part_means_us, shift_of
+from campaigns.compare.queries.overheads import Overhead, unlike_by_accident
+from campaigns.domain.analysis.pair import Blocker, PairResult, Reason, part_means_us, shift_of
+from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.metrics.figures import Figures, curve
 from campaigns.domain.metrics.injector_end import tls_libraries_of
 from campaigns.domain.metrics.measurement import Measurement
@@ -30,9 +31,8 @@ from campaigns.domain.presentation.tables import (
     Table,
     count_cell,
     figure_cell,
-    text_cell,
 )
-from campaigns.domain.units import DASH, decimals_for, rate, said_of
+from campaigns.domain.units import decimals_for, rate, said_of
 from campaigns.runs.queries.measurements import MeasuredRun
 
 # Parts of a plan that change neither what is sent nor how hard.
@@ -40,16 +40,15 @@ _HARMLESS = ("plan.thresholds", "plan.warm_up_s", "plan.load.duration_s", "plan.
 
 
 @dataclass(frozen=True)
-class ComparedPair:
+class ComparedPair(ArmPair):
     """A test and its partner, with their columns. `is_found`: by plan and arm, not by choice."""
 
-    columns: tuple[ComparisonSide, ComparisonSide]
-    arms: ArmPair
-    is_found: bool
+    columns: Sequence[ComparisonSide] = ()
+    is_found: bool = True
 
     @property
     def label(self) -> str:
-        return f"{self.arms.candidate.plan_label}: {self.arms.candidate.label}"
+        return f"{self.candidate.plan_label}: {self.candidate.label}"
 
     @property
     def letter(self) -> str:
@@ -57,13 +56,27 @@ class ComparedPair:
 
     @property
     def is_of_reference(self) -> bool:
-        return all(each.test.is_of_reference for each in self.arms)
+        return all(each.test.is_of_reference for each in self)
 
+    @cached_property
+    def changes(self) -> dict[str, tuple[str, str]]:
+        """The settings that differ, by path; {} while one of the two has no run."""
+        runs = [next(iter([*each.counted, *each.runs]), None) for each in self]
+        return {} if None in runs else changed_fields(*(_facts_of(each) for each in runs))
 
-def changes_of(pair: ComparedPair) -> dict[str, tuple[str, str]]:
-    """The settings that differ, by path; {} while one of the two has no run."""
-    runs = [next(iter([*each.counted, *each.runs]), None) for each in pair.arms]
-    return {} if None in runs else changed_fields(*(_facts_of(each) for each in runs))
+    @property
+    def blockers(self) -> list[Blocker]:
+        """What the two plans ask differently, so that there can be no word."""
+        paths = [path for path in self.changes if _forbids(path)]
+        loads = [path for path in paths if path.startswith("plan.load.")]
+        if loads:
+            reason, what = Reason.UNLIKE_LOAD, "The plans ask for different loads"
+        elif paths and self.is_found:
+            reason, what = Reason.NOT_LIKE_FOR_LIKE, "The plans send different requests"
+        else:
+            return []
+        names = ", ".join(dict.fromkeys(map(field_name, loads or paths)))
+        return [(reason, f"{what}: {names}.")]
 
 
 def _facts_of(each: MeasuredRun) -> dict:
@@ -99,19 +112,6 @@ def _facts_of(each: MeasuredRun) -> dict:
     }
 
 
-def blockers_of(pair: ComparedPair, changes: dict[str, tuple[str, str]]) -> list[Blocker]:
-    loads = [name for name in changes if _forbids(name) and name.startswith("plan.load.")]
-    others = [name for name in changes if _forbids(name)] if pair.is_found else []
-    if loads:
-        reason, what = Reason.UNLIKE_LOAD, "The plans ask for different loads"
-    elif others:
-        reason, what = Reason.NOT_LIKE_FOR_LIKE, "The plans send different requests"
-    else:
-        return []
-    names = ", ".join(dict.fromkeys(field_name(name) for name in loads or others))
-    return [(reason, f"{what}: {names}.")]
-
-
 def _forbids(path: str) -> bool:
     """Whether a plan with another value there asks something else of the target."""
     return (
@@ -120,20 +120,18 @@ def _forbids(path: str) -> bool:
 
 
 def differences_of(
-    pairs: Sequence[ComparedPair],
-    changes: Sequence[dict[str, tuple[str, str]]],
-    overheads: Sequence[Overhead],
+    pairs: Sequence[ComparedPair], overheads: Sequence[Overhead]
 ) -> list[Difference]:
     """What differs, each fact once with the tests that it concerns; what forbids a word first."""
     found: dict[tuple[str, str, str, str, bool], list[str]] = {}
-    for pair, changed, overhead in zip(pairs, changes, overheads, strict=True):
-        for path, (one, other) in changed.items():
+    for pair, overhead in zip(pairs, overheads, strict=True):
+        for path, (one, other) in pair.changes.items():
             forbids = _forbids(path) and (pair.is_found or path.startswith("plan.load."))
             key = (field_name(path), pair.letter, one, other, forbids)
             found.setdefault(key, []).append(pair.label)
         for name, one, other in overhead.likeness["different"]:
             if name in _MEASURED:
-                forbids = name in unlike_by_accident(pair.arms, overhead.likeness)
+                forbids = name in unlike_by_accident(pair, overhead.likeness)
                 key = (_MEASURED[name], pair.letter, one, other, forbids)
                 found.setdefault(key, []).append(pair.label)
     n_tests = {pair.letter: sum(p.letter == pair.letter for p in pairs) for pair in pairs}
@@ -178,7 +176,7 @@ def same_of(pairs: Sequence[ComparedPair], overheads: Sequence[Overhead]) -> lis
 
 def _load(pair: ComparedPair) -> str:
     """Such as "99.9 and 99.9/s"; "" where one side sent nothing."""
-    rates = [_rate(each) for each in pair.arms]
+    rates = [_rate(each) for each in pair]
     return f"{' and '.join(rates)}/s" if all(rates) else ""
 
 
@@ -196,6 +194,7 @@ def _told_apart(value: Any) -> str:
 
 
 _COUNTS = ("rate", "errors", "n")
+_NO_RATIO = "The baseline is 0, so there is no ratio."
 _RATIO_DECIMALS = 3
 
 
@@ -203,15 +202,10 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
     """The figures behind one row of a comparison."""
     arms, names = tuple(overhead.pair), overhead.pair.names
     pooled = [arm.pooled for arm in arms]
-    # All figures of the response time; the word as the comparison has it.
-    table = overhead_table(
-        "times", "Response times", overhead.rows, None, test.why, overhead.pair.names
-    )
-    mean, *others = table.rows
-    said = replace(mean, cells=(*mean.cells[:-1], text_cell(test.said, test.why)))
     return ComparedDetail(
         test=test,
-        times=replace(table, rows=(said, *others)),
+        # All figures of the response time; the word as the comparison has it.
+        times=overhead_table("times", "Response times", overhead.rows, test.said, test.why, names),
         counts=_counts_table(names, pooled, arms[1].noun),
         repeats=tuple(
             _repeats(letter, name, arm, figures)
@@ -233,11 +227,11 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
             }
             for name, arm, (total, _) in zip(names, arms, pooled, strict=True)
         ],
-        shift=_shift(overhead) if test.is_sound else [],
+        shift=_shift(overhead) if test.is_sound else {},
     )
 
 
-def _shift(overhead: Overhead) -> list[ShiftPoint]:
+def _shift(overhead: Overhead) -> dict[int, RatioInterval]:
     arms = tuple(overhead.pair)
     repeats = [[each.run.repeat for each in arm.counted] for arm in arms]
     timings = [[each.total.timing("response") for each in arm.counted] for arm in arms]
@@ -301,22 +295,15 @@ def _row(key: str, baseline: Figure, candidate: Figure, noun: str) -> Row:
 def _cells(key: str, baseline: Figure, candidate: Figure) -> tuple[Cell, ...]:
     is_count = key in {"errors", "n"}
     decimals = 0 if is_count else decimals_for([baseline.value, candidate.value])
-    if baseline.value is None or candidate.value is None:
-        difference = ratio = Cell(None, DASH, why=baseline.why or candidate.why)
-    else:
-        change = Figure(candidate.value - baseline.value)
-        difference = figure_cell(change, decimals, signed=True)
-        ratio = _ratio_cell(baseline.value, candidate.value)
-    shown = (
+    row, why = PairResult(key, baseline.value, candidate.value), baseline.why or candidate.why
+    cells = (
         count_cell(None if each.value is None else int(each.value), each.why)
         if is_count
         else figure_cell(each, decimals)
         for each in (baseline, candidate)
     )
-    return (*shown, difference, ratio)
-
-
-def _ratio_cell(baseline: float, candidate: float) -> Cell:
-    if baseline <= 0:
-        return Cell(None, DASH, why="The baseline is 0, so there is no ratio.")
-    return figure_cell(Figure(candidate / baseline), _RATIO_DECIMALS)
+    return (
+        *cells,
+        figure_cell(Figure(row.difference, why), decimals, signed=True),
+        figure_cell(Figure(row.ratio, why or _NO_RATIO), _RATIO_DECIMALS),
+    )

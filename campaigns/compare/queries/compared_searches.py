@@ -2,12 +2,16 @@
 capacities, never by the response times of their trials, each of which has a rate of its own."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from campaigns.compare.queries.columns import ComparisonSide
 from campaigns.core.permissions import Actor
-from campaigns.domain.analysis.capacity import CapacityAnswer, capacity_ratio
-from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.capacity import (
+    CapacityAnswer,
+    CapacityInterval,
+    capacity_ratio,
+    capacity_word,
+)
 from campaigns.domain.analysis.messages import advise
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.plan.threshold import Threshold
@@ -106,9 +110,9 @@ def against_search(baseline: Baseline, search: Search) -> Against:
     both = Search.objects.filter(pk__in=[baseline.test.campaign_id, search.pk])
     columns = {each.report.search.pk: each for each in search_columns(both)}
     found = _between(columns[baseline.test.campaign_id], columns[search.pk])
-    ratio = asdict(found.ratio) if found.ratio else {}
+    ends = (found.ratio.ratio, found.ratio.low, found.ratio.high) if found.ratio else ()
     why = f"{found.why[:1].upper()}{found.why[1:]}"
-    return Against(baseline.name, "capacity", found.word, why, **ratio)
+    return Against(baseline.name, "capacity", found.word, why, *ends)
 
 
 def compared_capacity(
@@ -134,7 +138,7 @@ def _between(baseline: SearchColumn, candidate: SearchColumn) -> ComparedCapacit
         first,
         second,
         ratio,
-        str(ratio.word(threshold)) if ratio else "",
+        str(capacity_word(ratio, threshold)) if ratio else "",
         "" if ratio else _why(baseline, candidate),
     )
 

@@ -2,14 +2,11 @@
 the verdict for each."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from campaigns.compare.queries.arm_pairs import ArmPair
 from campaigns.compare.queries.columns import ComparisonSide, Side, profiles_of, sides_of
 from campaigns.compare.queries.compared_facts import (
     ComparedPair,
-    blockers_of,
-    changes_of,
     detail_of,
     differences_of,
     same_of,
@@ -21,9 +18,9 @@ from campaigns.compare.queries.compared_searches import (
     searches_among,
 )
 from campaigns.compare.queries.overheads import Overhead, compare
-from campaigns.domain.analysis.comparison import Reason
 from campaigns.domain.analysis.likeness import partners
 from campaigns.domain.analysis.messages import MESSAGES, advise, say
+from campaigns.domain.analysis.pair import Reason
 from campaigns.domain.analysis.ratio import smallest_shown
 from campaigns.domain.presentation.compared import (
     ComparedCapacity,
@@ -48,15 +45,6 @@ from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import percent, typed_percent, with_unit
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """A pair's test; `changes`: what its two plans and targets differ in, by path."""
-
-    changes: dict[str, tuple[str, str]]
-    overhead: Overhead
-    test: ComparedTest
-
-
 def comparison_of(
     columns: Sequence[ComparisonSide], asked: str = "", *, shows_machines: bool = True
 ) -> Comparison:
@@ -73,21 +61,21 @@ def comparison_of(
     every = [pair for candidate in candidates for pair in _pairs(baseline, candidate)]
     pairs, of_references = _without_references(every)
     apart = [_judge(pair) for pair in of_references]
-    references = [each.test for each in apart]
+    references = [test for test, _ in apart]
     states = {
         side.column.letter: reference_of(_of_column(references, side.column.letter))
         for side in candidates
     }
     judged = [_judge(pair, states[pair.letter]) for pair in pairs]
-    tests, overheads = [each.test for each in judged], [each.overhead for each in judged]
+    tests, overheads = [test for test, _ in judged], [overhead for _, overhead in judged]
     ordered = worst_first(tests)
     chosen = _chosen(ordered, references, asked)
-    overhead_by_key = {each.test.key: each.overhead for each in [*apart, *judged]}
+    overhead_by_key = {test.key: overhead for test, overhead in [*apart, *judged]}
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
         grounds=_grounds(tests, pairs),
         warnings=_warnings(tests, list(capacities.values())),
-        differs=differences_of(pairs, [each.changes for each in judged], overheads)
+        differs=differences_of(pairs, overheads)
         + capacity_differences(baseline.column, columns[1:], searches),
         same=same_of(pairs, overheads),
         tests=ordered,
@@ -138,7 +126,7 @@ def _chosen(
 def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
     """Two columns of a test each, with its verdict."""
     (pair,) = _pairs(baseline, candidate)
-    return _judge(pair).test
+    return _judge(pair)[0]
 
 
 def _without_references(
@@ -156,14 +144,6 @@ def _of_column(tests: Sequence[ComparedTest], letter: str) -> list[ComparedTest]
     return [each for each in tests if each.column == letter]
 
 
-def _judge(pair: ComparedPair, reference: ReferenceState | None = None) -> _Judged:
-    """`reference`: what the installation's own target did between the two sides."""
-    changes = changes_of(pair)
-    campaign = pair.arms.candidate.test.campaign
-    overhead = compare(campaign, pair.arms, blockers_of(pair, changes))
-    return _Judged(changes, overhead, _compared(pair, overhead, reference))
-
-
 def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
     columns = (baseline.column, candidate.column)
     is_chosen = all(column.is_single for column in columns)
@@ -172,20 +152,26 @@ def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
     found = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
     called = tuple(column.name for column in columns)
     for first, second in found:
-        arms = ArmPair(
-            baseline.tests[first], candidate.tests[second], is_chosen=True, called=called
+        yield ComparedPair(
+            baseline.tests[first],
+            candidate.tests[second],
+            is_chosen=True,
+            called=called,
+            columns=columns,
+            is_found=not is_chosen,
         )
-        yield ComparedPair(columns, arms, is_found=not is_chosen)
 
 
-def _compared(
-    pair: ComparedPair, overhead: Overhead, reference: ReferenceState | None
-) -> ComparedTest:
-    baseline, candidate = pair.arms
-    is_sound = all(each.is_sound for each in pair.arms)
-    found, interval = overhead.verdict, overhead.judged.interval if is_sound else None
+def _judge(
+    pair: ComparedPair, reference: ReferenceState | None = None
+) -> tuple[ComparedTest, Overhead]:
+    """`reference`: what the installation's own target did between the two sides."""
+    baseline, candidate = pair
+    overhead = compare(candidate.test.campaign, pair)
+    is_sound = all(each.is_sound for each in pair)
+    interval = overhead.judged.interval if is_sound else None
     metric = overhead.judged.metric
-    return ComparedTest(
+    test = ComparedTest(
         column=pair.letter,
         baseline_test_id=baseline.test.pk,
         candidate_test_id=candidate.test.pk,
@@ -194,9 +180,9 @@ def _compared(
         scheme=candidate.scheme,
         row=overhead.judged,
         is_sound=is_sound,
-        word=str(found.word or "") if overhead.has_word else "",
+        word=overhead.word,
         why=_why(pair, overhead),
-        ran_in_turn=_ran_in_turn(pair.arms),
+        ran_in_turn=_ran_in_turn(pair),
         reference=reference,
         could_have_shown=smallest_shown(interval) if interval else None,
         runs=tuple(
@@ -204,10 +190,11 @@ def _compared(
             for side in overhead.sides
         ),
     )
+    return test, overhead
 
 
 def _why(pair: ComparedPair, overhead: Overhead) -> str:
-    found = overhead.verdict
+    found = overhead.judged
     if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
         return "A single run has no spread. Compare the tests of these runs."
     do = MESSAGES[found.reason].remedy if found.reason else ""
@@ -266,7 +253,7 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
     grounds = []
     if any(each.interval for each in tests):
         grounds.append(f"{_metrics(tests)}, {percent(0.95, decimals=0)} intervals {_over(tests)}")
-    thresholds = {pair.arms.candidate.test.campaign.practical_threshold for pair in pairs}
+    thresholds = {pair.candidate.test.campaign.practical_threshold for pair in pairs}
     grounds.append(
         f"practical threshold {' to '.join(typed_percent(t) for t in _ends(thresholds))}"
     )
@@ -312,7 +299,7 @@ def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapaci
 def _alone(
     baseline: Side, candidates: Sequence[Side], pairs: Sequence[ComparedPair]
 ) -> list[tuple[str, list[str]]]:
-    used = {each.test.pk for pair in pairs for each in pair.arms}
+    used = {each.test.pk for pair in pairs for each in pair}
     return [
         (side.column.name, labels)
         for side in (baseline, *candidates)

@@ -5,29 +5,25 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.compare.queries.side_by_side import (
-    TYPICAL,
-    TurnsComparison,
-    compared_in_turns,
-    stretches_of,
-)
-from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, verdict
+from campaigns.compare.queries.arm_pairs import ArmPair
+from campaigns.compare.queries.side_by_side import TurnsComparison, compared_in_turns, stretches_us
 from campaigns.domain.analysis.likeness import like_for_like
 from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import (
-    OverheadRow,
-    jumps_us,
+from campaigns.domain.analysis.pair import (
+    Blocker,
+    PairResult,
+    Reason,
     metric_row,
     overhead_rows,
     part_means_us,
     percentile_row,
+    times_row,
     widened,
 )
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, MOST_FAILED
-from campaigns.domain.metrics.figures import figures_of, typical_metric
+from campaigns.domain.metrics.figures import TYPICAL, Figures, figures_of, typical_metric
 from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
@@ -41,42 +37,44 @@ _WIDENING_ERROR_SHARE = 0.005
 # A user who compares two targets or plans knows that these differ, and so does what follows.
 _DIFFERS_BY_CHOICE = {"target", "host", "plan", "reply", "requests a run"}
 
-Blocker = tuple[Reason, str]  # why there can be no verdict, and its sentence
-
 
 @dataclass(frozen=True)
 class Overhead:
-    """What the candidate takes more than the baseline, with its verdict, before rendering.
-    `judged`: the row that the verdict is on, of the runs in `sides`."""
+    """What the candidate takes more than the baseline, before rendering. `judged`: the row that has
+    the word, of the runs in `sides`. `has_word`: both have enough runs for one."""
 
     pair: ArmPair
     sides: Sequence[Sequence[MeasuredRun]]
-    judged: OverheadRow
-    verdict: ComparisonVerdict
+    judged: PairResult
     is_paired: bool
     has_word: bool
     likeness: dict[str, list[list[str]]]
     blocker: str
     turns: TurnsComparison | None = None
 
+    @property
+    def word(self) -> str:
+        """ "" where there is none, or there will be one with more runs."""
+        return str(self.judged.word or "") if self.has_word else ""
+
     @cached_property
-    def rows(self) -> list[OverheadRow]:
+    def rows(self) -> list[PairResult]:
         """Of all metrics: most comparisons show only one."""
-        jumps = jumps_us([each.total for each in self.pair.counted])
-        counted = [arm.counted for arm in self.pair]
-        rows = overhead_rows(**_arguments(counted, self.is_paired), jumps=jumps)
+        sides = _figures([arm.counted for arm in self.pair], self.is_paired)
+        totals = [each.total for each in self.pair.counted]
+        rows = overhead_rows(sides, paired=self.is_paired, totals=totals)
         if self.turns:
-            known = [row for row in rows if row.baseline_us is not None]
+            known = [row for row in rows if row.baseline is not None]
             rows = self.turns.with_intervals(known)
         others = (each for each in rows if each.metric != self.judged.metric)
         return [self.judged, *others, *self.flow_rows]
 
     @cached_property
-    def flow_rows(self) -> list[OverheadRow]:
+    def flow_rows(self) -> list[PairResult]:
         """Of the flows that both plans have."""
         return list(self._flow_rows())
 
-    def _flow_rows(self) -> Iterator[OverheadRow]:
+    def _flow_rows(self) -> Iterator[PairResult]:
         sides = [arm.comparable if self.turns else arm.counted for arm in self.pair]
         steps = [flow_steps(side) for side in sides]
         names = [name for name in steps[0] if name in steps[1]]
@@ -89,147 +87,137 @@ class Overhead:
         threshold = self.pair.candidate.test.campaign.practical_threshold
         for name in names:
             figures = [
-                [figures_of(total, each.figures.duration_s) for total, each in zipped]
+                {
+                    block: figures_of(total, each.figures.duration_s)
+                    for block, total, each in zip(
+                        _blocks(side, self.is_paired), own[name], side, strict=True
+                    )
+                }
                 for own, side in zip(totals, sides, strict=True)
-                for zipped in [zip(own[name], side, strict=True)]
             ]
-            arguments = _arguments(sides, self.is_paired)
-            arguments |= {"baseline": figures[0], "candidate": figures[1]}
             both = [total for own in totals for total in own[name]]
-            yield metric_row("mean", **arguments).of_flow(name, threshold)
-            yield percentile_row("p95", **arguments, totals=both).of_flow(name, threshold)
+            mean = metric_row("mean", figures, paired=self.is_paired)
+            p95 = percentile_row("p95", figures, paired=self.is_paired, totals=both)
+            yield from (row.of_flow(name, threshold) for row in (mean, p95))
+
+
+def _figures(sides: Sequence[Sequence[MeasuredRun]], is_paired: bool) -> list[dict[int, Figures]]:
+    return [
+        dict(zip(_blocks(side, is_paired), (each.figures for each in side), strict=True))
+        for side in sides
+    ]
+
+
+def _blocks(side: Sequence[MeasuredRun], is_paired: bool) -> Sequence[int]:
+    """Not paired, runs may be of several campaigns, each of which has a repeat 1."""
+    return [each.run.repeat for each in side] if is_paired else range(len(side))
 
 
 def compare(
-    campaign: Campaign,
-    pair: ArmPair,
-    blockers: Sequence[Blocker] = (),
-    metric: str = "",
-    *,
-    is_busy: bool = False,
+    campaign: Campaign, pair: ArmPair, metric: str = "", *, is_busy: bool = False
 ) -> Overhead:
     """The pair's rows, and the verdict on the one of this metric, "mean" or a percentile, by the
     threshold of the campaign, which is the candidate's. Without a metric on the mean, or on the
     typical time where a busy machine spoilt the mean of the pair, or of what is told beside it
-    (`is_busy`), or failures leave it open. `blockers`: what else speaks against a verdict. Tests of
-    two campaigns share no blocks. Arms that took turns are compared by their rounds, whatever the
-    machine did, unless by a metric of somebody's choice."""
-    if turns := None if metric else compared_in_turns(campaign, pair):
-        return _in_turns(turns, blockers)
+    (`is_busy`), or failures leave it open. Tests of two campaigns share no blocks. Arms that took
+    turns are compared by their rounds, whatever the machine did."""
+    if turns := compared_in_turns(campaign, pair):
+        return _in_turns(campaign, turns, metric)
     if stretches := _stretches(pair):
-        judged = metric_row(TYPICAL, **stretches)
-        found = _between(campaign, pair, judged, [arm.comparable for arm in pair], blockers)
-        return replace(found, verdict=_of_stretches(found.verdict, judged))
+        judged = times_row(TYPICAL, stretches, paired=False)
+        found = _of_runs(campaign, pair, judged, [arm.comparable for arm in pair])
+        if not (more := found.judged.more):
+            return found
+        # Stretches cannot be added like repeats: what takes longer has more rounds in each.
+        times = 1 + more / judged.interval.k
+        text = say("settle_longer", times=figure(times, 2))
+        return replace(found, judged=replace(found.judged, text=text, more=None))
     is_widened = not metric and _worst_share(pair) > _WIDENING_ERROR_SHARE
     is_typical = (is_busy or pair.is_busy or is_widened) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
     is_paired = _is_paired(campaign, pair, sides)
-    arguments = _arguments(sides, is_paired)
+    figures = _figures(sides, is_paired)
     if is_typical:
         metric = typical_metric(each.figures for side in sides for each in side)
     if is_typical or metric in {"", "mean"}:
-        judged = metric_row(metric or "mean", **arguments)
+        judged = metric_row(metric or "mean", figures, paired=is_paired)
     else:
         totals = [each.total for each in pair.counted]
-        judged = percentile_row(metric, **arguments, totals=totals)
+        judged = percentile_row(metric, figures, paired=is_paired, totals=totals)
     if is_widened:
-        judged = widened(judged, [_failures_of(arm) for arm in pair])
+        judged = widened(
+            judged,
+            [
+                (arm.error_share, Timing.together(each.total.timing("response") for each in runs))
+                for arm in pair
+                for runs in [arm.counted]
+            ],
+        )
     has_word = min(map(len, sides)) >= MIN_REPEATS and pair.n_usable >= MIN_REPEATS
-    return _between(campaign, pair, judged, sides, blockers, is_paired, has_word)
+    return _of_runs(campaign, pair, judged, sides, is_paired, has_word)
 
 
-def _between(
+def _of_runs(
     campaign: Campaign,
     pair: ArmPair,
-    judged: OverheadRow,
+    judged: PairResult,
     sides: Sequence[Sequence[MeasuredRun]],
-    blockers: Sequence[Blocker],
     is_paired: bool = False,
     has_word: bool = True,
 ) -> Overhead:
     likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
-    every_blocker = [*blockers, *_blockers(pair, likeness)]
-    found = _verdict(campaign, pair, judged, every_blocker)
-    blocker = next((text for _, text in every_blocker), "")
-    return Overhead(pair, sides, judged, found, is_paired, has_word, likeness, blocker)
+    blockers = _blockers(pair, likeness)
+    judged = judged.judged(campaign.practical_threshold, blockers=blockers)
+    spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
+    if spoilt and judged.reason is Reason.TOO_FEW_REPEATS:
+        judged = replace(judged, text=_spoilt_words(spoilt))
+    blocker = next((text for _, text in blockers), "")
+    return Overhead(pair, sides, judged, is_paired, has_word, likeness, blocker)
 
 
-def _of_stretches(found: ComparisonVerdict, judged: OverheadRow) -> ComparisonVerdict:
-    """Stretches cannot be added like repeats: what takes longer has more rounds in each."""
-    if not found.more:
-        return found
-    times = 1 + found.more / judged.interval.k
-    text = say("settle_longer", times=figure(times, 2))
-    return replace(found, text=text, more=None)
-
-
-def _stretches(pair: ArmPair) -> dict[str, Any]:
-    """Of the row of two campaigns of which one has too few repeats, but has taken turns."""
+def _stretches(pair: ArmPair) -> list[dict[int, float | None]]:
+    """Medians in µs of two campaigns of which one has too few repeats, but has taken turns."""
     if pair.is_of_one_campaign or min(len(arm.comparable) for arm in pair) >= MIN_REPEATS:
-        return {}
+        return []
     sides = [
-        [each.figures for each in arm.comparable]
+        [each.figures.time_us(TYPICAL) for each in arm.comparable]
         if len(arm.comparable) >= MIN_REPEATS
-        else stretches_of(arm.comparable)
+        else stretches_us(arm.comparable)
         for arm in pair
     ]
     if min(map(len, sides)) < MIN_REPEATS:
-        return {}
-    repeats = tuple(range(len(side)) for side in sides)
-    return {"baseline": sides[0], "candidate": sides[1], "paired": False, "repeats": repeats}
+        return []
+    return [dict(enumerate(side)) for side in sides]
 
 
-def _in_turns(turns: TurnsComparison, blockers: Sequence[Blocker]) -> Overhead:
-    pair = turns.pair
+def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhead:
+    pair, judged = turns.pair, turns.judged
     sides = [arm.comparable for arm in pair]
     likeness = like_for_like(*([each.of_arm for each in side] for side in sides))
-    if names := unlike_by_accident(pair, likeness):
-        blockers = [*blockers, _unlike(names)]
-    reason, text = blockers[0] if blockers else (None, "")
-    found = ComparisonVerdict(None, reason, text) if blockers else turns.verdict
-    has_word = found.word is not None
-    return Overhead(pair, sides, turns.judged, found, True, has_word, likeness, text, turns)
+    blockers = [*pair.blockers, *_unlike(pair, likeness)]
+    if blockers:
+        judged = judged.without_word(*blockers[0])
+    text = next((text for _, text in blockers), "")
+    found = Overhead(pair, sides, judged, True, judged.word is not None, likeness, text, turns)
+    if metric:  # of the rounds, too
+        row = next((each for each in found.rows if each.metric == metric), judged)
+        judged = row.judged(campaign.practical_threshold, blockers=blockers)
+    return replace(found, judged=judged, has_word=judged.word is not None)
 
 
-def _unlike(names: Sequence[str]) -> Blocker:
-    return Reason.NOT_LIKE_FOR_LIKE, say("not_like_for_like", names=", ".join(names))
-
-
-def mean_against(campaign: Campaign, pair: ArmPair) -> OverheadRow:
+def mean_against(campaign: Campaign, pair: ArmPair) -> PairResult:
     """The difference of the means alone, without a verdict."""
     sides = [arm.counted for arm in pair]
-    return metric_row("mean", **_arguments(sides, _is_paired(campaign, pair, sides)))
-
-
-def _arguments(sides: Sequence[Sequence[MeasuredRun]], is_paired: bool) -> dict[str, Any]:
-    """Of the rows of `domain.analysis.overhead`."""
-    baseline, candidate = ([each.figures for each in side] for side in sides)
-    repeats = tuple(map(_repeats, sides))
-    return {
-        "baseline": baseline, "candidate": candidate, "paired": is_paired, "repeats": repeats
-    }  # fmt: skip
+    is_paired = _is_paired(campaign, pair, sides)
+    return metric_row("mean", _figures(sides, is_paired), paired=is_paired)
 
 
 def _is_paired(campaign: Campaign, pair: ArmPair, sides: Sequence[Sequence[MeasuredRun]]) -> bool:
     """Whether both sides have the same blocks, or enough of them for a verdict."""
-    ours, theirs = (set(_repeats(side)) for side in sides)
+    ours, theirs = ({each.run.repeat for each in side} for side in sides)
     is_whole = ours == theirs or len(ours & theirs) >= MIN_REPEATS
     is_in_blocks = campaign.order == Campaign.Order.BLOCKS
     return pair.is_of_one_campaign and is_in_blocks and is_whole
-
-
-def _repeats(side: Sequence[MeasuredRun]) -> list[int]:
-    return [each.run.repeat for each in side]
-
-
-def _verdict(
-    campaign: Campaign, pair: ArmPair, judged: OverheadRow, blockers: Sequence[Blocker]
-) -> ComparisonVerdict:
-    found = verdict(judged.interval, campaign.practical_threshold, blockers=blockers)
-    spoilt = [each for arm in pair for each in arm.runs if each.run.is_done and not each.is_usable]
-    if spoilt and found.reason is Reason.TOO_FEW_REPEATS:
-        return replace(found, text=_spoilt_words(spoilt))
-    return found
 
 
 def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
@@ -250,17 +238,22 @@ def _cause(spoilt: MeasuredRun) -> str:
 
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
-    found = []
+    found = pair.blockers
     if _worst_share(pair) > MOST_FAILED:
         shares = " and ".join(percent(arm.error_share) for arm in pair)
         found.append((Reason.ERRORS, say("errors", share=shares, where="")))
-    if names := unlike_by_accident(pair, likeness):
-        found.append(_unlike(names))
+    found += _unlike(pair, likeness)
     if unlike_loads := _unlike_loads(pair):
         found.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(pair):
         found.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
     return found
+
+
+def _unlike(pair: ArmPair, likeness) -> list[Blocker]:
+    names = unlike_by_accident(pair, likeness)
+    text = say("not_like_for_like", names=", ".join(names))
+    return [(Reason.NOT_LIKE_FOR_LIKE, text)] if names else []
 
 
 def unlike_by_accident(pair: ArmPair, likeness) -> list[str]:
@@ -278,10 +271,6 @@ def _have_two_plans(pair: ArmPair) -> bool:
 
 def _worst_share(pair: ArmPair) -> float:
     return max(arm.error_share for arm in pair)
-
-
-def _failures_of(arm: MeasuredTest) -> tuple[float, Timing]:
-    return arm.error_share, Timing.together(each.total.timing("response") for each in arm.counted)
 
 
 def _unlike_loads(pair: ArmPair) -> str:
@@ -308,8 +297,8 @@ def overhead_answer(
 ) -> OverheadAnswer:
     """The pair as pages render it. A running campaign gets no verdict before its third repeat.
     `is_crowded`: no factor is a least one."""
-    pair, found = overhead.pair, overhead.verdict
-    word = found.word if overhead.has_word or is_final else None
+    pair, found = overhead.pair, overhead.judged
+    word = str(found.word or "") if overhead.has_word or is_final else ""
     return OverheadAnswer(
         plan_label=pair.candidate.plan_label,
         connection_mode=pair.candidate.test.connection_mode,
@@ -332,14 +321,14 @@ def overhead_answer(
                 for arm in pair
             ]
         ),
-        word=str(word or ""),
+        word=word,
         word_reason=found.text,
         like_for_like=overhead.likeness,
         names=pair.names,
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
         more=found.more,
-        counted=tuple({each.run.repeat: each.run.pk for each in arm.of_machine} for arm in pair),
+        counted=pair.of_machine,
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
         confidence=CONFIDENCE if overhead.turns else 0.95,
@@ -354,7 +343,7 @@ def _narrowing(turns: TurnsComparison) -> list[dict[str, Any]]:
         {
             "rounds": n,
             "seconds": seconds,
-            "ratio": said.p50.value,
+            "ratio": said.p50.ratio,
             "low": said.p50.low,
             "high": said.p50.high,
             "word": str(said.word),

@@ -9,24 +9,24 @@ from statistics import median
 from django.db.models import F, Q
 
 from campaigns.compare.queries.arm_pairs import ArmPair
-from campaigns.domain.analysis.arm_figures import ArmSeconds
-from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.pair import PairResult, Reason
+from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
     LOOK_CONFIDENCE,
     LOOKS,
     ArmComparison,
+    ArmSeconds,
     compare,
     quieter_rounds,
     typical_ratio,
 )
-from campaigns.domain.analysis.signed_rank import Ratio, as_interval
 from campaigns.domain.lifecycle import Outcome
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Second
-from campaigns.domain.presentation.side_by_side_words import (
+from campaigns.domain.presentation.intervals import (
     limits_of,
     seconds_left_words,
     why_no_word,
@@ -35,36 +35,25 @@ from campaigns.domain.units import counted, duration
 from campaigns.models import Campaign, Round, Run
 from campaigns.runs.queries.measurements import MeasuredRun
 
-TYPICAL = "typical"
 _LIMIT_IS_NEAR = 0.9  # the last round ends before it
 _US = 1e6
-
-
 _STRETCHES = 5  # of a pass, which stand for repeats where a campaign has too few
 _ROUNDS_OF_A_STRETCH = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """A stretch of a run's rounds."""
-
-    typical_us: float
-
-    def time_us(self, metric: str) -> float:
-        """The median without the injector's part, whatever the `metric`."""
-        return self.typical_us
-
-
-def stretches_of(runs: Iterable[MeasuredRun]) -> list[Stretch]:
-    """Stretches of the rounds of these runs; [] where they took no turns. They show what varies
-    within minutes, not what another day changes."""
+def stretches_us(runs: Iterable[MeasuredRun]) -> list[float]:
+    """The medians, without the injector's part, of stretches of the rounds of these runs; [] where
+    they took no turns. They show what varies within minutes, not what another day changes."""
     stretches = []
     for run in (each.run for each in runs if each.run.frozen.turns):
         for each in passes_of(run.campaign):
             if run in each.runs:
                 arm = each.runs.index(run)
                 typical_us = [us for line in each.rounds if (us := line.arms[arm].typical_us)]
-                stretches += map(Stretch, _medians(typical_us))
+                size = len(typical_us) // _STRETCHES
+                if size >= _ROUNDS_OF_A_STRETCH:
+                    starts = range(0, _STRETCHES * size, size)
+                    stretches += [median(typical_us[n : n + size]) for n in starts]
     return stretches
 
 
@@ -89,13 +78,6 @@ def medians_us(campaign: Campaign) -> dict[int, float]:
             found |= {tests[arm]: us for arm, us in medians.items()}
         vars(campaign)["medians_us"] = found
     return vars(campaign)["medians_us"]
-
-
-def _medians(values: Sequence[float]) -> list[float]:
-    size = len(values) // _STRETCHES
-    if size < _ROUNDS_OF_A_STRETCH:
-        return []
-    return [median(values[n * size : (n + 1) * size]) for n in range(_STRETCHES)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,42 +184,38 @@ class TurnsComparison:
         return limits_of(self.found, self._names, **rates)
 
     @cached_property
-    def verdict(self) -> ComparisonVerdict:
+    def judged(self) -> PairResult:
+        """The row that has the word."""
         found = self.found
-        if found.word is None:
+        if found.p50 is None:
             reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
-            return ComparisonVerdict(None, reason, why_no_word(found, self._names))
+            why = why_no_word(found, self._names)
+            return PairResult(TYPICAL, why=why).without_word(reason, why)
+        before = _median_us(self.rounds, found.reference)
+        values = before, before * found.p50.ratio
+        row = PairResult(TYPICAL, *values).of_rounds(found.p50, CONFIDENCE)
         if not self.has_word:
             text = say("no_rounds", needed=LOOKS[0], n=found.n_rounds)
-            return ComparisonVerdict(None, Reason.NO_ROUNDS, text)
+            return row.without_word(Reason.NO_ROUNDS, text)
         if found.behind:
-            return ComparisonVerdict(found.word, text=self.limits[0], has_size=False)
+            return replace(row, word=found.word, text=self.limits[0], has_size=False)
         looked_s = len(self.rounds) * self._round_s
         left_s = None if found.is_settled else found.seconds_left(looked_s)
         text = "" if left_s is None else seconds_left_words(left_s + looked_s - self.measured_s)
-        return ComparisonVerdict(found.word, text=text, or_more=found.at_least)
+        return replace(row, word=found.word, text=text, or_more=found.at_least)
 
-    @cached_property
-    def judged(self) -> OverheadRow:
-        """The row that the verdict is on."""
-        if self.found.p50 is None:
-            return OverheadRow(TYPICAL, None, None, why=self.verdict.text)
-        before = _median_us(self.rounds, self.found.reference)
-        values = before, before * self.found.p50.value
-        return OverheadRow(TYPICAL, *values, as_interval(self.found.p50, *values, CONFIDENCE))
-
-    def with_intervals(self, rows: Sequence[OverheadRow]) -> list[OverheadRow]:
+    def with_intervals(self, rows: Sequence[PairResult]) -> list[PairResult]:
         """The rows of the runs' figures, each with the ratio of the rounds; of percentiles of the
         seconds, where both arms' seconds of one number hold the same rounds."""
         ratios = {"mean": self.found.mean, "p50": self.found.p50_measured, **self._tails}
-        return [_with_ratio(row, ratios.get(row.metric)) for row in rows]
+        return [row.of_rounds(ratios.get(row.metric), CONFIDENCE) for row in rows]
 
     @cached_property
-    def _tails(self) -> Mapping[str, Ratio | None]:
+    def _tails(self) -> Mapping[str, RatioInterval | None]:
         seconds = self._seconds
         return ArmSeconds(seconds).ratios(1) if all(seconds) else {}
 
-    def flow_rows(self, flows: Mapping[str, Sequence[Collection[int]]]) -> Iterator[OverheadRow]:
+    def flow_rows(self, flows: Mapping[str, Sequence[Collection[int]]]) -> Iterator[PairResult]:
         """The typical time and the p95 of each flow. `flows`: its steps in both plans, by name."""
         for name, steps in flows.items():
             arms = [
@@ -249,8 +227,8 @@ class TurnsComparison:
             for metric, rank in ((TYPICAL, "p50"), ("p95", "p95")):
                 if all(each[rank] for each in bounds):
                     low_us = [each[rank][0] for each in bounds]
-                    row = OverheadRow(metric, *low_us, why=say("few_of_flow"))
-                    row = _with_ratio(row, of_flow.ratio(rank, 1))
+                    row = PairResult(metric, *low_us, why=say("few_of_flow"))
+                    row = row.of_rounds(of_flow.ratio(rank, 1), CONFIDENCE)
                     yield row.of_flow(name, self.found.threshold)
 
     @cached_property
@@ -354,10 +332,3 @@ def end_of_turns(campaign: Campaign) -> tuple[str, str] | None:
             return code, say(code, time=duration(each.limit_s), n=len(each.rounds))
     measured_s = sum(each.measured_s for each in passes)
     return "settled", say("settled", time=duration(round(measured_s)))
-
-
-def _with_ratio(row: OverheadRow, ratio: Ratio | None) -> OverheadRow:
-    if ratio is None or row.baseline_us is None or row.candidate_us is None:
-        return row
-    interval = as_interval(ratio, row.baseline_us, row.candidate_us, CONFIDENCE)
-    return replace(row, interval=interval, why="", note="")

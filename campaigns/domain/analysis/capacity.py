@@ -6,32 +6,33 @@ shifted at random: about three trials, all close to the limit, and one wrong tri
 and not the answer. `next_action` is a function of the trials so far, so that the search needs no
 other memory than these while it goes on. Its answer is stored when it ends: a later rule would read
 the same trials otherwise.
+
+The capacity is the searches' geometric mean. Three things beside a plain t interval on logarithms,
+each because simulations missed without it (docs/measuring.md): results that resemble their
+neighbours widen the interval, half a step of the searches is added, and a trend over the searches
+makes it no steady answer.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from math import exp, hypot, isclose, log, sqrt
-from typing import Any
+from itertools import pairwise
+from math import exp, fsum, hypot, inf, isclose, log, sqrt
+from typing import Annotated, Any
 
 import numpy as np
 
-from campaigns.domain.analysis.capacity_interval import (
-    CapacityInterval,
-    SearchResult,
-    capacity_of,
-    trend_of,
-)
 from campaigns.domain.analysis.criteria import SATURATED, UNSENT
 from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.ratio import Word, word_of
+from campaigns.domain.analysis.ratio import RatioInterval, Word, word_of
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS
+from campaigns.domain.special import t_quantile, t_reach
 from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
 
-# Stored with each answer. Raise it with every change of the rule, here or in capacity_interval.
+# Stored with each answer. Raise it with every change of the rule.
 RULE_VERSION = 4
 FIRST_RESOLUTION, RESOLUTION = 0.10, 0.03
 WINDOW = 1.125  # of a search: this far up and down, as a factor; three halvings to the resolution
@@ -44,6 +45,13 @@ ENOUGH_TRIALS, NEARLY_NARROW = 37, 0.12
 _LOST = 2.0
 MOST_OPEN_TRIALS = 4  # in a row; then the machine is too busy to go on
 _SAME_RATE = 1e-3  # rates have five digits; those of two trials of a search are further apart
+
+FEWEST_FOR_INTERVAL = 3
+FEWEST_FOR_TREND = 5
+_MOST_ALIKE, _BIAS = 0.8, 2.2
+# A trend is said from this two-sided level on, and suspected from that; and from this size.
+_SAID, _SUSPECTED = 0.02, 0.10
+LEAST_DRIFT = 0.05
 
 
 class TrialResult(StrEnum):
@@ -96,6 +104,90 @@ class NextTrial:
     low: float | None
     high: float | None
     after_drain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Where one search ended: the highest rate that passed and the lowest that failed in it.
+    `middle` is the mean of its trials' numbers: when it was made.
+    """
+
+    low: float
+    high: float
+    middle: float
+
+    @property
+    def log_rate(self) -> float:
+        return (log(self.low) + log(self.high)) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityInterval:
+    """Requests/s with the 95 % interval."""
+
+    rate_per_s: float
+    low: Annotated[float | None, "Null with fewer than 3 searches."]
+    high: float | None
+    n_searches: int
+
+    @property
+    def width(self) -> float:
+        """Of the interval, as a share of the rate."""
+        if self.low is None or self.high is None:
+            return inf
+        return (self.high - self.low) / self.rate_per_s
+
+
+def capacity_of(searches: Sequence[SearchResult]) -> CapacityInterval | None:
+    """Geometric mean and t interval on logarithms. None without a search."""
+    if not searches:
+        return None
+    logs = [each.log_rate for each in searches]
+    n = len(logs)
+    centre = fsum(logs) / n
+    if n < FEWEST_FOR_INTERVAL:
+        return CapacityInterval(exp(centre), None, None, n)
+    off = [each - centre for each in logs]
+    squares = fsum(each * each for each in off)
+    # Wider by √((1 + r) / (1 − r)) of the correlation r of neighbours, with 2.2/n against its bias,
+    # which was chosen by simulation (docs/measuring.md); never by less than 1.
+    neighbours = fsum(a * b for a, b in pairwise(off))
+    r = min(max(neighbours / squares + _BIAS / n, 0.0), _MOST_ALIKE) if squares else 0.0
+    error = sqrt(squares / (n - 1) / n) * sqrt((1 + r) / (1 - r))
+    half_step = fsum(log(each.high / each.low) for each in searches) / n / 2
+    half = t_reach(n - 1) * error + half_step
+    return CapacityInterval(exp(centre), exp(centre - half), exp(centre + half), n)
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """`drift`: from the first search to the last, as a share. `is_sure` at the 2 % level,
+    `is_suspected` at 10 %; neither if it is below 5 %."""
+
+    drift: float
+    is_sure: bool
+    is_suspected: bool
+
+
+def trend_of(searches: Sequence[SearchResult]) -> Trend:
+    """The straight line through the results over time, by its t test."""
+    n = len(searches)
+    if n < FEWEST_FOR_TREND:
+        return Trend(0.0, False, False)
+    logs = [each.log_rate for each in searches]
+    centre, middle = fsum(logs) / n, fsum(each.middle for each in searches) / n
+    times = [each.middle - middle for each in searches]
+    spread = fsum(time * time for time in times)
+    slope = fsum(time * value for time, value in zip(times, logs, strict=True)) / spread
+    rest = fsum((v - centre - slope * t) ** 2 for t, v in zip(times, logs, strict=True))
+    t = abs(slope) / sqrt(rest / (n - 2) / spread) if rest else inf
+    drift = exp(slope * (times[-1] - times[0])) - 1
+    is_large = abs(drift) >= LEAST_DRIFT
+    return Trend(
+        drift,
+        is_large and t > t_quantile(1 - _SAID / 2, n - 2),
+        is_large and t > t_quantile(1 - _SUSPECTED / 2, n - 2),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,23 +459,15 @@ _CAPACITY_WORDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityRatio:
-    """candidate / baseline with its 95 % interval."""
-
-    ratio: float
-    low: float
-    high: float
-
-    def word(self, threshold: float) -> CapacityWord:
-        """`threshold`: the practical one, as a share."""
-        return _CAPACITY_WORDS[word_of(self.low, self.high, threshold)]
+def capacity_word(ratio: RatioInterval, threshold: float) -> CapacityWord:
+    return _CAPACITY_WORDS[word_of(ratio.low, ratio.high, threshold)]
 
 
-def capacity_ratio(baseline: CapacityInterval, candidate: CapacityInterval) -> CapacityRatio | None:
+def capacity_ratio(baseline: CapacityInterval, candidate: CapacityInterval) -> RatioInterval | None:
     """None if one of them has no interval."""
     if baseline.high is None or candidate.high is None:
         return None
-    centre = log(candidate.rate_per_s / baseline.rate_per_s)
-    half = hypot(*(log(each.high / each.rate_per_s) for each in (baseline, candidate)))
-    return CapacityRatio(exp(centre), exp(centre - half), exp(centre + half))
+    ratio = candidate.rate_per_s / baseline.rate_per_s
+    width = exp(hypot(*(log(each.high / each.rate_per_s) for each in (baseline, candidate))))
+    k = min(baseline.n_searches, candidate.n_searches)
+    return RatioInterval(ratio, ratio / width, ratio * width, k)

@@ -501,7 +501,7 @@ CRITERIA: dict[str, Criterion] = {
     ),
     "too_few_requests": Criterion(
         aspect=Aspect.PRECISION,
-        sentence="",  # domain.analysis.precision
+        sentence="",  # judgement.precision_of
         limits=Limits(1000),
         state=Precision.COARSE,
         unit="requests",

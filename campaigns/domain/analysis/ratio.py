@@ -1,17 +1,25 @@
-"""The ratio B / A of two sets of run-level values, with its interval, and the words for it.
+"""The ratio B / A of two sides with its interval, and the words for it.
 
-Computed on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over the arms'
+From runs, on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over the arms'
 logs (not paired). One wild run then widens the interval as much as it moves its centre (t stays
 about 1), so it can hide a difference but not create one. Error rates and power of the verdicts:
 docs/measuring.md, `make benchmark ARGS=words`.
+
+From rounds: Hodges and Lehmann's centre with Wilcoxon's signed rank (Hollander and Wolfe, 3.2 and
+3.4). Where the order within each round was drawn, every deviation is as likely above as below, so
+the interval holds exactly, for whatever noise: bursts, stalls, drift, neighbours that resemble each
+other.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from math import ceil, exp, expm1, fsum, log, log1p
+from functools import lru_cache
+from math import ceil, erfc, exp, expm1, fsum, inf, log, log1p, sqrt
 from statistics import fmean, variance
 from typing import Any
+
+import numpy as np
 
 from campaigns.domain.special import t_quantile, t_reach, t_two_sided
 
@@ -20,27 +28,46 @@ _COARSE = 0.02  # a clock step of at least this share of the mean widens the int
 # blocks: with autocorrelation of 0.3 to 0.5 it gives 5.9 % false verdicts instead of 5.
 _NEIGHBOURS_ALIKE = 1.07
 _POWER = 0.8
+_COUNTED_UP_TO = 60
+_LIKE_NORMAL = 1e7  # degrees of freedom
 
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """candidate / baseline with its interval on the log scale, by default of 95 %.
+    """candidate / baseline with its interval on the log scale.
 
-    `baseline`, `candidate`: geometric means, whose ratio is `ratio`. `k`: runs of the smaller arm,
-    or rounds. `se`: standard error of the log ratio, with `df` degrees of freedom.
+    `k`: runs of the smaller arm, or rounds. `confidence` is what the interval really has: of very
+    few rounds less than was asked for. `se`: standard error of the log ratio, with `df` degrees of
+    freedom. `baseline`, `candidate`: geometric means, whose quotient is `ratio`; 1 and the ratio of
+    rounds, until they are `around` two figures.
     """
 
-    baseline: float
-    candidate: float
     ratio: float
     low: float
     high: float
-    se: float
-    df: float
     k: int
-    p_value: float
-    is_paired: bool
     confidence: float = 0.95
+    se: float = 0.0
+    df: float = inf
+    p_value: float = 1.0
+    is_paired: bool = True
+    baseline: float = 1.0
+    candidate: float = 1.0
+
+    @property
+    def half_width(self) -> float:
+        """On the log scale; infinite where there is no bound."""
+        return log(self.high / self.low) / 2 if self.low > 0 and self.high < inf else inf
+
+    def overlaps(self, other: "RatioInterval") -> bool:
+        return self.low <= other.high and other.low <= self.high
+
+    def around(self, baseline: float, candidate: float, confidence: float) -> "RatioInterval":
+        """Around the geometric mean of two figures, so that the quotient of its two is the ratio.
+        `confidence`: of all looks together, where each has had more."""
+        centre, half = sqrt(baseline * candidate), sqrt(self.ratio)
+        told = min(confidence, self.confidence)
+        return replace(self, baseline=centre / half, candidate=centre * half, confidence=told)
 
 
 def ratio_interval(
@@ -48,7 +75,7 @@ def ratio_interval(
     candidate: Sequence[float],
     *,
     paired: bool,
-    resolutions: tuple[float, float] = (0.0, 0.0),
+    resolutions: Sequence[float] = (0.0, 0.0),
 ) -> RatioInterval | None:
     """The ratio of two sets of run-level values (each in the order of the blocks).
 
@@ -73,18 +100,18 @@ def ratio_interval(
         if spread == 0 or step > _COARSE * mean
     )
     se = _NEIGHBOURS_ALIKE * (spread + guard) ** 0.5
-    width = t_reach(df) * se
-    ratio = exp(centre)
+    width, ratio = t_reach(df) * se, exp(centre)
     return RatioInterval(
-        *means,
         ratio,
         ratio * exp(-width),
         ratio * exp(width),
-        se,
-        df,
         k=min(map(len, arms)),
+        se=se,
+        df=df,
         p_value=t_two_sided(centre / se, df) if se else float(ratio == 1),
         is_paired=paired,
+        baseline=means[0],
+        candidate=means[1],
     )
 
 
@@ -95,6 +122,81 @@ def _welch(a: Sequence[float], b: Sequence[float]) -> tuple[float, float, float]
     df_a, df_b = len(a) - 1, len(b) - 1
     df = whole**2 / (var_a**2 / df_a + var_b**2 / df_b) if whole else df_a + df_b
     return fmean(b) - fmean(a), whole, float(df)
+
+
+@lru_cache(maxsize=1024)
+def signed_rank(n: int, confidence: float) -> int:
+    """k: from the k-th smallest to the k-th largest mean of two of n deviations is the interval. 0
+    where n is too small for this confidence."""
+    tail, n_pairs = (1 - confidence) / 2, n * (n + 1) // 2
+    if n > _COUNTED_UP_TO:
+        reach = t_quantile(1 - tail, _LIKE_NORMAL)
+        return max(0, int(n_pairs / 2 - reach * sqrt(n_pairs * (2 * n + 1) / 12)))
+    ways = np.zeros(n_pairs + 1)
+    ways[0] = 1.0
+    for rank in range(1, n + 1):
+        ways[rank:] += ways[:-rank].copy()
+    return int(np.searchsorted(np.cumsum(ways) / 2.0**n, tail, side="right"))
+
+
+def rank_ratio(
+    logs: Sequence[float],
+    confidence: float,
+    lows: Sequence[float] | None = None,
+    highs: Sequence[float] | None = None,
+) -> RatioInterval | None:
+    """None with fewer than two. `lows` and `highs`: the least and the most that each log ratio may
+    be; the interval then holds whatever they are."""
+    n = len(logs)
+    if n < 2:
+        return None
+    k = signed_rank(n, confidence)
+    if not k:
+        # All of the means leave out only what is all above, or all below.
+        k, confidence = 1, 1 - 2.0 ** (1 - n)
+    means = _means_of_pairs(logs)
+    below = means if lows is None else _means_of_pairs(lows)
+    above = means if highs is None else _means_of_pairs(highs)
+    middle = (means[(len(means) - 1) // 2] + means[len(means) // 2]) / 2
+    return _of_rounds(exp(middle), exp(below[k - 1]), _exp(above[-k]), n, confidence)
+
+
+def _of_rounds(ratio: float, low: float, high: float, n: int, confidence: float) -> RatioInterval:
+    found = RatioInterval(ratio, low, high, n, confidence, df=n - 1.0, candidate=ratio)
+    se = found.half_width / t_quantile((1 + confidence) / 2, _LIKE_NORMAL)
+    z = log(ratio) / se if 0 < se < inf else 0.0
+    return replace(found, se=se, p_value=erfc(abs(z) / sqrt(2)))
+
+
+def _means_of_pairs(values: Sequence[float]) -> np.ndarray:
+    each = np.asarray(values, dtype=np.float64)
+    first, second = _pairs_of(len(each))
+    return np.sort((each[first] + each[second]) / 2)
+
+
+@lru_cache(maxsize=4)  # of 400 rounds 1.3 MB
+def _pairs_of(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.triu_indices(n)
+
+
+def _exp(value: float) -> float:
+    return exp(value) if value < 700 else inf
+
+
+def ratio_of_sums(
+    before: Sequence[float], after: Sequence[float], confidence: float
+) -> RatioInterval | None:
+    """Σ after / Σ before over rounds, by the delta method: one stall may be half of a sum, so this
+    interval is wide where the median's is narrow. None with fewer than two."""
+    a, b = np.asarray(before, dtype=np.float64), np.asarray(after, dtype=np.float64)
+    n = len(a)
+    if n < 2 or not a.sum() or not b.sum():
+        return None
+    value = float(b.sum() / a.sum())
+    deviations = (b - value * a) / a.mean() / value
+    error = float(deviations.std(ddof=1)) / sqrt(n)
+    reach = t_quantile((1 + confidence) / 2, n - 1) * error
+    return _of_rounds(value, value * exp(-reach), value * _exp(reach), n, confidence)
 
 
 class Word(StrEnum):
@@ -108,6 +210,7 @@ class Word(StrEnum):
     OPEN = "too close to call"
 
 
+CLEAR = frozenset({Word.SLOWER, Word.FASTER})
 # Each says what was learnt, but not which is faster.
 BOUNDED = (Word.NOT_SLOWER, Word.NOT_FASTER, Word.OPEN)
 
@@ -171,7 +274,7 @@ class Against:
 
     @property
     def is_clear(self) -> bool:
-        return self.word in {Word.SLOWER, Word.FASTER}
+        return self.word in CLEAR
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any] | None) -> "Against | None":

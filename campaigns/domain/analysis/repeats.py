@@ -21,10 +21,10 @@ class MeanInterval:
     """A mean over k runs; the 95 % t interval is None for a single run."""
 
     mean: float
-    k: int
-    low: float | None
-    high: float | None
-    cv: float | None
+    k: int = 0
+    low: float | None = None
+    high: float | None = None
+    cv: float | None = None
 
     @property
     def ends(self) -> tuple[float | None, float | None]:
@@ -40,7 +40,7 @@ def mean_interval(values: Sequence[float], *, is_signed: bool = False) -> MeanIn
     """
     centre, k = fmean(values), len(values)
     if k < 2:
-        return MeanInterval(centre, k, None, None, None)
+        return MeanInterval(centre, k)
     sd = sqrt(fsum((value - centre) ** 2 for value in values) / (k - 1))
     half = t_reach(k - 1) * sd / sqrt(k)
     low, high = centre - half, centre + half
@@ -53,7 +53,7 @@ def typical_interval(values: Sequence[float]) -> MeanInterval:
     """The geometric mean of run-level values above 0: of two tests with equally many runs they
     divide out to the ratio of their comparison."""
     centre, k = exp(fsum(map(log, values)) / len(values)), len(values)
-    return MeanInterval(centre, k, *(_ends(centre, values) if k > 1 else (None, None)), None)
+    return MeanInterval(centre, k, *(_ends(centre, values) if k > 1 else ()))
 
 
 def _ends(centre: float, values: Sequence[float]) -> tuple[float, float]:

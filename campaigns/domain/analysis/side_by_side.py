@@ -3,18 +3,32 @@
 Of each round the ratio of the medians counts, without what the injector itself added, and of many
 rounds only those in which it added least: chosen by all arms together, so blind to which is which.
 No round is excluded for noise, and no interval is without a word. Constants: docs/measuring.md.
+
+Response times of arms are told between two bounds. The upper is as measured: a client saw it. The
+lower is without what the injector added, in the quieter half of the seconds: the most that the
+target can be shown to need.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf, log
 from statistics import fmean, median
 
-from campaigns.domain.analysis.ratio import Word, share_left, word_of
-from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_sums, signed_rank
+from campaigns.domain.analysis.ratio import (
+    RatioInterval,
+    Word,
+    rank_ratio,
+    ratio_of_sums,
+    share_left,
+    signed_rank,
+    word_of,
+)
+from campaigns.domain.metrics.figures import figures_of
+from campaigns.domain.metrics.quieter import QUIETER, added_us, quieter_half
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
-from campaigns.domain.metrics.snapshot import Timing
-from campaigns.domain.percentiles import WHOLE
+from campaigns.domain.metrics.snapshot import Second, Timing, Total
+from campaigns.domain.percentiles import P50, P90, P95, P99, WHOLE
 from campaigns.domain.plan.turns import FEWEST_ROUNDS, PRACTICAL, TurnsOrder
 
 CONFIDENCE = 0.99
@@ -25,9 +39,10 @@ FEWEST_REQUESTS = 5  # of an arm in a round
 MOST_FAILED = 0.1
 MOST_SPILLED = 0.05
 _ENOUGH_FOR_HALVES = 40
-_BUILDS_UP = log(1.1)
+_BUILDS_UP = 1.1
 _FEWEST_BEYOND = 5  # of a batch, beyond a percentile
 _LESS_CONFIDENT = 0.95
+RANKS = {"p50": P50, "p90": P90, "p95": P95, "p99": P99}
 
 
 _SETTLED = {Word.SLOWER, Word.FASTER, Word.SAME}
@@ -48,14 +63,14 @@ class ArmComparison:
     arm: int
     reference: int
     word: Word | None
-    p50: Ratio | None
-    p50_measured: Ratio | None = None
-    typical_mean: Ratio | None = None
-    mean: Ratio | None = None
+    p50: RatioInterval | None
+    p50_measured: RatioInterval | None = None
+    typical_mean: RatioInterval | None = None
+    mean: RatioInterval | None = None
     at_least: bool = False
     behind: Sequence[int] = ()
     failing: Sequence[int] = ()
-    halves: dict[str, tuple[Ratio, Ratio]] = field(default_factory=dict)
+    halves: dict[str, tuple[RatioInterval, RatioInterval]] = field(default_factory=dict)
     n_rounds: int = 0
     threshold: float = PRACTICAL
 
@@ -68,7 +83,7 @@ class ArmComparison:
         """How long it takes to settle; None where nothing tells."""
         if self.p50 is None or self.p50.half_width in (0.0, inf):
             return None
-        return elapsed_s * max(0.1, share_left(self.p50.value, self.p50.half_width, self.threshold))
+        return elapsed_s * max(0.1, share_left(self.p50.ratio, self.p50.half_width, self.threshold))
 
 
 def compare(
@@ -102,7 +117,9 @@ def compare(
             [_log_ratio(each, "p50_us", arm, reference) for each in quiet], confidence
         ),
         typical_mean=rank_ratio(logs(quiet, "mean"), confidence),
-        mean=ratio_of_sums(*_sums(whole, reference, arm), confidence),
+        mean=ratio_of_sums(
+            *([each.arms[one].mean_us for each in whole] for one in (reference, arm)), confidence
+        ),
         at_least=not behind and _hides_a_part(quiet, p50, arm, reference),
         behind=behind,
         halves=dict(_disagreeing(quiet, busy, logs, confidence)),
@@ -116,7 +133,7 @@ def typical_ratio(rounds: Sequence[ArmsRound], arm: int, reference: int) -> floa
     whole = [each for each in rounds if _is_complete(each, reference, arm)]
     logs = [_undelayed_log_ratio(each, "p50", arm, reference) for each in quieter_rounds(whole)]
     ratio = rank_ratio(logs, CONFIDENCE)
-    return ratio and ratio.value
+    return ratio and ratio.ratio
 
 
 def quieter_rounds(rounds: Sequence[ArmsRound]) -> Sequence[ArmsRound]:
@@ -175,12 +192,12 @@ def builds_up(turns: Sequence[ArmRound]) -> bool:
     growth = rank_ratio(logs, CONFIDENCE)
     if growth is None or growth.confidence < CONFIDENCE:
         return False
-    return _log(growth.value if needs_pauses(turns) else growth.low) > _BUILDS_UP
+    return (growth.ratio if needs_pauses(turns) else growth.low) > _BUILDS_UP
 
 
 def percentile_ratio(
     seconds: Sequence[tuple[Timing, Timing]], per_100k: int, confidence: float = CONFIDENCE
-) -> Ratio | None:
+) -> RatioInterval | None:
     """Of a high percentile. `seconds`: the same rounds of reference and arm, in order; as many are
     pooled as it takes for some requests to lie beyond it. Few batches allow less confidence; None
     where they allow none."""
@@ -228,7 +245,7 @@ def _log_ratio(each: ArmsRound, name: str, arm: int, reference: int) -> float:
 
 def _p50_ratio(
     rounds: Sequence[ArmsRound], logs: list[float], arm: int, reference: int, confidence: float
-) -> Ratio:
+) -> RatioInterval:
     """Widened by what failed: had it succeeded, the median would lie somewhere in its bounds."""
     if all(each.arms[one].p50_bounds_us is None for each in rounds for one in (arm, reference)):
         return rank_ratio(logs, confidence)
@@ -248,12 +265,9 @@ def _reach(arm: ArmRound) -> tuple[float, float]:
     return min(low, 0.0), max(high, 0.0)
 
 
-def _sums(rounds: Sequence[ArmsRound], reference: int, arm: int) -> tuple[list[float], list[float]]:
-    before, after = ([each.arms[one].mean_us for each in rounds] for one in (reference, arm))
-    return before, after
-
-
-def _hides_a_part(rounds: Sequence[ArmsRound], ratio: Ratio, arm: int, reference: int) -> bool:
+def _hides_a_part(
+    rounds: Sequence[ArmsRound], ratio: RatioInterval, arm: int, reference: int
+) -> bool:
     """A ratio of sums lies between those of their parts: if what was added to both is more alike
     than what was measured, the rest differs by more. Not so where a queue may have made it more."""
     if any(needs_pauses([each.arms[one] for each in rounds]) for one in (reference, arm)):
@@ -264,7 +278,7 @@ def _hides_a_part(rounds: Sequence[ArmsRound], ratio: Ratio, arm: int, reference
     # Where it was not timed, nothing is known of what was added.
     if not (before and after):
         return False
-    return abs(log(after / before)) < abs(log(ratio.value))
+    return abs(log(after / before)) < abs(log(ratio.ratio))
 
 
 def _disagreeing(
@@ -272,7 +286,7 @@ def _disagreeing(
     busy: Sequence[ArmsRound],
     logs: Callable[[Sequence[ArmsRound], str], list[float]],
     confidence: float,
-) -> Iterator[tuple[str, tuple[Ratio, Ratio]]]:
+) -> Iterator[tuple[str, tuple[RatioInterval, RatioInterval]]]:
     """Halves whose intervals do not overlap."""
     middle = len(quiet) // 2
     for name, first, second in (("load", quiet, busy), ("time", quiet[:middle], quiet[middle:])):
@@ -297,5 +311,69 @@ def _batches(
             before, after = [], []
 
 
-def _log(value: float) -> float:
-    return log(value) if 0 < value < inf else (inf if value else -inf)
+@dataclass(frozen=True, slots=True)
+class ArmFigures:
+    """`n` are ok. `bounds_us`: by p50, p90 …; None where too few requests lie beyond one.
+    `is_timed`: the lower ones are without what the injector added."""
+
+    n: int
+    failed: int
+    is_timed: bool
+    bounds_us: dict[str, tuple[float, float] | None]
+
+
+class ArmSeconds:
+    """The measured seconds of all arms. Those of one number hold the same rounds of each."""
+
+    def __init__(self, arms: Sequence[Sequence[Second]]):
+        """`arms`: the seconds of each, all steps, in any order."""
+        self._arms = [[second for second in arm if second.second >= 0] for arm in arms]
+        numbers = {each.second for arm in self._arms for each in arm}
+        self._seconds = [
+            [_timings(second for second in arm if second.second == number) for arm in self._arms]
+            for number in sorted(numbers)
+        ]
+        doses = [added_us(second) or 0.0 for second in self._seconds]
+        quieter = quieter_half(Counter(doses))
+        self._quieter = [number for number, dose in enumerate(doses) if dose in quieter]
+
+    def figures(self) -> list[ArmFigures]:
+        """Of each arm."""
+        return [self._figures_of(number) for number in range(len(self._arms))]
+
+    def ratios(self, arm: int, reference: int = 0) -> dict[str, RatioInterval | None]:
+        """By p90, p95 and p99; None where there are too few requests for an interval."""
+        names = [name for name, rank in RANKS.items() if rank != P50]
+        return {name: self.ratio(name, arm, reference) for name in names}
+
+    def ratio(self, name: str, arm: int, reference: int = 0) -> RatioInterval | None:
+        pairs = [
+            (self._without_own(number, reference), self._without_own(number, arm))
+            for number in self._quieter
+        ]
+        return percentile_ratio(pairs, RANKS[name])
+
+    def _without_own(self, number: int, arm: int) -> Timing:
+        timings = self._seconds[number][arm]
+        return timings["undelayed"] if timings["undelayed"].n else timings["response"]
+
+    def _figures_of(self, arm: int) -> ArmFigures:
+        response = Timing.together(second[arm]["response"] for second in self._seconds)
+        quiet = Timing.together(self._without_own(number, arm) for number in self._quieter)
+        figures = figures_of(Total(timings={"response": response, QUIETER: quiet}), 0.0)
+        bounds = {
+            name: None if (low := figures.low_us(name)) is None else (low, figures.time_us(name))
+            for name in RANKS
+        }
+        failed = sum(each.counters.get("failed", 0) for each in self._arms[arm])
+        is_timed = any(second[arm]["undelayed"].n for second in self._seconds)
+        return ArmFigures(response.n, failed, is_timed, bounds)
+
+
+def _timings(seconds: Iterable[Second]) -> dict[str, Timing]:
+    rows = list(seconds)
+    names = ("response", "sampled", "undelayed")
+    return {
+        name: Timing.together(each.timings[name] for each in rows if name in each.timings)
+        for name in names
+    }

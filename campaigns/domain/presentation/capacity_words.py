@@ -13,12 +13,13 @@ from typing import Annotated, Any
 
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import (
+    FEWEST_FOR_INTERVAL,
+    LEAST_DRIFT,
     NOT_KEPT_UP,
     CapacityAnswer,
     Ending,
     TrialResult,
 )
-from campaigns.domain.analysis.capacity_interval import FEWEST_FOR_INTERVAL, LEAST_DRIFT
 from campaigns.domain.analysis.criteria import CRITERIA, LIMITS, TARGET_MACHINE, LimitsByCode
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, blame

@@ -2,21 +2,20 @@
 a capacity against each other, in a sentence and in figures.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from campaigns.domain.analysis.capacity import CapacityRatio, CapacityWord
-from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.capacity import CapacityInterval, CapacityWord
 from campaigns.domain.analysis.messages import sentence
-from campaigns.domain.analysis.overhead import OverheadRow, ShiftPoint
-from campaigns.domain.analysis.ratio import RatioInterval, Word
+from campaigns.domain.analysis.pair import PairResult
+from campaigns.domain.analysis.ratio import CLEAR, RatioInterval, Word
 from campaigns.domain.percentiles import name
 from campaigns.domain.presentation.intervals import FACTOR_FROM, change_ends
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import Sentence, SplitAnswer
-from campaigns.domain.presentation.tables import Figure, Row, Table, ratio_cells
+from campaigns.domain.presentation.tables import Figure, Format, Row, Table, rows_of_cells
 from campaigns.domain.units import DASH, THIN, figure, number, percent, rate
 
 _CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
@@ -29,7 +28,7 @@ class ComparedCapacity:
     column: Annotated[str, "The candidate's column."]
     baseline: CapacityInterval | None
     candidate: CapacityInterval | None
-    ratio: CapacityRatio | None
+    ratio: RatioInterval | None
     word: Annotated[CapacityWord | Literal[""], "Empty: `why` says why."]
     why: str
 
@@ -90,36 +89,37 @@ def capacity_sentence(found: ComparedCapacity, baseline: str, candidate: str) ->
 _KEYS = ("ratio", "low", "high")
 
 
-def shift_words(points: Sequence[ShiftPoint]) -> str:
+def shift_words(shift: Mapping[int, RatioInterval]) -> str:
     """p10 to p99 take 9.1 to 13.2 % longer; for p99.9 these runs cannot tell."""
     told = []
-    longer = [each for each in points if each.interval.low > 1]
-    shorter = [each for each in points if each.interval.high < 1]
-    unsure = [each for each in points if each not in longer and each not in shorter]
+    longer = [q for q, each in shift.items() if each.low > 1]
+    shorter = [q for q, each in shift.items() if each.high < 1]
+    unsure = [q for q in shift if q not in longer and q not in shorter]
     for found, word in ((longer, "longer"), (shorter, "less")):
         if found:
             takes = "takes" if len(found) == 1 else "take"
-            told.append(f"{_names(found, points)} {takes} {_sizes(found, word)}")
+            sizes = _sizes([shift[q].ratio for q in found], word)
+            told.append(f"{_names(found, [*shift])} {takes} {sizes}")
     if unsure:
-        told.append(f"for {_names(unsure, points)} these runs cannot tell")
+        told.append(f"for {_names(unsure, [*shift])} these runs cannot tell")
     words = "; ".join(told)
     return f"{words[:1].upper() if words.startswith('for') else words[:1]}{words[1:]}."
 
 
-def _names(some: Sequence[ShiftPoint], points: Sequence[ShiftPoint]) -> str:
+def _names(some: Sequence[int], every: Sequence[int]) -> str:
     """p10 to p99 of neighbours; otherwise one by one."""
-    names = [name(each.q) for each in some]
-    first = points.index(some[0])
-    if len(some) > 1 and list(some) == list(points[first : first + len(some)]):
+    names = [name(q) for q in some]
+    first = every.index(some[0])
+    if len(some) > 1 and some == every[first : first + len(some)]:
         return f"{names[0]} to {names[-1]}"
     return ", ".join(names)
 
 
-def _sizes(points: Sequence[ShiftPoint], word: str) -> str:
+def _sizes(ratios: Sequence[float], word: str) -> str:
     """9.1 to 13.2 % longer; 2.8 to 3.1 × as long"""
-    ratios = sorted(each.interval.ratio for each in points)
-    if ratios[0] >= FACTOR_FROM:
-        return f"{_range(*(figure(each, 2) for each in (ratios[0], ratios[-1])))}{THIN}× as long"
+    least, most = min(ratios), max(ratios)
+    if least >= FACTOR_FROM:
+        return f"{_range(figure(least, 2), figure(most, 2))}{THIN}× as long"
     shares = sorted(abs(each - 1) for each in ratios)
     ends = (number(100 * each, 1) for each in (shares[0], shares[-1]))
     return f"{_range(*ends)}{THIN}% {word}"
@@ -129,19 +129,15 @@ def _range(least: str, most: str) -> str:
     return least if least == most else f"{least} to {most}"
 
 
-def shift_table(points: Sequence[ShiftPoint]) -> Table:
+def shift_table(shift: Mapping[int, RatioInterval]) -> Table:
     """A row per percentile: the ratio candidate / baseline with its 95 % interval."""
-    columns = [
-        ratio_cells([Figure(getattr(each.interval, key)) for each in points]) for key in _KEYS
-    ]
+    figures = [[Figure(getattr(each, key)) for key in _KEYS] for each in shift.values()]
+    cells = rows_of_cells(figures, [Format(is_ratio=True)] * len(_KEYS))
     return Table(
         "shift",
         "Shift by percentile",
         tuple(METRICS[key].column() for key in _KEYS),
-        tuple(
-            Row(name(each.q), tuple(column[index] for column in columns))
-            for index, each in enumerate(points)
-        ),
+        tuple(Row(name(q), of_q) for q, of_q in zip(shift, cells, strict=True)),
         label_title="percentile",
         note="candidate / baseline of run-level percentiles; each interval is for its own row",
     )
@@ -154,7 +150,6 @@ _ORDER = (
 )
 
 
-_CHANGED = {Word.SLOWER, Word.FASTER}
 ENVIRONMENT = "environment"
 
 
@@ -192,7 +187,7 @@ class ComparedTest:
     plan_label: str
     arm_label: str
     scheme: str
-    row: OverheadRow
+    row: PairResult
     is_sound: bool
     word: str
     why: str
@@ -220,7 +215,7 @@ class ComparedTest:
         among the runs moves no figure further than its interval."""
         found = self.interval
         if found is None:
-            return self.row.baseline_us, self.row.candidate_us
+            return self.row.baseline, self.row.candidate
         return found.baseline, found.baseline * found.ratio
 
     @property
@@ -245,7 +240,7 @@ class ComparedTest:
 
     @property
     def is_changed(self) -> bool:
-        return self.word in _CHANGED
+        return self.word in CLEAR
 
     @property
     def can_be_confirmed(self) -> bool:
@@ -277,7 +272,7 @@ class ComparedDetail:
     split: SplitAnswer | None
     noun: str
     lines: list[dict[str, Any]]
-    shift: list[ShiftPoint]
+    shift: Mapping[int, RatioInterval]
 
     @property
     def tables(self) -> list[Table]:
@@ -348,7 +343,7 @@ def worst_first(tests: Sequence[ComparedTest]) -> list[ComparedTest]:
 def reference_of(references: Sequence[ComparedTest]) -> ReferenceState | None:
     """Unmoved only if every one shows no practical difference; None without any."""
     words = {each.word for each in references}
-    if words & _CHANGED:
+    if words & CLEAR:
         return ReferenceState.MOVED
     if words == {Word.SAME}:
         return ReferenceState.UNMOVED

@@ -3,7 +3,7 @@ of its baselines.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from campaigns.domain.analysis.messages import say
@@ -22,6 +22,7 @@ from campaigns.domain.presentation.intervals import (
     ends_words,
     interval_words,
     least_change,
+    link_words,
     size_words,
 )
 from campaigns.domain.presentation.metrics import METRICS
@@ -29,10 +30,11 @@ from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import (
     Cell,
     Figure,
+    Format,
     Row,
     Table,
-    column_cells,
-    ratio_cells,
+    pair_figures,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import (
@@ -46,14 +48,18 @@ from campaigns.domain.units import (
 )
 
 _PERCENT_DECIMALS = 1
+_COMPARED = ("difference", "ratio", "low", "high", "increase")
 _KEYS = (
-    *("baseline", "candidate", "difference", "ratio", "low", "high", "increase"),
+    *("baseline", "candidate", *_COMPARED),
     *("could_have_shown", "runs_baseline", "runs_candidate", "word", "why"),
 )
-_TIMES = {"baseline", "candidate", "difference"}
-_RATIOS = {"ratio", "low", "high"}
-_COUNTS = {"runs_baseline", "runs_candidate"}
-_UNITS = dict.fromkeys(_TIMES, "ms") | {"increase": "% of baseline"}
+# Beside those of times and of differences.
+_FORMATS = (
+    *[Format(is_ratio=True)] * 3,
+    *(Format(_PERCENT_DECIMALS, signed=True), Format(_PERCENT_DECIMALS), Format(0), Format(0)),
+)
+_UNITS = dict.fromkeys(("baseline", "candidate", "difference"), "ms")
+_UNITS |= {"increase": "% of baseline"}
 _NOTE = (
     "Average response times, typical (geometric means) of the runs that count; of tests on a busy "
     "machine the median without the injector's part. ratio = candidate / baseline, with "
@@ -179,10 +185,8 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
     if test.is_changed:
         return [*_change(test, baseline, name, where), (f"{_environment([test])}.", False)]
     found = test.interval
-    said, ends = difference_words(Word(test.word), found.ratio, found.low, found.high)
-    verb, preposition = "is", "against" if test.word == Word.OPEN else "than"
-    if test.word == Word.SAME:
-        verb, preposition = "shows", "from"
+    said, ends = difference_words(test.word, found.ratio, found.low, found.high)
+    verb, preposition = link_words(test.word)
     settle = f" {test.why}" if test.word in BOUNDED and test.why else ""
     return [
         (f"{name} {verb} ", False),
@@ -200,19 +204,10 @@ def comparison_table(
     """A row per test, then one per reference; times in ms. `names` are the candidates' by column
     letter."""
     known = [*tests, *references]
-    figures = [_figures(each) for each in known]
-    of_times, of_differences = time_and_difference_decimals(known)
-    decimals = dict.fromkeys(_TIMES, of_times) | {"difference": of_differences}
-    decimals |= dict.fromkeys(_COUNTS, 0)
     said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
-    columns = [
-        _cells(key, [each[key] for each in figures], decimals.get(key, _PERCENT_DECIMALS))
-        for key in _KEYS[:-2]
-    ]
-    columns += [
-        [text_cell(text, each.why) for text, each in zip(said, known, strict=True)],
-        [text_cell(each.why) for each in known],
-    ]
+    of_times, of_differences = time_and_difference_decimals(known)
+    formats = (Format(of_times), Format(of_times), Format(of_differences, signed=True), *_FORMATS)
+    cells = rows_of_cells([_figures(each) for each in known], formats)
     return Table(
         "comparison",
         f"{', '.join(names.values())} against {baseline}",
@@ -220,7 +215,7 @@ def comparison_table(
         tuple(
             Row(
                 each.label,
-                tuple(column[index] for column in columns),
+                (*of_test, text_cell(text, each.why), text_cell(each.why)),
                 kind=str(each.word).replace(" ", "-"),
                 note=_note(each, references, names),
                 link={
@@ -229,7 +224,7 @@ def comparison_table(
                     "candidate_test": each.candidate_test_id,
                 },
             )
-            for index, each in enumerate(known)
+            for each, of_test, text in zip(known, _with_least(cells), said, strict=True)
         ),
         label_title="test",
         note=_NOTE,
@@ -251,39 +246,26 @@ def time_and_difference_decimals(tests: Sequence[ComparedTest]) -> tuple[int, in
     return of_times, max(of_times, finer)
 
 
-def _cells(key: str, figures: Sequence[Figure], decimals: int) -> list[Cell]:
-    if key in _RATIOS:
-        return ratio_cells(figures)
-    cells = column_cells(figures, decimals=decimals, signed=key in {"difference", "increase"})
-    if key != "could_have_shown":
-        return cells
-    return [
-        replace(cell, text=least_change(cell.value / 100)) if cell.value else cell for cell in cells
-    ]
+def _with_least(rows: Sequence[tuple[Cell, ...]]) -> Iterator[tuple[Cell, ...]]:
+    """With the smallest changes that could be seen as they are told."""
+    for *before, least, ours, theirs in rows:
+        text = least_change(least.value / 100) if least.value else least.text
+        yield (*before, replace(least, text=text), ours, theirs)
 
 
-def _figures(test: ComparedTest) -> dict[str, Figure]:
-    row = test.row
+def _figures(test: ComparedTest) -> list[Figure]:
     baseline_us, candidate_us = test.times_us
-    interval = test.interval
-    ratio = row.ratio if test.is_sound else None
-
-    def of(value: float | None, scale: float = 1.0) -> Figure:
-        why = row.why if test.is_sound else test.why
-        return Figure(None if value is None else value * scale, why if value is None else "")
-
-    return {
-        "baseline": of(baseline_us, 1e-3),
-        "candidate": of(candidate_us, 1e-3),
-        "difference": of(test.difference_ms),
-        "ratio": of(ratio),
-        "low": of(interval and interval.low),
-        "high": of(interval and interval.high),
-        "increase": of(test.increase, 100),
-        "could_have_shown": of(test.could_have_shown, 100),
-        "runs_baseline": of(float(len(test.runs[0]))),
-        "runs_candidate": of(float(len(test.runs[1]))),
-    }
+    why = test.row.why if test.is_sound else test.why
+    row = replace(test.row, baseline=baseline_us, candidate=candidate_us, why=why, weak=False)
+    figures = pair_figures(row, 1e-3)
+    if not test.is_sound:
+        figures |= dict.fromkeys(_COMPARED, Figure(None, test.why))
+    could = test.could_have_shown
+    return [
+        *(figures[key] for key in ("baseline", "candidate", *_COMPARED)),
+        Figure(None, row.why) if could is None else Figure(100 * could),
+        *(Figure(float(len(side))) for side in test.runs),
+    ]
 
 
 _NO_VERDICT = "without a verdict"

@@ -1,12 +1,21 @@
-"""A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"."""
+"""A change with its interval, in percent: "+54 %", "+52 to +56", "12 % [9, 15]"; and what a
+comparison of arms that took turns says, in sentences: the answer, then its limits.
+"""
 
-from campaigns.domain.analysis.ratio import BOUNDED, RatioInterval, Word
+from collections.abc import Mapping, Sequence
+
+from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.ratio import BOUNDED, CLEAR, RatioInterval, Word
+from campaigns.domain.analysis.side_by_side import ArmComparison
+from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.units import (
     MAX_DECIMALS,
     MINUS,
     THIN,
+    and_joined,
     decimals_for,
     decimals_to_see,
+    duration,
     figure,
     number,
     percent,
@@ -16,6 +25,7 @@ from campaigns.domain.units import (
 FACTOR_FROM = 2.0  # a ratio from here on is told as a factor
 _EXACT = 9  # decimals of a percentage that no float disturbs
 _MOST = 10  # times as much more, +1,000 %
+Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
 
 def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
@@ -52,6 +62,13 @@ def difference_words(
     if at_least:
         return f"at least {least}{THIN}{unit} {word}", f"best estimate {best}{THIN}{unit}"
     return f"{best}{THIN}{unit} {word}", f"{least} to {most}{THIN}{unit}"
+
+
+def link_words(word: Word) -> tuple[str, str]:
+    """Verb and preposition around what `difference_words` says: "is" … "than", "shows" … "from"."""
+    if word == Word.SAME:
+        return "shows", "from"
+    return "is", "against" if word == Word.OPEN else "than"
 
 
 def change_words(ratio: float) -> str:
@@ -159,3 +176,66 @@ def size_words(ratio: float, low: float, high: float, *, signed: bool = True) ->
     sizes = [end.replace("+", "").replace(MINUS, "") for end in ends]
     told = ", ".join(sizes if change > 0 else reversed(sizes))
     return f"{number(abs(change), places)}{THIN}% [{told}]"
+
+
+def answer(found: ArmComparison, names: Names) -> str:
+    """One sentence; `names` are those of all arms."""
+    reference, arm = names[found.reference], names[found.arm]
+    if found.p50 is None:
+        return why_no_word(found, names)
+    p50 = found.p50
+    said, ends = difference_words(found.word, p50.ratio, p50.low, p50.high, at_least=found.at_least)
+    if found.behind and found.word in CLEAR:
+        return f"{arm} is {found.word} than {reference}."
+    verb, preposition = link_words(found.word)
+    return f"{arm} {verb} {said} {preposition} {reference} ({ends})."
+
+
+def why_no_word(found: ArmComparison, names: Names) -> str:
+    """Of arms that fail, or have had no round yet."""
+    if found.failing:
+        who = and_joined([names[number] for number in found.failing])
+        return say("errors", share="More than a tenth", where=f" to {who}")
+    reference, arm = names[found.reference], names[found.arm]
+    return say("no_replies", first=reference, second=arm)
+
+
+def limits_of(
+    found: ArmComparison,
+    names: Names,
+    *,
+    rate_per_s: float | None = None,
+    asked_per_s: float | None = None,
+    elapsed_s: float | None = None,
+) -> list[str]:
+    """What else has to be known, a sentence each."""
+    sentences = []
+    if found.behind and found.p50 is not None:
+        who = and_joined([names[number] for number in found.behind])
+        do = "does" if len(found.behind) == 1 else "do"
+        at = f" at {rate_per_s:,g}/s" if rate_per_s else ""
+        sentences.append(say("behind", at=at, who=who, do=do))
+    if rate_per_s and asked_per_s and rate_per_s < asked_per_s:
+        sentences.append(say("lower_rate", sent=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
+    for half, code in (("load", "load_matters"), ("time", "changed_midway")):
+        if half in found.halves:
+            first, second = (slower_words(each.ratio) for each in found.halves[half])
+            sentences.append(say(code, first=first, second=second))
+    left_s = None if elapsed_s is None or found.is_settled else found.seconds_left(elapsed_s)
+    if left_s is not None:
+        sentences.append(seconds_left_words(left_s))
+    return sentences
+
+
+def seconds_left_words(left_s: float) -> str:
+    if left_s > LONGEST_LIMIT_S:
+        return say("settle_most", more=duration(LONGEST_LIMIT_S))
+    rounded_s = max(1.0, float(f"{left_s:.1g}"))
+    return say("settle", more=f"{duration(rounded_s)} more")
+
+
+def ratio_text(ratio: RatioInterval | None) -> str:
+    """1.24 [1.19, 1.29]; a dash where there is none."""
+    if ratio is None:
+        return "–"
+    return f"{figure(ratio.ratio)} [{figure(ratio.low)}, {figure(ratio.high)}]"

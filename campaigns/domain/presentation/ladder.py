@@ -2,7 +2,7 @@
 
 Each rung is compared with the rung before it, from which it differs by as little as the campaign
 allows, and with plain HTTP on the same kind of connection. All comparisons are those of
-analysis.comparison; nothing is estimated here.
+analysis.pair; nothing is estimated here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,23 +10,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import SPLIT_PARTS, OverheadRow
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.pair import SPLIT_PARTS, PairResult
+from campaigns.domain.analysis.ratio import CLEAR
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.presentation.intervals import change_percent
 from campaigns.domain.presentation.tables import (
     NO_RUN,
     Cell,
     Column,
     Figure,
+    Format,
     Row,
     Table,
+    change_figures,
     column_cells,
     count_cell,
     empty,
     figure_cell,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import column_decimals, decimals_for_parts, in_ms, rounded_to_sum
@@ -63,14 +65,12 @@ SECTION_TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class RungStep:
-    """A rung against another. `times_us`: of the other and of this one, as the table has them.
-    `word` is "" before the third finished repeat; `why` says why it is missing or weak. `counted`
-    and the rest: for what else is compared of the two, as in an OverheadAnswer."""
+    """A rung against another. `row`: without a word before the third finished repeat. `times_us`:
+    of the other and of this one, as the table has them. `counted` and the rest: for what else is
+    compared of the two, as in an OverheadAnswer."""
 
-    row: OverheadRow
+    row: PairResult
     times_us: tuple[float | None, float | None]
-    word: str
-    why: str
     names: tuple[str, str]
     title: str
     counted: tuple[dict[int, int], dict[int, int]]
@@ -83,13 +83,22 @@ class RungStep:
         return None if None in self.times_us else own / other
 
     @property
+    def word(self) -> str:
+        return str(self.row.word or "")
+
+    @property
+    def why(self) -> str:
+        """Why the word is missing or weak."""
+        return self.row.text
+
+    @property
     def has_interval(self) -> bool:
         return None not in self.row.ends
 
     @property
     def is_told(self) -> bool:
         """Whether a word says that the two differ."""
-        return self.word in (Word.FASTER, Word.SLOWER)
+        return self.row.word in CLEAR
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,14 +266,14 @@ def _ladder_table(ladder: Ladder) -> Table:
         else [Figure(None, rung.why or NO_RUN)] * 3
         for rung in rungs
     ]
-    times = _columns(figures, decimals=ladder.decimals)
+    times = rows_of_cells(figures, [Format(ladder.decimals)] * 3)
     rows = tuple(
         Row(
             rung.title,
             (
                 text_cell(SECTION_TITLES[rung.section]),
                 text_cell(rung.words),
-                *times[index],
+                *of_rung,
                 count_cell(rung.value.k if rung.value else 0),
                 *step_cells(rung.before, ladder.decimals),
                 _word_cell(rung.before),
@@ -274,16 +283,10 @@ def _ladder_table(ladder: Ladder) -> Table:
             note=rung.chose_otherwise,
             link={"test": rung.test_id},
         )
-        for index, rung in enumerate(rungs)
+        for rung, of_rung in zip(rungs, times, strict=True)
     )
     title = f"What each layer costs {ladder.target}"
     return Table("ladder", title, _columns_of(ladder), rows, "rung", ladder.note)
-
-
-def _columns(figures: Sequence[Sequence[Figure]], decimals: int) -> list[list[Cell]]:
-    """Rows of figures as rows of cells."""
-    columns = [column_cells(column, decimals=decimals) for column in zip(*figures, strict=True)]
-    return [list(row) for row in zip(*columns, strict=True)]
 
 
 def step_cells(step: RungStep | None, decimals: int) -> list[Cell]:
@@ -291,13 +294,14 @@ def step_cells(step: RungStep | None, decimals: int) -> list[Cell]:
     interval in percent."""
     if step is None:
         return [empty("There is no rung to compare this one with.")] * 4
-    row, why = step.row, step.row.why or step.why
-    changes = [None if each is None else change_percent(each) for each in (step.ratio, *row.ends)]
-    other, own = step.times_us
+    why, (other, own) = step.row.why or step.why, step.times_us
     difference_ms = None if step.ratio is None else (own - other) / 1000
     return [
         figure_cell(Figure(difference_ms, why), decimals, signed=True),
-        *(figure_cell(Figure(each, why), 1, signed=True) for each in changes),
+        *(
+            figure_cell(each, 1, signed=True)
+            for each in change_figures(step.ratio, step.row.ends, why)
+        ),
     ]
 
 
@@ -355,7 +359,7 @@ def _wire_table(ladder: Ladder) -> Table:
         Column("handshake", "TLS handshake", "B"),
     )
     title = "Bytes on the wire, TLS and HTTP without TCP and IP"
-    return _table_of(ladder, "ladder-wire", title, columns, _columns(figures, decimals=0))
+    return _table_of(ladder, "ladder-wire", title, columns, rows_of_cells(figures, [Format(0)] * 3))
 
 
 def _agreed_table(ladder: Ladder) -> Table:

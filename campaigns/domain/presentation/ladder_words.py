@@ -74,7 +74,7 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
 
 
 def _cost(place: str, rung: str, step: RungStep) -> Sentence:
-    if not step.has_interval:
+    if not (step.has_interval and step.word):
         return sentence("rung_about", place=place, rung=rung, change=change_words(step))
     said, ends = difference_words(Word(step.word), step.ratio, *step.row.ends)
     verb, than = ("makes", "to HTTP ") if step.word == Word.SAME else ("is", "than HTTP ")

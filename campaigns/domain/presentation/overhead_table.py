@@ -7,21 +7,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from campaigns.domain.analysis.comparison import Word
-from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.presentation.ladder import split_rows
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import SplitAnswer
 from campaigns.domain.presentation.tables import (
-    Cell,
     Column,
-    Figure,
+    Format,
     Row,
     Table,
-    column_cells,
-    empty,
-    ratio_cells,
+    pair_figures,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import decimals_for
@@ -30,7 +27,6 @@ HTTP_NAMES = ("HTTP", "HTTPS")
 _TWINS = (HTTP_NAMES, ("WS", "WSS"))
 _KEYS = ("http", "https", "difference", "ratio", "low", "high", "increase", "share")
 _KEYS_OF_OTHERS = {"http": "baseline", "https": "candidate"}
-_RATIOS = {"ratio", "low", "high"}
 _PERCENT_DECIMALS = 1
 _NOTE = (
     "increase = ratio − 1, (HTTPS − HTTP) / HTTP; share = (HTTPS − HTTP) / HTTPS. Average and "
@@ -44,14 +40,14 @@ _NOTE_OF_ROUNDS = (
 _NO_WORD = "The verdict is in the first row; this one shows whether bulk and tail agree."
 
 
-def time_decimals(rows: Sequence[OverheadRow]) -> int:
+def time_decimals(rows: Sequence[PairResult]) -> int:
     """The decimals of all times of the table, by its first row: three significant digits."""
     return decimals_for(
-        [us / 1000 for row in rows[:1] for us in (row.baseline_us, row.candidate_us) if us]
+        [us / 1000 for row in rows[:1] for us in (row.baseline, row.candidate) if us]
     )
 
 
-def difference_decimals(rows: Sequence[OverheadRow]) -> int:
+def difference_decimals(rows: Sequence[PairResult]) -> int:
     """The decimals of all differences: no more than the interval of the first row supports, down to
     half of its width, and no more than the times have."""
     most = time_decimals(rows)
@@ -82,8 +78,8 @@ def _column(key: str, names: tuple[str, str]) -> Column:
 def overhead_table(
     key: str,
     title: str,
-    rows: Sequence[OverheadRow],
-    word: Word | None,
+    rows: Sequence[PairResult],
+    word: str,
     word_why: str,
     names: tuple[str, str] = HTTP_NAMES,
     *,
@@ -94,22 +90,13 @@ def overhead_table(
 
     `names`: of the baseline and the candidate. Columns of TLS twins keep the keys of their schemes.
     """
-    decimals = {
-        **dict.fromkeys(("http", "https"), time_decimals(rows)),
-        "difference": difference_decimals(rows),
-        **dict.fromkeys(("increase", "share"), _PERCENT_DECIMALS),
-    }
-    signed = {"difference", "increase"}
-    figures = [_figures(row) for row in rows]
-    by_column = {column: [each[column] for each in figures] for column in _KEYS}
-    columns = [
-        ratio_cells(values)
-        if column in _RATIOS
-        else column_cells(values, decimals=decimals[column], signed=column in signed)
-        for column, values in by_column.items()
-    ]
-    verdict = text_cell(str(word) if word else "", word_why)
-    columns.append([verdict, *map(_word_of_row, rows[1:])])
+    times, percents = Format(time_decimals(rows)), Format(_PERCENT_DECIMALS)
+    difference = Format(difference_decimals(rows), signed=True)
+    ratios = [Format(is_ratio=True)] * 3
+    formats = (times, times, difference, *ratios, percents._replace(signed=True), percents)
+    cells = rows_of_cells([[*pair_figures(row, 1e-3).values()] for row in rows], formats)
+    of_others = ((str(row.word or ""), "" if row.word else _NO_WORD) for row in rows[1:])
+    words = [(word, word_why), *of_others]
     return Table(
         key,
         title,
@@ -117,50 +104,27 @@ def overhead_table(
         tuple(
             Row(
                 _title(row, rows[0]),
-                tuple(column[index] for column in columns),
+                (*of_row, text_cell(*said)),
                 "flow" if row.flow else row.metric,
                 row.note,
                 {"flow": row.flow} if row.flow else {},
-                decides=index == 0,
+                decides=row is rows[0],
             )
-            for index, row in enumerate(rows)
+            for row, of_row, said in zip(rows, cells, words, strict=False)
         ),
         label_title="metric",
         note=in_names(_NOTE_OF_ROUNDS if in_turns else _NOTE, names),
     )
 
 
-def _title(row: OverheadRow, first: OverheadRow) -> str:
+def _title(row: PairResult, first: PairResult) -> str:
     """Beside the median that decides, the one with the injector's part is named apart."""
     is_second = row.metric == "p50" and first.metric == TYPICAL
     title = f"{'measured ' if is_second else ''}{METRICS[row.metric].title}"
     return f"{row.flow}, {title}" if row.flow else title
 
 
-def _word_of_row(row: OverheadRow) -> Cell:
-    return text_cell(str(row.word)) if row.word else empty(_NO_WORD)
-
-
-def _figures(row: OverheadRow) -> dict[str, Figure]:
-    interval = row.interval
-
-    def each(value: float | None, scale: float = 1.0) -> Figure:
-        why = row.why if value is None or row.weak else ""
-        return Figure(None if value is None else value * scale, why, row.weak)
-
-    return {
-        "http": each(row.baseline_us, 1e-3),
-        "https": each(row.candidate_us, 1e-3),
-        "difference": each(row.difference_us, 1e-3),
-        "ratio": each(row.ratio),
-        "low": each(interval.low if interval else None),
-        "high": each(interval.high if interval else None),
-        "increase": each(row.increase, 100),
-        "share": each(row.share, 100),
-    }
-
-
-def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any]]:
+def forest(rows: Sequence[PairResult], word: str) -> list[dict[str, Any]]:
     """What the plot of ratios draws: the rows that have an interval; the first is primary."""
     return [
         {
@@ -168,7 +132,7 @@ def forest(rows: Sequence[OverheadRow], word: Word | None) -> list[dict[str, Any
             "ratio": round(row.interval.ratio, 6),
             "low": round(row.interval.low, 6),
             "high": round(row.interval.high, 6),
-            "word": str(word) if word and row is rows[0] else "",
+            "word": word if row is rows[0] else "",
             "primary": row is rows[0],
         }
         for row in rows

@@ -5,8 +5,8 @@ functions of a run, and what changed between two campaigns."""
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.profile_shares import ShareChange, share_changes
-from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.machine_use import MachineUse
 from campaigns.domain.metrics.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
@@ -15,6 +15,7 @@ from campaigns.domain.presentation.tables import (
     Cell,
     Column,
     Figure,
+    Format,
     Row,
     Table,
     column_cells,
@@ -23,6 +24,7 @@ from campaigns.domain.presentation.tables import (
     figure_cell,
     mean_cells,
     ratio_cells,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import counted, duration, percent, said_of
@@ -188,16 +190,6 @@ class TestCounters:
     means: Mapping[str, MeanInterval]
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedCounter:
-    """Means over the runs that are compared; the interval is of the ratio candidate / baseline."""
-
-    words: str
-    baseline: float
-    candidate: float
-    interval: RatioInterval | None
-
-
 def counter_means_table(tests: Sequence[TestCounters]) -> Table:
     """Each figure with a row for each test that has it."""
     words = dict.fromkeys(each for test in tests for each in test.means)
@@ -217,7 +209,7 @@ def counter_means_table(tests: Sequence[TestCounters]) -> Table:
 
 
 def compared_counters_table(
-    number: int, title: str, names: tuple[str, str], rows: Sequence[ComparedCounter]
+    number: int, title: str, names: tuple[str, str], rows: Sequence[PairResult]
 ) -> Table:
     return Table(
         f"{_COUNTERS}-{number}",
@@ -229,12 +221,12 @@ def compared_counters_table(
             Column("low", "from", "", _LOW),
             Column("high", "to", "", _HIGH),
         ),
-        tuple(Row(each.words, _compared_cells(each)) for each in rows),
+        tuple(Row(each.metric, _compared_cells(each)) for each in rows),
         label_title="figure",
     )
 
 
-def _compared_cells(compared: ComparedCounter) -> tuple[Cell, ...]:
+def _compared_cells(compared: PairResult) -> tuple[Cell, ...]:
     means = column_cells([Figure(compared.baseline), Figure(compared.candidate)])
     found = compared.interval
     ratios = (found.ratio, found.low, found.high) if found else (None, None, None)
@@ -296,19 +288,14 @@ def compared_profiles_table(
     certain = [each for each in changes if each.is_certain]
     grown = [each for each in certain if each.growth > 0][:_MOST_CHANGES]
     shown = grown + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
-    cells = [
-        column_cells([Figure(100 * value(each)) for each in shown], decimals=1, signed=signed)
-        for value, signed in (
-            (lambda each: each.before, False),
-            (lambda each: each.after, False),
-            (lambda each: each.growth, True),
-            (lambda each: each.low, True),
-            (lambda each: each.high, True),
-        )
+    figures = [
+        [Figure(100 * x) for x in (each.before, each.after, each.growth, each.low, each.high)]
+        for each in shown
     ]
+    formats = [Format(1)] * 2 + [Format(1, signed=True)] * 3
     rows = tuple(
         Row(each.symbol, (text_cell(each.object), *of_row), "function")
-        for each, *of_row in zip(shown, *cells, strict=True)
+        for each, of_row in zip(shown, rows_of_cells(figures, formats), strict=True)
     )
     columns = (
         _OBJECT,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from campaigns.domain.analysis.comparison import ComparisonVerdict, Reason, Word
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.pair import PairResult, Reason
+from campaigns.domain.analysis.ratio import CLEAR, Word
 from campaigns.domain.plan.target import TLS_TWINS
-from campaigns.domain.presentation.intervals import difference_words, slower_words
+from campaigns.domain.presentation.intervals import difference_words, link_words, slower_words
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
@@ -24,7 +24,6 @@ _WHERE_MODE = {
     "resumed": "with resumed TLS sessions",
 }
 _MOST = 4  # pairs that the sentence tells one by one
-_CLEAR = {Word.SLOWER, Word.FASTER}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +33,7 @@ class Pair:
 
     plan_label: str
     connection_mode: str
-    row: OverheadRow
-    verdict: ComparisonVerdict
+    row: PairResult
     has_word: bool
     names: tuple[str, str] = HTTP_NAMES
     why_not: str = ""
@@ -56,7 +54,7 @@ def overhead_sentence(
     sentence: Sentence = [(f"{begins[:1].upper()}{begins[1:]} ", False)] if begins else []
     after: list[str] = []
     if not is_final and len(pairs) > _MOST:  # what is clear comes first
-        pairs = sorted(pairs, key=lambda each: each.verdict.word not in _CLEAR)
+        pairs = sorted(pairs, key=lambda each: each.row.word not in CLEAR)
     for names, group in groupby(pairs[:_MOST], key=lambda pair: pair.names):
         clauses = []
         for pair in group:
@@ -72,7 +70,7 @@ def overhead_sentence(
         sentence = []
     if len(pairs) > _MOST:
         after.append(f"{len(pairs) - _MOST} more comparisons are below.")
-    waits = [each for each in pairs if each.verdict.reason is not Reason.NO_ROUNDS]
+    waits = [each for each in pairs if each.row.reason is not Reason.NO_ROUNDS]
     if not is_final and any(not pair.has_word for pair in waits):
         after.append(say("too_few_runs"))
     sentence += [(f"{text} ", False) for text in dict.fromkeys(after) if text]
@@ -88,27 +86,24 @@ class _Clause(NamedTuple):
 def _clause(pair: Pair, *, is_first: bool, is_crowded: bool) -> _Clause | None:
     """None where no figure can be said. Only the first of several names what it is compared with;
     HTTP is what HTTPS is always compared with."""
-    row, verdict, plain = pair.row, pair.verdict, pair.names[0]
+    row, plain = pair.row, pair.names[0]
     if row.ratio is None:
         return None
     is_named = is_first and pair.names != HTTP_NAMES
-    if verdict.word is None or not row.interval:
+    if row.word is None or not row.interval:
         said, ends = f"about {slower_words(row.ratio)}", ""
-    elif verdict.has_size:
+    elif row.has_size:
         found = row.interval
-        at_least = verdict.or_more and not is_crowded
+        at_least = row.or_more and not is_crowded
         said, ends = difference_words(
-            verdict.word, found.ratio, found.low, found.high, at_least=at_least
+            row.word, found.ratio, found.low, found.high, at_least=at_least
         )
     else:
-        said, ends = str(verdict.word), ""
-    verb = "is"
-    if verdict.word is Word.SAME:
-        verb = "shows" if is_named else "makes"
-        against = f" from {plain}"
-    else:
-        against = f" against {plain}" if verdict.word is Word.OPEN else f" than {plain}"
-    where = f"{against * is_named}{_where_words(pair)}"
+        said, ends = str(row.word), ""
+    verb, preposition = link_words(row.word)
+    if row.word is Word.SAME and not is_named:
+        verb = "makes"
+    where = f"{f' {preposition} {plain}' * is_named}{_where_words(pair)}"
     return _Clause(verb, f"{said}{where}", f" ({ends})" if ends else "")
 
 
@@ -131,24 +126,24 @@ def _joined(who: str, clauses: Sequence[_Clause]) -> Sentence:
 
 def _beside(pair: Pair, *, is_final: bool) -> str:
     """What would settle it, or why nothing more is known."""
-    verdict = pair.verdict
-    if pair.row.ratio is None and verdict.reason is Reason.ERRORS:
-        return verdict.text
-    if pair.row.ratio is None:
+    row = pair.row
+    if row.ratio is None and row.reason is Reason.ERRORS:
+        return row.text
+    if row.ratio is None:
         why = (
             f"Can't compare: {pair.why_not}"
             if pair.why_not
             else "Comparisons appear after the first runs"
         )
         return f"{why}."
-    if verdict.word is None:
+    if row.word is None:
         # Without its details, which are listed below the sentence.
-        reason = verdict.text.split(". ")[0].removesuffix(".")
+        reason = row.text.split(". ")[0].removesuffix(".")
         return f"{reason}." if is_final and reason else ""
-    return verdict.text
+    return row.text
 
 
-def gap_words(rows: Sequence[OverheadRow], *, or_more: bool = False) -> str:
+def gap_words(rows: Sequence[PairResult], *, or_more: bool = False) -> str:
     """By how much the two of any of these rows differ: ", by 0.38 to 0.52 ms"; "" of rows without
     intervals. `or_more`: the differences may be larger."""
     found = [row.interval for row in rows if row.interval]

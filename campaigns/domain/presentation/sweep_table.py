@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from campaigns.domain.analysis.criteria import CRITERIA, value_words, worst_value
+from campaigns.domain.analysis.criteria import CRITERIA, JudgementReason, value_words, worst_value
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.figures import Figures
@@ -33,10 +33,12 @@ from campaigns.domain.presentation.tables import (
     Cell,
     Column,
     Figure,
+    Format,
     Row,
     Table,
-    column_cells,
+    change_figures,
     count_cell,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import in_ms
@@ -46,32 +48,13 @@ PLATEAU = 0.95
 
 
 @dataclass(frozen=True, slots=True)
-class PointAgainst:
-    """A point's response time against the reference's at the same value: the mean, or the median
-    where that decides. `mean` is None where nothing is compared; `word` is "" without a word, and
-    `why` says why."""
-
-    mean: OverheadRow | None = None
-    word: str = ""
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A figure of the injectors that was beyond its limit; `code` is the criterion's."""
-
-    code: str
-    value: float
-    limit: float
-
-
-@dataclass(frozen=True, slots=True)
 class SweepPoint:
     """All requests of the runs at one value. `figures` are those of its trusted runs if it is
     trusted, else of all that ended with figures; None without any. `is_usable`: not only of runs
     that nobody may believe. `rate` and `mean_us` are means over its runs, with an interval from
     three on. `why`: why it is not trusted. `speed_up` and `efficiency`: against the smallest value,
-    where more of the parameter divides the work. `against`: another arm, where there is one.
+    where more of the parameter divides the work. `against`: another arm's response
+    time at the same value, where there is one.
     `doubts`: the figures behind `why`, where it has any; `vitals`: the worst of its injectors'
     vitals by criterion, read only in a sweep with doubts. `test_id`: the test at this value, and
     `run_id` the last of its runs, None before it has one.
@@ -90,8 +73,8 @@ class SweepPoint:
     why: str = ""
     speed_up: float | None = None
     efficiency: float | None = None
-    against: PointAgainst | None = None
-    doubts: tuple[Doubt, ...] = ()
+    against: PairResult | None = None
+    doubts: tuple[JudgementReason, ...] = ()
     vitals: Mapping[str, float] = field(default_factory=dict)
     test_id: int | None = None
     run_id: int | None = None
@@ -199,7 +182,7 @@ _TONES = {
 }
 _TARGET_UNKNOWN = say("target_unknown")
 _FEW = say("interval_of_repeats")
-_NOT_THERE = PointAgainst(why=say("no_reference"))
+_NOT_THERE = PairResult("mean", text=say("no_reference"))
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 
 
@@ -213,27 +196,25 @@ def sweep_table(
     """The points in the order of their values. `reference`: what they are compared with, "" where
     there is nothing to compare with."""
     figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
-    rows = [_figures(point) for point in points]
-    columns = {name: column_cells([row[name] for row in rows]) for name in figured}
+    figures = [_figures(point) for point in points]
+    cells = rows_of_cells(
+        [[row[name] for name in figured] for row in figures], [Format()] * len(figured)
+    )
     keys = ("n", *figured, "errors", "trusted", *_WORDS)
     if reference:
-        compared = [_differences(point) for point in points]
-        columns |= {
-            name: column_cells([row[name] for row in compared], decimals=1, signed=True)
-            for name in _AGAINST
-        }
+        compared = rows_of_cells(list(map(_differences, points)), [Format(1, signed=True)] * 3)
         keys = (*keys, *_AGAINST, "word")
     end, _ = end_of_growth(points) or (None, False)
     made = []
     for index, point in enumerate(points):
         words = injector_words(int(point.value)) if field == INJECTORS else value_text(point.value)
-        cells = _cells(point, [columns[name][index] for name in figured])
+        of_point = _cells(point, cells[index])
         if reference:
             against = point.against or _NOT_THERE
-            word = text_cell(against.word, against.why)
-            cells = (*cells, *(columns[name][index] for name in _AGAINST), word)
+            word = text_cell(str(against.word or ""), against.text)
+            of_point = (*of_point, *compared[index], word)
         kind = ("sweep-end" if point is end else "sweep") if point.is_trusted else "sweep-apart"
-        made.append(Row(words, cells, kind))
+        made.append(Row(words, of_point, kind))
     head = tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys)
     label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
     return Table(key, title, head, tuple(made), label, _note(reference))
@@ -251,16 +232,11 @@ def _note(reference: str) -> str:
     )
 
 
-def _differences(point: SweepPoint) -> dict[str, Figure]:
+def _differences(point: SweepPoint) -> list[Figure]:
     """In percent, of the mean response time, or of the median on a busy machine."""
-    against = point.against or _NOT_THERE
-    row = against.mean
-    if row is None:
-        return dict.fromkeys(_AGAINST, Figure(None, against.why))
-    return {
-        name: Figure(None if ratio is None else 100 * (ratio - 1), row.why or _FEW)
-        for name, ratio in zip(_AGAINST, (row.ratio, *row.ends), strict=True)
-    }
+    row = point.against or _NOT_THERE
+    why = row.why or (row.text if row.baseline is None else _FEW)
+    return change_figures(row.ratio, row.ends, why)
 
 
 def _cells(point: SweepPoint, figured: Sequence[Cell]) -> tuple[Cell, ...]:
@@ -359,9 +335,9 @@ def _cell(code: str, points: Sequence[SweepPoint]) -> Cell:
     return text_cell(value_words(code, worst_value(code, seen)) if seen else "", _NO_DOUBT)
 
 
-def _least_limit(doubts: Sequence[Doubt]) -> float:
+def _least_limit(doubts: Sequence[JudgementReason]) -> float:
     return min(doubt.limit for doubt in doubts)
 
 
-def _doubts_of_code(code: str, points: Sequence[SweepPoint]) -> list[Doubt]:
+def _doubts_of_code(code: str, points: Sequence[SweepPoint]) -> list[JudgementReason]:
     return [doubt for point in points for doubt in point.doubts if doubt.code == code]

@@ -82,7 +82,7 @@ def _against(sweeps: Sequence[SweepAnswer]) -> Iterator[Sentence]:
     for sweep in [each for each in sweeps if each.reference][: _MOST - 1]:
         judged = [each.against for each in sweep.points if each.against and each.against.word]
         for word in (Word.FASTER, Word.SLOWER):
-            rows = [each.mean for each in judged if each.word == word]
+            rows = [each for each in judged if each.word == word]
             if rows:
                 yield sentence(
                     "sweep_against",
@@ -131,8 +131,8 @@ def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
     for order, found in orders.items():
         is_all = 2 < len(found) == len(rows) == len(times)
         at = f"all {len(rows)} plans" if is_all else and_joined(list(found))
-        ahead = [each for row in found.values() for each in _steps(row)]
-        gap = gap_words([each.row for each in ahead], or_more=any(each.or_more for each in ahead))
+        ahead = [each.row for row in found.values() for each in _steps(row)]
+        gap = gap_words(ahead, or_more=any(each.or_more for each in ahead))
         said.append(sentence("order", order=order, plans=at, gap=gap))
     for code, alike in _unclear(unclear).items():
         said.append(sentence(code, plans=and_joined(list(alike)), such_as=_bounds(alike)))

@@ -4,10 +4,12 @@ have one rounding for the whole column, and a reason in every empty cell.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.repeats import MeanInterval
+from campaigns.domain.presentation.intervals import change_percent
 from campaigns.domain.units import (
     DASH,
     TO,
@@ -211,3 +213,51 @@ def mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
     """Mean and ends with the same decimals, and how many runs there are."""
     ends = [Figure(each, NO_INTERVAL) for each in (mean.low, mean.high)]
     return (*column_cells([Figure(mean.mean), *ends]), count_cell(mean.k))
+
+
+class Format(NamedTuple):
+    """How a column of figures is written; without `decimals` as `column_cells` does by itself."""
+
+    decimals: int | None = None
+    signed: bool = False
+    is_ratio: bool = False
+
+
+def rows_of_cells(
+    rows: Sequence[Sequence[Figure]], formats: Sequence[Format]
+) -> list[tuple[Cell, ...]]:
+    """Rows of figures as rows of cells, each column rounded by itself."""
+    columns = (
+        ratio_cells(column)
+        if each.is_ratio
+        else column_cells(column, decimals=each.decimals, signed=each.signed)
+        for column, each in zip(zip(*rows, strict=True), formats, strict=bool(rows))
+    )
+    return list(zip(*columns, strict=True))
+
+
+def pair_figures(row: PairResult, scale: float = 1.0) -> dict[str, Figure]:
+    """`scale`: what the figures of the two sides are multiplied by. Increase and share in
+    percent."""
+    low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
+    values = {
+        "baseline": (row.baseline, scale),
+        "candidate": (row.candidate, scale),
+        "difference": (row.difference, scale),
+        "ratio": (row.ratio, 1.0),
+        "low": (low, 1.0),
+        "high": (high, 1.0),
+        "increase": (row.increase, 100),
+        "share": (row.share, 100),
+    }
+    return {
+        key: Figure(None, row.why, row.weak)
+        if value is None
+        else Figure(value * factor, row.why if row.weak else "", row.weak)
+        for key, (value, factor) in values.items()
+    }
+
+
+def change_figures(ratio: float | None, ends: Sequence[float | None], why: str) -> list[Figure]:
+    """The change and the ends of its interval in percent."""
+    return [Figure(None if x is None else change_percent(x), why) for x in (ratio, *ends)]

@@ -4,8 +4,9 @@ comparison."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from campaigns.domain.analysis.comparison import CostDifference
 from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.pair import PairResult
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.presentation.intervals import change_decimals, interval_words
 from campaigns.domain.presentation.results import Sentence, joined
@@ -119,26 +120,38 @@ def costs_table(kind: CostKind, costs: Sequence[TestCost]) -> Table:
     )
 
 
+_COST_WORDS = {
+    Word.SLOWER: "costs more",
+    Word.FASTER: "costs less",
+    Word.NOT_SLOWER: "does not cost more",
+    Word.NOT_FASTER: "does not cost less",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ComparedCost:
     title: str
     names: tuple[str, str]
-    difference: CostDifference
+    difference: PairResult
+
+    @property
+    def word(self) -> str:
+        """ "" with fewer than three repeats of both, or where nothing may be said."""
+        return _COST_WORDS.get(self.difference.word, str(self.difference.word or ""))
 
 
 def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Table:
     """What the candidate costs more than the baseline."""
     found = [each.difference for each in compared]
     intervals = [each.interval for each in found]
-    less = [None if None in each.means else each.candidate - each.baseline for each in found]
     columns = [
-        column_cells([Figure(each.baseline, each.why) for each in found]),
-        column_cells([Figure(each.candidate, each.why) for each in found]),
-        column_cells([Figure(each) for each in less], signed=True),
+        column_cells([Figure(each.baseline, each.text) for each in found]),
+        column_cells([Figure(each.candidate, each.text) for each in found]),
+        column_cells([Figure(each.difference) for each in found], signed=True),
         ratio_cells([Figure(each and each.ratio, NO_INTERVAL) for each in intervals]),
         ratio_cells([Figure(each and each.low, NO_INTERVAL) for each in intervals]),
         ratio_cells([Figure(each and each.high, NO_INTERVAL) for each in intervals]),
-        [text_cell(each.word, each.why) for each in found],
+        [text_cell(each.word, each.difference.text) for each in compared],
     ]
     baselines, candidates = ({each.names[side] for each in compared} for side in (0, 1))
     return Table(
@@ -153,7 +166,7 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
             Column("high", "to", "", "Upper end of the ratio's 95 % interval over repeats."),
             Column("word", "verdict", "", "By the rules of faster and slower.", is_text=True),
         ),
-        _rows([each.title for each in compared], columns, [each.why for each in found]),
+        _rows([each.title for each in compared], columns, [each.text for each in found]),
         label_title="comparison",
     )
 
@@ -164,7 +177,7 @@ def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
     said = []
     for each in compared:
         baseline, candidate = each.names
-        interval, word = each.difference.interval, each.difference.word
+        interval, word = each.difference.interval, each.word
         if word.startswith("costs"):
             decimals = change_decimals(interval.low, interval.high)
             share = percent(abs(interval.ratio - 1), decimals=decimals)

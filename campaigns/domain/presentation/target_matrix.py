@@ -10,17 +10,20 @@ from dataclasses import dataclass, replace
 
 from campaigns.domain.analysis.likeness import Likeness
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.pair import PairResult
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.tables import (
     Column,
     Figure,
+    Format,
     Row,
     Table,
-    column_cells,
+    change_figures,
     count_cell,
     empty,
+    rows_of_cells,
     text_cell,
 )
 from campaigns.domain.units import change_size, column_decimals, counted, in_ms, number
@@ -77,14 +80,10 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
         else [Figure(None, say("no_runs"))] * 3
         for *_, each in found
     ]
-    decimals = network_decimals(rows)
-    cells = [
-        column_cells([each[n] for each in figures], decimals=decimals, signed=True)
-        for n in range(3)
-    ]
+    cells = rows_of_cells(figures, [Format(network_decimals(rows), signed=True)] * 3)
     made = [
-        Row(label, (text_cell(name), *(column[index] for column in cells)))
-        for index, (label, name, _) in enumerate(found)
+        Row(label, (text_cell(name), *of_row))
+        for (label, name, _), of_row in zip(found, cells, strict=True)
     ]
     return Table(
         "network", "What the network adds", _NETWORK_COLUMNS, tuple(made), label_title="plans"
@@ -171,7 +170,7 @@ class MatrixCell:
     target: str
     test_id: int | None
     mean: MeanInterval | None
-    against: OverheadRow | None
+    against: PairResult | None
     is_short: bool = False
     why: str = ""
     doubt: str = ""
@@ -180,14 +179,16 @@ class MatrixCell:
 @dataclass(frozen=True, slots=True)
 class Neighbours:
     """Two targets of a row, of which no other's time lies between. `row`: the faster one against
-    the slower, without an interval where nothing is known of the size. `why`: why nobody can be
-    sure of that, "" where the difference is clear. `or_more`: it may be larger."""
+    the slower, without an interval where nothing is known of the size."""
 
     faster: str
     slower: str
-    row: OverheadRow
-    why: str = ""
-    or_more: bool = False
+    row: PairResult
+
+    @property
+    def why(self) -> str:
+        """Why nobody can be sure of that; "" where the difference is clear."""
+        return "" if self.row.word is Word.FASTER else self.row.text or SAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,30 +245,24 @@ class TargetMatrix:
     @property
     def table(self) -> Table:
         found = [(row, cell) for row in self.all_rows for cell in row.cells if cell]
-        figures = [_figures(cell) for _, cell in found]
-        times = [
-            column_cells([each[n] for each in figures], decimals=self.decimals) for n in range(3)
-        ]
-        shares = [
-            column_cells([each[n] for each in figures], decimals=1, signed=True)
-            for n in range(3, 6)
-        ]
+        formats = [Format(self.decimals)] * 3 + [Format(1, signed=True)] * 3
+        cells = rows_of_cells([_figures(cell) for _, cell in found], formats)
         rows = [
             Row(
                 row.plan,
                 (
                     text_cell(cell.target),
-                    *(column[index] for column in times),
+                    *of_cell[:3],
                     empty(_ALIKE)
                     if row in self.overall
                     else count_cell(cell.mean.k if cell.mean else 0),
-                    *(column[index] for column in shares),
+                    *of_cell[3:],
                     text_cell("best" if row.best == cell.target else ""),
                     text_cell(row.place),
                 ),
                 link={"test": cell.test_id} if cell.test_id else {},
             )
-            for index, (row, cell) in enumerate(found)
+            for (row, cell), of_cell in zip(found, cells, strict=True)
         ]
         reference = self.columns[self.relative - 1]
         title = f"Response time by server and page, differences to {reference}"
@@ -326,11 +321,11 @@ def interval_words(cell: MatrixCell, decimals: int) -> str:
     return " to ".join(number(each / 1000, decimals) for each in cell.mean.ends)
 
 
-def difference_words(row: OverheadRow) -> str:
+def difference_words(row: PairResult) -> str:
     return "" if row.ratio is None else change_size(row.ratio)
 
 
-def difference_interval(row: OverheadRow) -> str:
+def difference_interval(row: PairResult) -> str:
     """[−14.5, −11.2], in percent; "" without one."""
     if None in row.ends:
         return ""
@@ -348,5 +343,4 @@ def _figures(cell: MatrixCell) -> list[Figure]:
     if cell.against is None:
         return [*times, *[Figure(None, "This is the reference.")] * 3]
     row = cell.against
-    shares = [None if each is None else 100 * (each - 1) for each in (row.ratio, *row.ends)]
-    return [*times, *(Figure(each, row.why or few) for each in shares)]
+    return [*times, *change_figures(row.ratio, row.ends, row.why or few)]

@@ -11,7 +11,6 @@ from campaigns.compare.api import ComparedRateSerializer
 from campaigns.compare.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
-from campaigns.domain.analysis.capacity import CapacityRatio
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
 from campaigns.domain.analysis.ratio import Word
@@ -260,7 +259,7 @@ class SearchedCapacitySerializer(serializers.Serializer):
         help_text="The search that it is compared with: the one before it that "
         "found a capacity for the same objective.",
     )
-    ratio = fields.serializer_of(CapacityRatio)(allow_null=True)
+    ratio = fields.CapacityRatioSerializer(allow_null=True)
     word = serializers.ChoiceField(choices=fields.CAPACITY_WORDS, allow_blank=True)
 
 

@@ -11,9 +11,8 @@ from math import log
 from django.db.models import Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Abs, Ln
 
-from campaigns.campaigns.queries.answers import measured_tests
-from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.compare.queries.compared_facts import ComparedPair, blockers_of, changes_of
+from campaigns.compare.queries.arm_pairs import MeasuredTest, measured_tests
+from campaigns.compare.queries.compared_facts import ComparedPair
 from campaigns.compare.queries.overheads import Overhead, compare
 from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.histories import TestHistory, TriageState
@@ -168,30 +167,19 @@ def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
 
 def _compared(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Overhead:
     called = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
-    pair = ArmPair(old, new, is_chosen=True, called=called)
-    overhead = _overhead(pair, "" if pair.is_busy else "p95")
-    if overhead.judged.interval is None and not pair.is_busy:
-        by_mean = _overhead(pair, "mean")
-        overhead = by_mean if by_mean.judged.interval else overhead
-    return overhead
+    pair = ComparedPair(old, new, is_chosen=True, called=called)
+    metric = "" if pair.is_busy else "p95"
+    found = compare(new.test.campaign, pair, metric)
+    if found.judged.interval is None and metric:
+        by_mean = compare(new.test.campaign, pair, "mean")
+        found = by_mean if by_mean.judged.interval else found
+    return found
 
 
 def against_of(baseline: Baseline, overhead: Overhead) -> Against:
-    found, interval = overhead.verdict, overhead.judged.interval
-    return Against(
-        baseline.name,
-        overhead.judged.metric,
-        str(found.word or "") if overhead.has_word else "",
-        found.text,
-        *((interval.ratio, interval.low, interval.high) if interval else ()),
-    )
-
-
-def _overhead(arms: ArmPair, metric: str) -> Overhead:
-    """A test against itself at another time, by this metric, with what forbids a word."""
-    pair = ComparedPair((), arms, is_found=True)
-    blockers = blockers_of(pair, changes_of(pair))
-    return compare(arms.candidate.test.campaign, arms, blockers, metric)
+    found = overhead.judged
+    ends = (found.ratio, found.interval.low, found.interval.high) if found.interval else ()
+    return Against(baseline.name, found.metric, overhead.word, found.text, *ends)
 
 
 def _side(test: Test, runs: Sequence[MeasuredRun]) -> MeasuredTest:

@@ -3,7 +3,7 @@ Marks on the time axis of histories, such as deploys, and the days and marks tha
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import cache
@@ -233,9 +233,10 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[History
     endpoints = Endpoint.objects.visible_to(actor).filter(target__project=project)
     endpoints = endpoints.select_related("target").in_bulk()
     found = {key: TestHistory(some[-MOST_CAMPAIGNS:]) for key, some in _points(rows, by).items()}
+    bare = list(found.values())
     every = [
         HistorySeries(key, plans[key.plan], endpoints[key.endpoint], history, metric=by.metric)
-        for key, history in zip(found, _explained(list(found.values())), strict=True)
+        for key, history in zip(found, _with_whole(bare, [*map(_to_explain, bare)]), strict=True)
     ]
     references = [named for named in every if named.is_of_reference]
     return [named.beside(_reference_among(references, named)) for named in every]
@@ -351,38 +352,26 @@ def _points(
     return {HistoryKey(*key): points for key, points in found.items()}
 
 
-def _explained(histories: Sequence[TestHistory]) -> list[TestHistory]:
-    """With whole points where a change may have its cause, and at the end."""
-    return _with_whole(histories, list(map(_to_explain, histories)))
-
-
 def _with_whole(
     histories: Sequence[TestHistory], wanted: Sequence[Iterable[int]]
 ) -> list[TestHistory]:
     """Each with whole points at these places; one query for all."""
-    rows = _further(
-        [
-            each.points[index].test
-            for each, indices in zip(histories, wanted, strict=True)
-            for index in indices
-        ]
-    )
-    return [_rows_with(*pair, rows) for pair in zip(histories, wanted, strict=True)]
+    both = list(zip(histories, wanted, strict=True))
+    rows = _further([each.points[index].test for each, indices in both for index in indices])
+    whole = []
+    for history, indices in both:
+        points = list(history.points)
+        for index in indices:
+            points[index] = points[index]._replace(**rows[points[index].test])
+        whole.append(TestHistory(points, history.course))
+    return whole
 
 
 def _to_explain(history: TestHistory) -> Iterable[int]:
+    """Where a change may have its cause, and the end."""
     last = len(history.points) - 1
     change = history.last_change
     return [*range(history.before(change), change.latest + 1), last] if change else [last]
-
-
-def _rows_with(
-    history: TestHistory, indices: Iterable[int], rows: Mapping[int, Mapping[str, Any]]
-) -> TestHistory:
-    points = list(history.points)
-    for index in indices:
-        points[index] = points[index]._replace(**rows[points[index].test])
-    return TestHistory(points, history.course)
 
 
 def _further(tests: Sequence[int]) -> dict[int, dict[str, Any]]:

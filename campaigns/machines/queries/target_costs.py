@@ -5,13 +5,11 @@ visible_to."""
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
 
 from django.db.models import F, QuerySet
 
 from campaigns.campaigns.queries.checks import Check
-from campaigns.domain.analysis.comparison import TICK_S, RunCost, cost_difference
-from campaigns.domain.analysis.ratio import ratio_interval
+from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.exporter import PERF, PROCESS
@@ -26,7 +24,6 @@ from campaigns.domain.metrics.perf_counts import PerfOf, PerfUse, perf_together,
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.ladder import RungStep
 from campaigns.domain.presentation.perf_table import (
-    ComparedCounter,
     TestCounters,
     compared_counters_table,
     counter_means_table,
@@ -173,7 +170,7 @@ def _costs(
         *(_compared(campaign, each, costs) for each in answer.overheads),
         *of_rungs.values(),
     ]
-    both = [each for each in compared if None not in each.difference.means]
+    both = [each for each in compared if each.difference.difference is not None]
     tables = [costs_table(kind, rows), *([compared_costs_table(kind, both)] if both else [])]
     # Of a ladder the table tells each rung; one sentence for each would be a page.
     sentence = [] if answer.ladder else cost_sentence(kind, both)
@@ -332,7 +329,7 @@ def _test_counters(test: TestAnswer, by_run: ByRun, *, names_plan: bool) -> Test
     return TestCounters(label, {words: mean_interval(each) for words, each in values.items()})
 
 
-def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[ComparedCounter]:
+def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[PairResult]:
     """Of the figures that both tests have."""
     told = [
         {repeat: by_run[pk] for repeat, pk in sorted(arm.items()) if pk in by_run}
@@ -340,13 +337,9 @@ def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[Compar
     ]
     words = dict.fromkeys(each for arm in told for values in arm.values() for each in values)
     for each in words:
-        arms = [
+        arms = (
             {nth: values[each] for nth, values in arm.items() if each in values} for arm in told
-        ]
-        if overhead.is_paired:
-            shared = arms[0].keys() & arms[1].keys()
-            arms = [{nth: arm[nth] for nth in arm if nth in shared} for arm in arms]
-        if all(arms):
-            baseline, candidate = ([*arm.values()] for arm in arms)
-            interval = ratio_interval(baseline, candidate, paired=overhead.is_paired)
-            yield ComparedCounter(each, fmean(baseline), fmean(candidate), interval)
+        )
+        row = amount_row(each, *arms, paired=overhead.is_paired)
+        if row.difference is not None:
+            yield row

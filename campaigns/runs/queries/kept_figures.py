@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
-from campaigns.domain.analysis import overhead
+from campaigns.domain.analysis import pair
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust, best_trust
 from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_brief
 from campaigns.domain.metrics.figures import CURVE_PERCENTILES, MEASURED, SHOWN_PERCENTILES
@@ -168,7 +168,7 @@ def _facts_of(
 
 # Of one run: in tables, files and comparisons.
 _OF_A_RUN = {
-    "response": {*SHOWN_PERCENTILES, *overhead.PERCENTILES},
+    "response": {*SHOWN_PERCENTILES, *pair.PERCENTILES},
     **dict.fromkeys(EXCHANGE_TIMINGS, EXCHANGE_PERCENTILES),
 }
 # Of a test's runs together: in tables and as a curve, whether a difference is within lateness, and

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from campaigns.domain.analysis.capacity import FEWEST_SEARCHES, TrialResult
-from campaigns.domain.analysis.capacity_interval import CapacityInterval
+from campaigns.domain.analysis.capacity import FEWEST_SEARCHES, CapacityInterval, TrialResult
 from campaigns.domain.plan.threshold import SHARES, Threshold
 from campaigns.domain.presentation.capacity_words import RESULT_WORDS
 from campaigns.domain.presentation.charts import (

@@ -4,11 +4,13 @@ from math import exp, log, sqrt
 
 import pytest
 
-from campaigns.domain.analysis.capacity import CapacityWord, capacity_ratio
-from campaigns.domain.analysis.capacity_interval import (
+from campaigns.domain.analysis.capacity import (
     CapacityInterval,
+    CapacityWord,
     SearchResult,
     capacity_of,
+    capacity_ratio,
+    capacity_word,
     trend_of,
 )
 from campaigns.domain.special import t_quantile
@@ -87,7 +89,7 @@ def test_the_word_needs_an_interval_that_says_it():
         (1060, 1.10, CapacityWord.NOT_LESS),
     ]:
         found = capacity_ratio(interval(1000, 1.01), interval(rate_per_s, factor))
-        assert found.word(0.05) == word
+        assert capacity_word(found, 0.05) == word
 
 
 def test_without_an_interval_there_is_no_ratio():

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.comparison import Reason, Word, holm, verdict, word_of
-from campaigns.domain.analysis.ratio import ratio_interval
+from campaigns.domain.analysis.pair import PairResult, Reason, holm
+from campaigns.domain.analysis.ratio import Word, ratio_interval, word_of
 
 A = [100, 102, 98, 101, 99]
 B = [110, 113, 108, 111, 109]
@@ -18,7 +18,11 @@ def word(baseline, candidate, threshold=0.05, paired=True, **options):
     baseline = [value * MS for value in baseline]
     candidate = [value * MS for value in candidate]
     interval = ratio_interval(baseline, candidate, paired=paired)
-    return verdict(interval, threshold, **options)
+    return judged(interval, threshold, **options)
+
+
+def judged(interval, threshold=0.05, **options) -> PairResult:
+    return PairResult("mean", interval=interval).judged(threshold, **options)
 
 
 def test_slower_and_faster_and_no_practical_difference():
@@ -31,7 +35,7 @@ def test_two_repeats_are_never_enough():
     found = word([100, 100], [200, 200])
     assert (found.word, found.reason, found.more) == (None, Reason.TOO_FEW_REPEATS, 1)
 
-    assert verdict(None, 0.05).reason is Reason.TOO_FEW_REPEATS
+    assert judged(None).reason is Reason.TOO_FEW_REPEATS
 
 
 def test_every_interval_has_a_word():
@@ -50,10 +54,10 @@ def test_every_interval_has_a_word():
 
 def test_an_open_comparison_says_what_would_settle_it():
     few, enough, short = (ratio_interval(*wide_arms(k), paired=True) for k in (10, 22, 14))
-    found = verdict(few, 0.05)
+    found = judged(few)
     assert (found.word, found.more) == (Word.OPEN, 9)
-    assert verdict(enough, 0.05).word is Word.SAME
-    assert verdict(short, 0.05).word is Word.OPEN
+    assert judged(enough).word is Word.SAME
+    assert judged(short).word is Word.OPEN
 
 
 def wide_arms(k: int) -> tuple[list[float], list[float]]:
@@ -87,7 +91,7 @@ def test_campaigns_of_the_study_get_the_words_that_its_tables_support():
         sides = ([float(row[0]) * 1e6 for row in tables[key]] for key in (baseline, candidate))
         interval = ratio_interval(*sides, paired=False)
         assert interval.ratio == pytest.approx(ratio, rel=0.01)
-        assert str(verdict(interval, 0.05).word) == said
+        assert str(judged(interval).word) == said
 
 
 def test_holm_corrects_for_the_number_of_looks():

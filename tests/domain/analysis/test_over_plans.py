@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.comparison import RunCost, cost_difference
-from campaigns.domain.analysis.overhead import ratio_over_plans
+from campaigns.domain.analysis.pair import RunCost, cost_difference, ratio_over_plans
+from campaigns.domain.analysis.ratio import Word
 
 
 def test_it_is_the_geometric_mean_of_the_plans_ratios():
@@ -14,7 +14,7 @@ def test_it_is_the_geometric_mean_of_the_plans_ratios():
     ]
     found = ratio_over_plans(plans, in_blocks=True)
     assert found.ratio == pytest.approx(0.5)
-    assert (found.baseline_us, found.candidate_us) == pytest.approx((800**0.5, 200**0.5))
+    assert (found.baseline, found.candidate) == pytest.approx((800**0.5, 200**0.5))
 
 
 def test_only_blocks_that_both_have_at_all_plans_make_the_interval():
@@ -55,10 +55,10 @@ def arm(*amounts: float) -> dict[int, RunCost]:
 def test_a_wild_run_leaves_the_cost_open_and_says_why():
     baseline, candidate = arm(6.0, 6.1, 48.2, 5.9, 6.05), arm(7.0, 7.1, 7.05, 6.9, 7.02)
     found = cost_difference(baseline, candidate, paired=True, threshold=0.05)
-    assert found.word == "too close to call"
-    assert found.why
+    assert found.word is Word.OPEN
+    assert found.text
 
 
 def test_a_clear_word_without_such_a_run_needs_no_words():
     found = cost_difference(arm(6, 6.1, 5.9), arm(7, 7.1, 6.9), paired=True, threshold=0.05)
-    assert (found.word, found.why) == ("costs more", "")
+    assert (found.word, found.text) == (Word.SLOWER, "")

@@ -5,13 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.analysis.overhead import (
-    OverheadRow,
+from campaigns.domain.analysis.pair import (
+    PairResult,
     increase,
-    jumps_us,
     overhead_rows,
     part_means_us,
-    percentile_row,
     share,
     widened,
 )
@@ -50,7 +48,7 @@ def one_run(column: int, arm: str) -> Figures:
 
 
 def test_a_percentile_that_the_runs_are_too_short_for_is_left_out_with_a_reason():
-    rows = overhead_rows([one_run(0, "http")], [one_run(0, "https")], paired=True)
+    rows = overhead_rows([{1: one_run(0, "http")}, {1: one_run(0, "https")}], paired=True)
     by_metric = {row.metric: row for row in rows}
     assert by_metric["p95"].weak
     assert by_metric["p99"].ratio is None
@@ -64,12 +62,8 @@ def run_of(mean_us: float) -> Figures:
 def test_whole_blocks_stay_paired_where_a_run_is_missing():
     http = {1: 10_000, 2: 15_000, 3: 20_000, 4: 25_000, 5: 30_000}
     https = {1: 11_000, 3: 22_020, 4: 27_480, 5: 33_010}
-    mean = overhead_rows(
-        [run_of(us) for us in http.values()],
-        [run_of(us) for us in https.values()],
-        paired=True,
-        repeats=(list(http), list(https)),
-    )[0]
+    sides = [{block: run_of(us) for block, us in side.items()} for side in (http, https)]
+    mean = overhead_rows(sides, paired=True)[0]
     assert mean.interval.k == 4
     assert 1.09 < mean.interval.low < mean.ratio < mean.interval.high < 1.11
     assert mean.increase == pytest.approx(mean.ratio - 1)
@@ -82,13 +76,9 @@ def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
         [Total(counters={"ok": 1000}, timings={"response": Timing.of(times)}) for times in arm]
         for arm in (even, slow)
     ]
-    jumps = jumps_us([*runs[0], *runs[1]])
-    assert [*jumps] == [99_000]
-    figures = [[figures_of(run, 10) for run in arm] for arm in runs]
-    rows = {row.metric: row for row in overhead_rows(*figures, paired=True, jumps=jumps)}
-    alone = {"paired": True, "repeats": ((1, 2, 3), (1, 2, 3)), "totals": [*runs[0], *runs[1]]}
-    for metric in ("p95", "p99"):
-        assert percentile_row(metric, *figures, **alone) == rows[metric]
+    figures = [dict(enumerate(figures_of(run, 10) for run in arm)) for arm in runs]
+    totals = [*runs[0], *runs[1]]
+    rows = {row.metric: row for row in overhead_rows(figures, paired=True, totals=totals)}
     assert rows["p99"].interval is None
     assert rows["p99"].ratio > 1
     assert "from 11.0 to 100.0" in rows["p99"].why
@@ -97,7 +87,7 @@ def test_a_percentile_at_a_jump_has_no_interval_but_the_reason():
 
 def test_a_median_is_as_wide_as_what_failed_may_have_made_it():
     times = Timing.of(range(1000, 2001))
-    row = OverheadRow("p50", 1500, 1500, ratio_interval([1500.0] * 3, [1500.0] * 3, paired=True))
+    row = PairResult("p50", 1500, 1500, ratio_interval([1500.0] * 3, [1500.0] * 3, paired=True))
     wide = widened(row, [(0.0, times), (0.05, times)]).interval
     assert (wide.low, wide.high) == pytest.approx((1450 / 1500, 1550 / 1500), rel=2e-3)
     both = widened(row, [(0.05, times), (0.05, times)]).interval

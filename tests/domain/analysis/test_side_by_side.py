@@ -7,7 +7,13 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.ratio import (
+    RatioInterval,
+    Word,
+    rank_ratio,
+    ratio_of_sums,
+    signed_rank,
+)
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
     LOOK_CONFIDENCE,
@@ -20,7 +26,6 @@ from campaigns.domain.analysis.side_by_side import (
     percentile_ratio,
     spilled_share,
 )
-from campaigns.domain.analysis.signed_rank import Ratio, rank_ratio, ratio_of_sums, signed_rank
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Timing
 
@@ -141,7 +146,7 @@ def test_a_planted_difference_is_found_and_its_lower_end_is_true():
             ]
             assert sum(each.word == Word.SLOWER for each in found) >= 24
             assert sum(each.p50.low <= factor for each in found) >= 24
-            assert all(each.p50.low <= each.p50.value <= each.p50.high for each in found)
+            assert all(each.p50.low <= each.p50.ratio <= each.p50.high for each in found)
 
 
 def test_looking_often_does_not_err_more():
@@ -179,8 +184,8 @@ def test_only_the_quieter_half_counts_of_many():
     quiet = rounds_of(*[(1000, 1100)] * 20, own_us=10)
     busy = rounds_of(*[(1000, 5000)] * 20, own_us=900)
     found = compare(quiet + busy, 1)
-    assert found.p50.value == pytest.approx(1.1)
-    assert found.halves["load"][1].value == pytest.approx(5)
+    assert found.p50.ratio == pytest.approx(1.1)
+    assert found.halves["load"][1].ratio == pytest.approx(5)
 
 
 def test_a_round_that_was_not_timed_counts_with_the_injectors_part_of_both():
@@ -188,14 +193,14 @@ def test_a_round_that_was_not_timed_counts_with_the_injectors_part_of_both():
     untimed = ArmRound(20, p50_us=2000.0, mean_us=2000.0), arm_round(1000, own_us=1200)
     rounds = [ArmsRound(n, 0, (0, 1), timed) for n in range(19)]
     found = compare([*rounds, ArmsRound(19, 0, (0, 1), untimed)], 1)
-    assert found.p50.value == pytest.approx(1.1)
+    assert found.p50.ratio == pytest.approx(1.1)
     assert found.n_rounds == 20
 
 
 def test_any_arm_may_be_the_reference():
     arms = (arm_round(1000), arm_round(1000), arm_round(2000))
     rounds = [ArmsRound(number, 0, (0, 1, 2), arms) for number in range(20)]
-    assert compare(rounds, 2).p50.value == pytest.approx(2)
+    assert compare(rounds, 2).p50.ratio == pytest.approx(2)
     assert compare(rounds, 0, reference=2).word == Word.FASTER
     assert compare(rounds, 1).word == Word.SAME
 
@@ -270,7 +275,7 @@ def test_a_ratio_that_changed_midway_is_told_and_not_settled():
 
 
 def test_what_is_open_says_how_long_it_would_take():
-    wide = ArmComparison(1, 0, Word.OPEN, Ratio(1.0, 0.9, 1 / 0.9, 50, 0.99))
+    wide = ArmComparison(1, 0, Word.OPEN, RatioInterval(1.0, 0.9, 1 / 0.9, 50, 0.99))
     seconds = wide.seconds_left(10)
     assert 30 < seconds < 40, "half the width of 10.5 % must become 5 %: 4.7 times the rounds"
     assert wide.seconds_left(20) == pytest.approx(2 * seconds)
@@ -282,7 +287,7 @@ def test_a_stall_widens_the_mean_and_not_the_median():
     found = compare([*rounds, ArmsRound(40, 0, (0, 1), (stalled, arm_round(1000)))], 1)
     assert found.p50.half_width < 0.05
     assert found.mean.half_width > 0.5
-    assert ratio_of_sums([1.0, 3.0], [2.0, 6.0], 0.99).value == 2
+    assert ratio_of_sums([1.0, 3.0], [2.0, 6.0], 0.99).ratio == 2
 
 
 def test_high_percentiles_pool_seconds_until_some_requests_lie_beyond():
@@ -292,13 +297,13 @@ def test_high_percentiles_pool_seconds_until_some_requests_lie_beyond():
         for _ in range(60)
     ]
     p90, p99 = (percentile_ratio(pairs, rank) for rank in (90_000, 99_000))
-    assert (p90.n, p99.n) == (60, 12)
+    assert (p90.k, p99.k) == (60, 12)
     for ratio in (p90, p99):
         assert ratio.low <= 1.5 <= ratio.high
     # The arm with fewer of them decides.
     halved = [(before, Timing.of(rng.exponential(1500, 50))) for before, _ in pairs]
     for few in (percentile_ratio(pairs[:30], 99_000), percentile_ratio(halved, 99_000)):
-        assert (few.n, few.confidence) == (6, 0.95)
+        assert (few.k, few.confidence) == (6, 0.95)
     assert percentile_ratio(pairs[:20], 99_000) is None
 
 

@@ -3,8 +3,12 @@
 import pytest
 
 from campaigns.domain.analysis.busy import Busy
-from campaigns.domain.analysis.capacity import CapacityAnswer, Ending
-from campaigns.domain.analysis.capacity_interval import CapacityInterval, SearchResult
+from campaigns.domain.analysis.capacity import (
+    CapacityAnswer,
+    CapacityInterval,
+    Ending,
+    SearchResult,
+)
 from campaigns.domain.analysis.criteria import JudgementReason, LimitsByCode
 from campaigns.domain.analysis.judgement import Finding, Judgement
 from campaigns.domain.analysis.thresholds import Verdict

@@ -1,6 +1,6 @@
 """Intervals and differences have the digits that they are known to."""
 
-from campaigns.domain.analysis.overhead import OverheadRow
+from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.presentation.intervals import (
     change_decimals,
@@ -75,14 +75,11 @@ def test_a_smallest_change_of_some_does_not_read_0():
     assert told == ["2.4", "0.04", "0.0", "more than 1,000"]
 
 
-REST = {"se": 0.01, "df": 2, "k": 3, "p_value": 0.01, "is_paired": True}
-
-
-def row(metric: str, low: float, high: float) -> OverheadRow:
+def row(metric: str, low: float, high: float) -> PairResult:
     """9.778 ms against 14.300 ms, with this interval of their ratio."""
     ratio = 14.3 / 9.778
-    interval = RatioInterval(9_778, 14_300, ratio, low, high, **REST)
-    return OverheadRow(metric, 9_778, 14_300, interval)
+    interval = RatioInterval(ratio, low, high, 3, baseline=9_778, candidate=14_300)
+    return PairResult(metric, 9_778, 14_300, interval)
 
 
 def test_a_difference_has_no_more_digits_than_its_interval_supports():
@@ -99,13 +96,13 @@ def test_a_difference_has_no_more_digits_than_its_interval_supports():
 
 def test_a_row_of_a_smaller_difference_than_the_average_s_does_not_read_0_0():
     """Such as of the minimum: 0.108 ms against 0.149 ms."""
-    least = OverheadRow("min", 108, 149, None)
+    least = PairResult("min", 108, 149, None)
     mean, shown = overhead_table("k", "T", [row("mean", 1.2, 1.8), least], None, "").rows
     assert [each.cells[2].text for each in (mean, shown)] == ["+5", "+0.04"]
 
 
 def test_a_small_difference_is_never_0_0_however_wide_its_interval_is():
-    interval = RatioInterval(481, 522, 522 / 481, 0.62, 1.91, **REST)
-    mean = OverheadRow("mean", 481, 522, interval)
+    interval = RatioInterval(522 / 481, 0.62, 1.91, 3, baseline=481, candidate=522)
+    mean = PairResult("mean", 481, 522, interval)
     (shown,) = overhead_table("k", "T", [mean], None, "").rows
     assert shown.cells[2].text == "+0.04"

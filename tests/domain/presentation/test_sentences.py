@@ -1,8 +1,7 @@
 from dataclasses import replace
 
-from campaigns.domain.analysis.comparison import ComparisonVerdict, Word
-from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.analysis.ratio import ratio_interval
+from campaigns.domain.analysis.pair import PairResult
+from campaigns.domain.analysis.ratio import Word, ratio_interval
 from campaigns.domain.presentation.sentences import (
     ArmTime,
     Pair,
@@ -18,9 +17,8 @@ def pair(http: float, https: float, word=Word.SLOWER, mode="new", plan="", **opt
     noise = options.pop("noise", 0.01)
     around = [1 - noise, 1, 1 / (1 - noise)]
     interval = ratio_interval([http] * 3, [https * each for each in around], paired=True)
-    row = OverheadRow("mean", http, https, interval)
-    verdict = ComparisonVerdict(word, options.pop("reason", None), options.pop("text", ""))
-    return Pair(plan, mode, row, verdict, options.pop("has_word", True))
+    row = PairResult("mean", http, https, interval, word=word, text=options.pop("text", ""))
+    return Pair(plan, mode, row, options.pop("has_word", True))
 
 
 def said(*pairs: Pair, is_final: bool = True, is_crowded: bool = False) -> str:
@@ -57,7 +55,7 @@ def test_what_is_open_is_bounded_and_says_what_would_settle_it():
 
 def test_a_hidden_part_makes_the_lower_end_a_least_one_unless_others_used_the_cpu():
     found = pair(10_000, 15_000)
-    hidden = replace(found, verdict=replace(found.verdict, or_more=True))
+    hidden = replace(found, row=replace(found.row, or_more=True))
     assert said(hidden).startswith("HTTPS is at least 46 % slower on new connections (best ")
     assert said(hidden, is_crowded=True).startswith("On this busy machine HTTPS is 50 % slower")
 
@@ -68,7 +66,7 @@ def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
 
 
 def test_a_pair_without_a_figure_says_that_nothing_can_be_compared():
-    missing = Pair("", "resumed", OverheadRow("mean", None, None), ComparisonVerdict(None), False)
+    missing = Pair("", "resumed", PairResult("mean"), False)
     assert said(missing) == "Comparisons appear after the first runs."
     assert said(pair(1_060, 4_130), missing).endswith(
         "(3.8 to 4.0 ×). With resumed TLS sessions: Comparisons appear after the first runs."

@@ -2,18 +2,16 @@
 
 import pytest
 
-from campaigns.domain.analysis.arm_figures import ArmSeconds
-from campaigns.domain.analysis.ratio import word_of
-from campaigns.domain.analysis.side_by_side import ArmComparison
-from campaigns.domain.analysis.signed_rank import Ratio
+from campaigns.domain.analysis.ratio import RatioInterval, word_of
+from campaigns.domain.analysis.side_by_side import ArmComparison, ArmSeconds
 from campaigns.domain.metrics.snapshot import Second, Timing
-from campaigns.domain.presentation.side_by_side_words import answer, limits_of, ratio_text
+from campaigns.domain.presentation.intervals import answer, limits_of, ratio_text
 
 NAMES = ("old", "new")
 
 
 def compared(low, high, value=None, **more):
-    p50 = Ratio(value or (low * high) ** 0.5, low, high, 40, 0.99)
+    p50 = RatioInterval(value or (low * high) ** 0.5, low, high, 40, 0.99)
     return ArmComparison(1, 0, word_of(p50.low, p50.high, 0.05), p50, n_rounds=40, **more)
 
 
@@ -50,7 +48,7 @@ def test_each_answer_is_one_sentence_with_its_bounds():
 
 
 def test_limits_are_told_after_the_answer():
-    quiet, busy = Ratio(3.9, 3.7, 4.1, 30, 0.99), Ratio(6.2, 5.0, 7.0, 30, 0.99)
+    quiet, busy = RatioInterval(3.9, 3.7, 4.1, 30, 0.99), RatioInterval(6.2, 5.0, 7.0, 30, 0.99)
     found = compared(3.7, 4.1, behind=[1], halves={"load": (quiet, busy)})
     said = limits_of(found, NAMES, rate_per_s=50.0, asked_per_s=200.0, elapsed_s=10)
     assert [each.replace("\u202f", " ") for each in said] == [
@@ -68,7 +66,7 @@ def test_what_is_open_says_how_long_it_would_take():
 
 
 def test_a_ratio_is_written_with_its_interval():
-    assert ratio_text(Ratio(1.24, 1.19, 1.294, 9, 0.99)) == "1.24 [1.19, 1.29]"
+    assert ratio_text(RatioInterval(1.24, 1.19, 1.294, 9, 0.99)) == "1.24 [1.19, 1.29]"
     assert ratio_text(None) == "–"
 
 
@@ -100,5 +98,5 @@ def test_ratios_of_high_percentiles_are_of_the_same_seconds():
     before = [second_of(k, 1000 + 10 * k) for k in range(12)]
     after = [second_of(k, 2 * (1000 + 10 * k)) for k in range(12)]
     ratios = ArmSeconds([before, after]).ratios(1)
-    assert ratios["p90"].value == pytest.approx(2, rel=0.01)
+    assert ratios["p90"].ratio == pytest.approx(2, rel=0.01)
     assert ratios["p99"] is None

@@ -2,16 +2,14 @@
 
 from dataclasses import replace
 
-from campaigns.domain.analysis.criteria import CRITERIA
-from campaigns.domain.analysis.overhead import OverheadRow
-from campaigns.domain.analysis.ratio import RatioInterval
+from campaigns.domain.analysis.criteria import CRITERIA, JudgementReason
+from campaigns.domain.analysis.pair import PairResult
+from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.sweep_table import (
-    Doubt,
-    PointAgainst,
     SweepPoint,
     doubts_table,
     sweep_table,
@@ -19,14 +17,14 @@ from campaigns.domain.presentation.sweep_table import (
     with_speed_up,
 )
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
-from campaigns.domain.presentation.target_matrix import SAME, MatrixRow, Neighbours, TargetMatrix
+from campaigns.domain.presentation.target_matrix import MatrixRow, Neighbours, TargetMatrix
 
 
-def apart(low_us: float, high_us: float, metric="mean") -> OverheadRow:
+def apart(low_us: float, high_us: float, metric="mean") -> PairResult:
     """A target that is faster than another, which takes 10 ms, by so much."""
     low, high = 1 - high_us / 10_000, 1 - low_us / 10_000
-    interval = RatioInterval(10_000, 9000, 0.9, low, high, 0.1, 4, 5, 0.001, True)
-    return OverheadRow(metric, 10_000, 9000, interval)
+    interval = RatioInterval(0.9, low, high, 5, baseline=10_000, candidate=9000)
+    return PairResult(metric, 10_000, 9000, interval)
 
 
 def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
@@ -34,7 +32,7 @@ def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
         counters={"started": rate, "ok": rate}, timings={"response": Timing.of([1] * rate)}
     )
     state = "trusted" if is_trusted else "busy"
-    against = PointAgainst(apart(380, 520), word) if word else None
+    against = replace(apart(380, 520), word=Word(word)) if word else None
     return SweepPoint(
         value, figures_of(total, 1.0), is_trusted, True, 1, 1, state, "healthy", against=against
     )
@@ -110,12 +108,14 @@ def test_a_server_is_faster_and_slower_at_so_many_values():
 
 
 def neighbours(faster: str, slower: str, *ends_us: float, why="", metric="mean") -> Neighbours:
-    return Neighbours(faster, slower, apart(*ends_us, metric), why)
+    said = {"text": why} if why else {"word": Word.FASTER}
+    return Neighbours(faster, slower, replace(apart(*ends_us, metric), **said))
 
 
 NGINX = neighbours("nginx", "apache", 400, 500)
 APACHE = neighbours("apache", "nginx", 2000, 3000)
 OPEN = neighbours("nginx", "apache", -200, 300, why="About 5 more blocks would settle it.")
+ALIKE = replace(OPEN, row=replace(OPEN.row, word=Word.SAME, text=""))
 THIRD = neighbours("apache", "caddy", 1100, 1200)
 THIRD_OPEN = neighbours("apache", "caddy", -200, 300, why="About 5 more blocks would settle it.")
 
@@ -151,7 +151,7 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
         ),
         ([[OPEN, THIRD]], "nginx and apache are the fastest, then caddy at L1, by 1.1 to 1.2 ms."),
         (
-            [[replace(NGINX, or_more=True)]],
+            [[replace(NGINX, row=replace(NGINX.row, or_more=True))]],
             "nginx is faster than apache at L1, by 0.40 ms or more.",
         ),
         (
@@ -159,7 +159,7 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
             "nginx is faster than apache at L1.",
         ),
         (
-            [[replace(OPEN, why=SAME)], [replace(OPEN, why=SAME)]],
+            [[ALIKE], [ALIKE]],
             "There is no practical difference at L1 and L2, such as nginx against apache, 3.0 % "
             "faster to 2.0 % slower.",
         ),
@@ -174,10 +174,14 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
         assert said.replace("\u202f", " ") == words
 
 
-BUSY, LATE = Doubt("cpu", 0.97, 0.6), Doubt("late", 5_900, 1_000)
+def doubt(code: str, value: float, limit: float) -> JudgementReason:
+    return JudgementReason(code, "busy", "", value, limit)
 
 
-def doubted(value: float, *doubts: Doubt, why="The injector was busy.") -> SweepPoint:
+BUSY, LATE = doubt("cpu", 0.97, 0.6), doubt("late", 5_900, 1_000)
+
+
+def doubted(value: float, *doubts: JudgementReason, why="The injector was busy.") -> SweepPoint:
     return replace(point(value, 100, is_trusted=False), doubts=doubts, why=why)
 
 
@@ -204,7 +208,7 @@ def test_each_figure_beyond_its_limit_stands_beside_that_of_the_last_trusted_val
 
 
 def test_of_several_arms_and_repeats_the_worst_is_said():
-    sent_less = [Doubt("sent_share", share, 0.999) for share in (0.95, 0.9)]
+    sent_less = [doubt("sent_share", share, 0.999) for share in (0.95, 0.9)]
     arms = [doubted(9, *sent_less), doubted(9, replace(sent_less[0], value=0.97))]
     assert rows_of(*([arm] for arm in arms)) == {
         CRITERIA["sent_share"].figure: ["90.0\u202f%", "99.9\u202f%"]
