@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 import dj_database_url
 from csp.constants import NONE, SELF
+from django import forms
+from jinja2 import ChainableUndefined
 from redis.connection import parse_url
 
 from benchsite.env import (
@@ -70,6 +72,7 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "django.forms",  # the administration's fields
     "django_filters",
     "rest_framework",
     "drf_spectacular",
@@ -107,10 +110,14 @@ ROOT_URLCONF = "benchsite.urls"
 WSGI_APPLICATION = "benchsite.wsgi.application"
 TEMPLATES = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "BACKEND": "benchsite.templates.Engine",
+        "NAME": "jinja",
         "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "environment": "benchsite.templates.environment",
+            # A page with a gap rather than none; in tests a gap is an error.
+            "undefined": ChainableUndefined,
+            "keep_trailing_newline": True,
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -118,14 +125,27 @@ TEMPLATES = [
                 "campaigns.core.context.site",
                 "campaigns.operations.views.health.load_state",
             ],
-            "builtins": ["campaigns.templatetags.marks", "campaigns.templatetags.modules"],
-            "libraries": {
-                "notes": "campaigns.notes.tags",
-                "notifications": "campaigns.notifications.tags",
-            },
         },
-    }
+    },
+    {
+        "BACKEND": "django.template.backends.jinja2.Jinja2",
+        "NAME": "fields",  # of forms, which Django draws
+        "DIRS": [Path(forms.__file__).parent / "jinja2"],
+        "OPTIONS": {"environment": "benchsite.templates.Environment"},
+    },
+    {  # of Django's administration alone
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
 ]
+FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 LANGUAGE_CODE = "en"
 USE_I18N = False

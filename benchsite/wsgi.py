@@ -5,8 +5,7 @@ import os
 from importlib import import_module
 
 from django.core.wsgi import get_wsgi_application
-from django.template.engine import Engine
-from django.template.loader import get_template
+from django.template import engines
 from django.urls import reverse
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "benchsite.settings")
@@ -17,11 +16,10 @@ def _load_pages() -> None:
     all views with their addresses, the templates, what adds to their contexts, and the API's
     schema."""
     reverse("project-list")
-    engine = Engine.get_default()
-    for folder in engine.dirs:
-        for path in folder.rglob("*.html"):
-            get_template(path.relative_to(folder).as_posix())
-    list(engine.template_context_processors)  # to ask for them imports them
+    for engine in (engines["jinja"], engines["fields"]):
+        for name in engine.env.list_templates():
+            engine.get_template(name)
+        list(engine.template_context_processors)  # to ask for them imports them
     import_module("campaigns.rest.schema").described()
 
 

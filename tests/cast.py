@@ -4,16 +4,16 @@ In alice's project there is a campaign with a run, where a test asks for them.
 """
 
 import secrets
-from contextvars import ContextVar
 from datetime import timedelta
 from unittest import mock
 
+import jinja2
 import pytest
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.sessions.models import Session
-from django.template import Template
 from django.test import Client
+from django.test.signals import template_rendered
 from django.utils import timezone
 from rest_framework.test import APIClient
 
@@ -31,25 +31,17 @@ from tests.factories import (
     make_user,
 )
 
-_is_in_page = ContextVar("is_in_page", default=False)
-
 
 @pytest.fixture(scope="session", autouse=True)
-def _only_whole_pages_are_told(django_test_environment):
-    """Django copies the context of all templates for `response.context`, those of hundreds of
-    fields in a form among them: a tenth of the time of a page. Tests read that of the page."""
-    told = Template._render
+def _pages_tell_their_context(django_test_environment):
+    """For `response.context`, as Django's own language does."""
+    render = jinja2.Template.render
 
-    def render(template, context):
-        if _is_in_page.get():
-            return template.nodelist.render(context)
-        token = _is_in_page.set(True)
-        try:
-            return told(template, context)
-        finally:
-            _is_in_page.reset(token)
+    def told(template, context):
+        template_rendered.send(template, template=template, context=context)
+        return render(template, context)
 
-    with mock.patch.object(Template, "_render", render):
+    with mock.patch.object(jinja2.Template, "render", told):
         yield
 
 

@@ -2,6 +2,8 @@
 
 import os
 
+from jinja2 import ChainableUndefined
+
 # A worker of a parallel run has a Redis and a folder of its own; its database is pytest-django's.
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["REDIS_URL"] = os.environ[f"REDIS_URL_{worker}"]
@@ -23,6 +25,17 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles" if app == "benchsite.staticfiles.StaticFilesConfig" else app
     for app in INSTALLED_APPS
 ]
+
+
+class Missing(ChainableUndefined):
+    """What a template prints, counts or goes through must be there; it may ask whether it is."""
+
+    __slots__ = ()
+    __iter__ = __str__ = __len__ = __html__ = ChainableUndefined._fail_with_undefined_error
+
+
+TEMPLATES[0]["OPTIONS"]["undefined"] = Missing
+
 # A slow hash protects people's passwords; the cast has none worth it.
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 

@@ -9,13 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.template import engines
 
-from campaigns.templatetags.modules import imports_of, module
+from campaigns.template_words import imports_of
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted((ROOT / "static" / "js" / "pages").rglob("*.js"))
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-TAG = re.compile(r"""{%\s*(?:static|module)\s+["']([^"']+)["']""")
+NAMED = re.compile(r"""{{ (?:static|module)\(["']([^"']+)["']\)""")
 HASHED = re.compile(r"\.[0-9a-f]{12}\.js$")
 IMPORT = re.compile(r"""\b(?:import|from)["'](\.[^"']+)["'];""")
 BUILT = sorted((ROOT / "static" / "built").rglob("*.js"))
@@ -60,7 +61,7 @@ def test_no_import_of_an_unhashed_name_is_left(manifest, collected):
 
 def test_every_file_that_a_template_names_is_collected(manifest):
     templates = [*TEMPLATES, *(ROOT / "campaigns").rglob("*.html")]
-    named = {name for path in templates for name in TAG.findall(path.read_text())}
+    named = {name for path in templates for name in NAMED.findall(path.read_text())}
     bundled = {name.replace("js/", "built/", 1) for name in named}
     assert bundled - set(manifest) == set()
 
@@ -75,13 +76,14 @@ def test_the_typeface_comes_with_its_licence_and_stays_small(manifest, collected
 
 
 def test_every_page_module_is_loaded_by_a_page():
-    named = {name for each in TEMPLATES for name in TAG.findall(each.read_text())}
+    named = {name for each in TEMPLATES for name in NAMED.findall(each.read_text())}
     pages = {str(path.relative_to(ROOT / "static")) for path in PAGES}
     assert pages - named == set()
 
 
 def test_a_first_visit_takes_at_most_twelve_files_of_180_kb(collected, manifest):
     """Scripts and the typeface, compressed as they are sent."""
+    module = engines["jinja"].env.globals["module"]
     for path in PAGES:
         names = {"lib/inter.woff2", "built/lib/early_theme.js"}
         for entry in ("js/lib/site.js", str(path.relative_to(ROOT / "static"))):

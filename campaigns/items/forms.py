@@ -6,8 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from django import forms
-from django.forms.utils import flatatt
-from django.utils.html import format_html, format_html_join
 
 from campaigns.core.forms import CheckedForm
 from campaigns.domain.plan.plan import ConnectionMode
@@ -59,13 +57,10 @@ class PlainSelect(forms.Select):
     """A select without groups, written at once; Django's own renders a template for each option."""
 
     def render(self, name, value, attrs=None, renderer=None):
-        options = (
-            (flatatt({"value": key, "selected": str(key) == str(value or "")}), label)
-            for key, label in self.choices
-        )
-        attrs = flatatt(self.build_attrs(self.attrs, {**(attrs or {}), "name": name}))
-        inner = format_html_join("", "<option{}>{}</option>", options)
-        return format_html("<select{}>{}</select>", attrs, inner)
+        attrs = self.build_attrs(self.attrs, {**(attrs or {}), "name": name})
+        options = [(str(key), label) for key, label in self.choices]
+        context = {"attrs": attrs, "options": options, "value": str(value or "")}
+        return self._render("items/select.html", context, renderer)
 
 
 def _of_project() -> forms.Field:

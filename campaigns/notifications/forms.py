@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 from django import forms
-from django.utils.html import format_html
 
 from campaigns.core.forms import CheckedForm, text_widget
 from campaigns.notifications.domain import CHOICES
@@ -67,11 +66,9 @@ class ChannelForm(CheckedForm):
         label="Events",
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        choices=[
-            (kind, format_html('{} <span class="note">{}</span>', each.title, each.meaning))
-            for kind, each in CHOICES.items()
-        ],
+        choices=[(kind, each.title) for kind, each in CHOICES.items()],
     )
+    meanings = {kind: each.meaning for kind, each in CHOICES.items()}
 
     def __init__(self, kind: ChannelKind, *args, is_new: bool = False, **kwargs):
         super().__init__(*args, **kwargs)

@@ -1,19 +1,22 @@
-"""{% get_notified campaign %}: on the page of a campaign under way, who will be notified, or where
-to say so. The settings name this library; so no other part of the site knows of channels."""
+"""`get_notified(campaign)`: on the page of a campaign under way, who will be notified, or where
+to say so. `benchsite/templates.py` names it; so no other part of the site knows of channels."""
 
-from django import template
+from typing import Any
+
 from django.db.models import Q
+from jinja2 import pass_context
+from jinja2.runtime import Context
 
 from campaigns.domain.units import and_joined
+from campaigns.models import Campaign
 from campaigns.notifications.domain import EventKind
 from campaigns.notifications.models import NotificationChannel
 
-register = template.Library()
 _MOST_NAMED = 2
 
 
-@register.inclusion_tag("notifications/_get_notified.html", takes_context=True)
-def get_notified(context, campaign):
+@pass_context
+def get_notified(context: Context, campaign: Campaign) -> dict[str, Any]:
     """What other readers may get as well, an open page's update among it, has nobody's channels:
     the page keeps what it has until the end."""
     user = getattr(context.get("request"), "user", None)

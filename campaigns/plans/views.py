@@ -5,6 +5,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from django.conf import settings
@@ -80,7 +82,9 @@ def plan_list(request: HttpRequest, actor: Actor, project: Project):
     context = items_context(request, "plan", project)
     context |= {
         "plans": queries.with_newest(context["page"]),
-        "presets": PRESETS.values(),
+        "preset_groups": [
+            (group, list(each)) for group, each in groupby(PRESETS.values(), attrgetter("group"))
+        ],
         "may": rights_in(project, actor),
     }
     return render(request, "plans/list.html", context)

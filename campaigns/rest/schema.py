@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
-from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.html import escape
 from django.utils.safestring import SafeString
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
@@ -156,7 +156,7 @@ class NothingHere(APIView):
 
 
 Schema = Mapping[str, Any]
-_CODE = re.compile(r"`([^`]+)`")
+_MARKS = re.compile(r"`([^`]+)`|\[\[(\w+)\]\]")
 _VALUES = re.compile(r"^\* .*$\n?", re.MULTILINE)  # the type names them
 _WORDS = {"integer": "number", "number": "number", "boolean": "true or false", "string": "text"}
 _FORMATS = {"date-time": "time", "uri": "address", "date": "day"}
@@ -166,23 +166,24 @@ _OF_ALL = {"401", "406", "413", "414", "415", "429", "503"}
 
 
 class Field(NamedTuple):
-    """A row of a table: a parameter or a field of an object."""
+    """A row of a table: a parameter or a field of an object. In kinds and words `code` is between
+    backticks, and the name of another object between double [[brackets]]."""
 
     name: str
-    kind: SafeString
+    kind: str
     needed: bool
-    words: SafeString
+    words: str
 
 
 class Operation(NamedTuple):
     key: str
     method: str
     path: str
-    words: SafeString
+    words: str
     takes_token: bool
     parameters: list[Field]
-    body: SafeString | str
-    answers: list[tuple[str, SafeString, SafeString]]
+    body: str
+    answers: list[tuple[str, str, str]]
     example: str
 
 
@@ -195,7 +196,7 @@ class DocsView(APIView):
         origin = request.build_absolute_uri("/").rstrip("/")
         tags, content = _content()
         # Origins are made by whoever asks: the rest is the same for all.
-        shown = SafeString(content.replace(_ORIGIN, conditional_escape(origin)))
+        shown = SafeString(content.replace(_ORIGIN, escape(origin)))
         return render(request._request, "rest/docs.html", {"tags": tags, "shown": shown})
 
 
@@ -213,8 +214,7 @@ def _content() -> tuple[list[str], str]:
     objects = [
         (name, _text(each), _fields(each)) for name, each in schema["components"]["schemas"].items()
     ]
-    refusals = [(status, _with_code(words)) for status, words in REFUSALS.items()]
-    context = {"sections": sections.items(), "objects": objects, "refusals": refusals}
+    context = {"sections": sections, "objects": objects, "refusals": REFUSALS, "pieces": _pieces}
     return [*sections, "errors", "objects"], render_to_string("rest/operations.html", context)
 
 
@@ -244,11 +244,11 @@ def _operation(schema: Schema, path: str, method: str, operation: Schema) -> Ope
     )
 
 
-def _answer_kind(answer: Schema) -> SafeString:
+def _answer_kind(answer: Schema) -> str:
     kinds = answer.get("content", {})
     if "application/json" in kinds:
         return _kind(kinds["application/json"]["schema"])
-    return format_html("{}", ", ".join(kinds))
+    return ", ".join(kinds)
 
 
 def _fields(schema: Schema, prefix: str = "") -> list[Field]:
@@ -258,45 +258,41 @@ def _fields(schema: Schema, prefix: str = "") -> list[Field]:
         rows.append(Field(f"{prefix}{name}", _kind(each), name in needed, _text(each)))
         if "properties" in each:
             rows += _fields(each, f"{prefix}{name}.")
-    return rows or [Field("", _kind(schema), False, SafeString(""))]
+    return rows or [Field("", _kind(schema), False, "")]
 
 
-def _text(described: Schema) -> SafeString:
-    return _with_code(_VALUES.sub("", described.get("description", "")).strip())
+def _text(described: Schema) -> str:
+    return _VALUES.sub("", described.get("description", "")).strip()
 
 
-def _with_code(text: str) -> SafeString:
-    """What is between backticks is code."""
-    marks = ("{}", "<code>{}</code>")
-    pieces = enumerate(_CODE.split(text))
-    return SafeString("".join(format_html(marks[n % 2], piece) for n, piece in pieces))
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """A kind or words as plain text (""), code and names of objects ("object")."""
+    for n, piece in enumerate(_MARKS.split(text)):
+        if piece:
+            yield ("", "code", "object")[n % 3], piece
 
 
-def _kind(schema: Schema) -> SafeString:
+def _kind(schema: Schema) -> str:
     """text of at most 30 characters; list of CellInput; one of a, b; number from 1 to 64"""
-    words = format_html_join(", ", "{}", ((each,) for each in _kind_parts(schema)))
-    return format_html("{} or null", words) if schema.get("nullable") else words
+    words = ", ".join(_kind_parts(schema))
+    return f"{words} or null" if schema.get("nullable") else words
 
 
-def _kind_parts(schema: Schema) -> Iterator[SafeString | str]:
+def _kind_parts(schema: Schema) -> Iterator[str]:
     if "$ref" in schema:
-        name = schema["$ref"].rpartition("/")[2]
-        yield format_html('<a href="#object-{}">{}</a>', name, name)
+        yield f"[[{schema['$ref'].rpartition('/')[2]}]]"
     elif "enum" in schema:
-        named = (each for each in schema["enum"] if each not in {"", None})
-        yield format_html(
-            "one of {}", format_html_join(", ", "<code>{}</code>", ((each,) for each in named))
-        )
+        named = (f"`{each}`" for each in schema["enum"] if each not in {"", None})
+        yield f"one of {', '.join(named)}"
     elif choices := schema.get("oneOf") or schema.get("anyOf") or schema.get("allOf"):
-        kinds = (_kind(each) for each in choices if not _is_blank(each))
-        yield format_html_join(" or ", "{}", ((each,) for each in kinds))
+        yield " or ".join(_kind(each) for each in choices if not _is_blank(each))
     elif schema.get("type") == "array":
-        yield format_html("list of {}", _kind(schema["items"]))
+        yield f"list of {_kind(schema['items'])}"
         yield from _bounds(schema.get("minItems"), schema.get("maxItems"), "items")
     elif schema.get("type") == "object":
         inner = schema.get("additionalProperties")
         is_of = isinstance(inner, dict) and inner
-        yield format_html("object of {}", _kind(inner)) if is_of else "object"
+        yield f"object of {_kind(inner)}" if is_of else "object"
     else:
         kind = schema.get("type", "")
         yield _FORMATS.get(schema.get("format", ""), _WORDS.get(kind, kind or "any value"))
@@ -304,7 +300,7 @@ def _kind_parts(schema: Schema) -> Iterator[SafeString | str]:
         yield from _bounds(schema.get("minimum"), most if (most or 0) < 2**53 else None, "")
         yield from _bounds(None, schema.get("maxLength"), "characters")
     if _is_plain(schema.get("default")) and schema["default"] != "":
-        yield format_html("<code>{}</code> by default", json.dumps(schema["default"]))
+        yield f"`{json.dumps(schema['default'])}` by default"
 
 
 def _is_plain(value: Any) -> bool:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.template.loader import render_to_string
+from django.template import engines
 
 from campaigns.core.drawings import (
     TREND_HEIGHT,
@@ -26,9 +26,11 @@ from campaigns.domain.presentation.tables import Cell, Column, Row, Table, count
 from campaigns.plans.views import load_charts
 from campaigns.probes.charts import waterfall_charts
 from campaigns.probes.queries.probes import ProbePhase
-from campaigns.templatetags.pages import column_heads, linked_rows, plain_rows, td
 from tests.domain.analysis.test_shift import side
 from tests.values import make_point
+
+MACROS = engines["jinja"].env.globals
+td, column_heads, table_rows = (MACROS[name] for name in ("td", "column_heads", "table_rows"))
 
 
 def row(ratio, low, high, primary=False):
@@ -219,8 +221,8 @@ def test_a_row_leads_to_what_it_is_about_where_links_are_wanted():
     tds = '<td class="num">1</td><td class="">&lt;x&gt;</td></tr>'
     note = ' <span class="second-line">a &amp; b</span></th>'
     start = '<tr class="row-run row-grey"><th scope="row">'
-    assert linked_rows(run) == f'{start}<a href="/runs/7/">Repeat 1</a>{note}{tds}'
-    assert plain_rows(run) == f"{start}Repeat 1{note}{tds}"
+    assert table_rows(run, True).strip() == f'{start}<a href="/runs/7/">Repeat 1</a>{note}{tds}'
+    assert table_rows(run, False).strip() == f"{start}Repeat 1{note}{tds}"
 
 
 def test_a_head_has_its_unit_and_says_what_it_means():
@@ -231,10 +233,10 @@ def test_a_head_has_its_unit_and_says_what_it_means():
 
 
 def test_the_title_of_a_table_is_escaped():
-    html = render_to_string("parts/table.html", {"table": replace(table(), title="<of>")})
+    html = MACROS["figures_table"](replace(table(), title="<of>"), None)
     assert "&lt;of&gt;" in html
 
 
 def test_a_row_without_a_kind_has_no_class_and_what_people_typed_is_escaped():
     row = Row('<b>"', (Cell(1, "1"), Cell(None, "")))
-    assert linked_rows(table(row)).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')
+    assert table_rows(table(row), True).startswith('<tr><th scope="row">&lt;b&gt;&quot;</th>')

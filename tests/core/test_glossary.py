@@ -1,14 +1,14 @@
 """The glossary: a page for everybody, and links to it where a term is used."""
 
 import pytest
-from django.template import Context, Template
+from django.template import engines
 from django.urls import reverse
 
 from campaigns.domain.presentation.glossary import TERMS
 
 
 def draw(source: str, **context) -> str:
-    return Template(source).render(Context(context))
+    return engines["jinja"].from_string(source).render(context)
 
 
 @pytest.mark.django_db
@@ -21,10 +21,10 @@ def test_a_visitor_without_an_account_reads_every_term(client):
 
 def test_a_term_that_the_glossary_has_not_is_noticed():
     with pytest.raises(KeyError):
-        draw('{% term "hub lag" %}')
+        draw('{{ term("hub lag") }}')
 
 
 def test_terms_in_a_text_are_linked_and_the_text_is_escaped():
-    html = draw("{{ text|with_terms }}", text="<b> after Holm's correction")
+    html = draw("{{ with_terms(text) }}", text="<b> after Holm's correction")
     assert html.startswith("&lt;b&gt; after <a ")
     assert "#holm-s-correction" in html

@@ -1,0 +1,196 @@
+"""Words and values that templates make of what views give them."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from math import ceil
+from pathlib import Path
+from posixpath import dirname, join, normpath
+from typing import Any
+
+from django.contrib.staticfiles import finders
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils import timezone
+
+from campaigns.domain import units
+from campaigns.domain.plan.target import SCHEMES
+from campaigns.domain.presentation.badges import Answers, Badge, badge_of, run_badge
+from campaigns.domain.presentation.sentences import MODES
+from campaigns.domain.presentation.tables import Cell, Column, Row
+from campaigns.models import Campaign, NamedTest, Run, without_references
+
+_PAGES = {"run": "run-detail", "campaign": "campaign-detail"}
+_IMPORT = re.compile(r"""\b(?:import|from)["'](\.[^"']+)["'];""")
+
+
+# --- people, states, times -----------------------------------------------------------------------
+def person(user: Any) -> str:
+    """The display name, or the user name; "" of nobody, such as a deleted account."""
+    return (user.get_full_name() or user.get_username()) if user else ""
+
+
+def badge(what: Any, word: Any = "") -> Badge:
+    """Of a run, of a state (with another word, where one is given), or as it is."""
+    if isinstance(what, Run):
+        answers = Answers(
+            trust=what.trust or "",
+            target_state=what.target_state or "",
+            thresholds=what.threshold_state or "",
+            finds_limit=what.has_found_limit,
+        )
+        return run_badge(what.state, str(what.outcome or ""), answers)
+    return what if isinstance(what, Badge) else badge_of(what, str(word or ""))
+
+
+def moment(instant: datetime) -> tuple[str, str, str]:
+    """In UTC for programs; whole; and in short as the reader's clock has it: 14:02 of today,
+    Yesterday 14:02, 28 Nov 14:02, 28 Nov 2025."""
+    local, now = timezone.localtime(instant), timezone.localtime()
+    day, words = f"{local.day} {local:%b}", f"{local:%H:%M}"
+    if local.date() == now.date() - timedelta(days=1):
+        words = f"Yesterday {words}"
+    elif local.year != now.year:
+        words = f"{day} {local.year}"
+    elif local.date() != now.date():
+        words = f"{day} {words}"
+    stamp = f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return stamp, f"{day} {local:%Y %H:%M:%S}", words
+
+
+def clock_words(seconds: float | None) -> str:
+    """A duration: 46 min 40 s, 1 h 3 min, 12 s."""
+    if seconds is None:
+        return units.DASH
+    whole = max(0, ceil(seconds))
+    hours, minutes = divmod(whole // 60, 60)
+    if hours:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    if minutes:
+        return f"{minutes} min {whole % 60} s" if whole % 60 else f"{minutes} min"
+    return f"{whole} s"
+
+
+def ends_at(seconds: float) -> datetime:
+    return timezone.now() + timedelta(seconds=seconds)
+
+
+def took(campaign: Campaign) -> str:
+    if not (campaign.started_at and campaign.finished_at):
+        return units.DASH
+    return clock_words((campaign.finished_at - campaign.started_at).total_seconds())
+
+
+def signed_second(second: int | None) -> str:
+    """27 s, −10 s, 13:24; "" where it is not known."""
+    return "" if second is None else units.second_text(second)
+
+
+def in_ms(value_us: float | None) -> str:
+    """Microseconds as a figure in milliseconds, for a column whose head names the unit."""
+    return units.figure(None if value_us is None else value_us / 1000)
+
+
+def percent_words(share: float) -> str:
+    return f"{share * 100:g}\u202f%"
+
+
+# --- cells ---------------------------------------------------------------------------------------
+def cell_look(cell: Cell | None, css: str) -> tuple[str, str, str]:
+    """Its classes, why it is empty or weak, and its text: "–" where there is none."""
+    if not cell:
+        return css, "", units.DASH
+    text = cell.text or units.DASH
+    if cell.weak:
+        css, text = f"{css} weak".lstrip(), f"~{text}"
+    return f"{css} tone-{cell.tone}".lstrip() if cell.tone else css, cell.why, text
+
+
+def cell_looks(
+    cells: Iterable[Cell | None], columns: Sequence[Column] | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Those of a row. Without columns all are figures."""
+    if columns is None:
+        return (cell_look(cell, "num") for cell in cells)
+    pairs = zip(columns, cells, strict=True)
+    return (cell_look(cell, "" if column.is_text else "num") for column, cell in pairs)
+
+
+# --- names ---------------------------------------------------------------------------------------
+def mode_words(mode: str) -> str:
+    return MODES.get(mode, mode)
+
+
+def target_names(tests: Iterable[NamedTest]) -> str:
+    counted, _ = without_references(tests)
+    return _first_names(test.target_name for test in counted) or units.DASH
+
+
+def plan_names(tests: Iterable[NamedTest]) -> str:
+    counted, _ = without_references(tests)
+    return _first_names(test.version_name for test in counted)
+
+
+def _first_names(every: Iterable[str]) -> str:
+    """shop, cart, search and 17 more"""
+    names = list(dict.fromkeys(every))
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def without_scheme(label: str) -> str:
+    """The arm's name after its scheme, which is shown beside it in its colour."""
+    head, _, rest = label.partition(" ")
+    return rest if head.lower() in SCHEMES else label
+
+
+def without_query(path: str) -> str:
+    """A path as strangers may see it: what follows the question mark may be a secret."""
+    return path.partition("?")[0]
+
+
+# --- addresses -----------------------------------------------------------------------------------
+def page_of(row: Row) -> str:
+    """The address of what a row is about, or "" where it has no page of its own."""
+    for noun, name in _PAGES.items():
+        if noun in row.link:
+            return reverse(name, args=[row.link[noun]])
+    return ""
+
+
+def sort_order(request: HttpRequest, ordering: str, key: str) -> tuple[str, str]:
+    """How a list is sorted by this column ("ascending", "descending" or ""), and the query of a
+    click on its head: it sorts by this column, another turns it round."""
+    is_sorted = ordering.removeprefix("-") == key
+    falls = is_sorted and ordering.startswith("-")
+    query = request.GET.copy()
+    for old in ("page", "sort"):
+        query.pop(old, None)
+    query["ordering"] = key if falls or not is_sorted else f"-{key}"
+    return ("descending" if falls else "ascending") if is_sorted else "", query.urlencode()
+
+
+def page_address(request: HttpRequest, key: str, name: str) -> str:
+    """Of the page of that name. `key`: its parameter, and where it is not "page" the part of the
+    page that has these rows."""
+    query = request.GET.copy()
+    query[key] = name
+    return f"?{query.urlencode()}{'' if key == 'page' else f'#{key}'}"
+
+
+@cache
+def imports_of(path: str) -> tuple[str, ...]:
+    """The static files that a bundle imports, and that these import; each once."""
+    every = dict.fromkeys([path])
+    waiting = [path]
+    while waiting:
+        new = [each for each in _imported_by(waiting.pop(0)) if each not in every]
+        every |= dict.fromkeys(new)
+        waiting += new
+    return tuple(every)[1:]
+
+
+def _imported_by(path: str) -> Iterator[str]:
+    source = finders.find(path)
+    text = Path(source).read_text() if source else ""
+    return (normpath(join(dirname(path), each)) for each in _IMPORT.findall(text))

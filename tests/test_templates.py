@@ -1,0 +1,45 @@
+"""What templates may rely on: escaping, what is missing, and whose value counts."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.template import engines
+from django.test import RequestFactory
+from django.utils.safestring import SafeString
+from jinja2 import UndefinedError
+
+
+def drawn(source: str, request=None, **context) -> str:
+    return engines["jinja"].from_string(source).render(context, request)
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("<b>'", "&lt;b&gt;&#x27;"),
+        (SafeString("<b>"), "<b>"),
+        (1.5, "1.5"),
+        (None, "None"),
+    ],
+)
+def test_what_is_printed_is_escaped_unless_it_is_markup(value, shown):
+    assert drawn("{{ value }}", value=value) == shown
+
+
+def test_a_macro_is_markup_and_what_it_was_given_is_escaped_once():
+    source = '{% macro bold(x) %}<b>{{ x }}</b>{% endmacro %}{{ bold("<") }}{{ bold("<") ~ ">" }}'
+    assert drawn(source) == "<b>&lt;</b><b>&lt;</b>&gt;"
+
+
+def test_what_is_missing_can_be_asked_for_but_not_printed_or_gone_through():
+    assert drawn("{% if not run.name %}none{% endif %}{{ run.name or 'no name' }}") == "noneno name"
+    for source in ("{{ run }}", "{{ run.name }}", "{% for each in runs %}{% endfor %}"):
+        with pytest.raises(UndefinedError):
+            drawn(source)
+
+
+def test_what_a_view_gives_goes_before_what_all_pages_have():
+    request = RequestFactory().get("/?page=2")
+    request.user, request.resolver_match = AnonymousUser(), None
+    given = {"user": {"name": "vera"}, "csrf_token": "t"}
+    assert drawn("{{ user.name }} {{ csrf_token }}", request, **given) == "vera t"
+    assert drawn("{{ querystring(page=none, by='a') }}", request) == "?by=a"
