@@ -1,4 +1,4 @@
-"""Charts of response times: percentiles and their shift, every block, every request, a run."""
+"""Charts of response times: percentiles, their differences, every block, every request, a run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
