@@ -9,8 +9,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 from workers.agent import CPU_MODES, Process, cpu_seconds, process_of, text_of
-from workers.injector.machine import ProcFiles
-from workers.injector.quota import CpuQuota
+from workers.injector.machine import CpuQuota, ProcFiles
 
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 _MOST_PROGRAMS, _WORTH_NAMING_CORES = 3, 0.05

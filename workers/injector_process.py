@@ -1,4 +1,10 @@
-"""The injector as a child process: takes an order, writes JSON lines, dies with its parent."""
+"""The injector as a child process: takes an order, writes JSON lines, dies with its parent.
+
+Checks an injector's lines against docs/injector.md before any of them is stored.
+
+An unreadable second would break the run's summary and pages long after its injector is gone. So
+every line's structure is checked, and each timing's histograms until one decodes: an encoder is
+either right or wrong, and decoding all would take CPU time from the load."""
 
 import contextlib
 import ctypes
@@ -15,6 +21,12 @@ from collections import deque
 from typing import Any
 
 from django.conf import settings
+
+from campaigns.domain.errors import CorruptHistogram
+from campaigns.domain.metrics.histogram import Histogram
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.metrics.snapshot import TIMINGS, Total
 
 logger = logging.getLogger(__name__)
 
@@ -183,3 +195,188 @@ def _in_words(returncode: int, log: list[str]) -> str:
         said = f"The injector exited with status {returncode}."
     tail = " / ".join(line for line in log[-3:] if line)
     return f"{said} Its last output: {tail}" if tail else said
+
+
+_KINDS = frozenset(Kind)
+_OF_HANDSHAKES = ("chain_bytes", "bytes_sent", "bytes_received")
+_MOMENTS = ("n", "sum_us", "sum_squares", "min_us", "max_us")
+_MOST_ADDRESSES = 64
+
+
+class SecondChecker:
+    """Checks every second of one injector."""
+
+    def __init__(self) -> None:
+        self._written: set[tuple[int, int, int]] = set()
+        self._good_encoders: set[str] = set()
+
+    def fault(self, second: dict[str, Any]) -> str | None:
+        """What is wrong with the line, as the end of a sentence, or None."""
+        if fault := _shape_fault(second):
+            return fault
+        place = (second["second"], second["step"], second.get("arm", 0))
+        if place in self._written:
+            return "second {} of step {} came twice".format(*place)
+        self._written.add(place)
+        for name, timing in second["timings"].items():
+            if fault := self._timing_fault(name, timing):
+                return f"timings.{name}: {fault}"
+        return None
+
+    def _timing_fault(self, name: str, timing: Any) -> str | None:
+        if name not in TIMINGS:
+            return "no such timing"
+        if not isinstance(timing, dict) or not all(_is_whole(timing.get(m)) for m in _MOMENTS):
+            return f"{', '.join(_MOMENTS)} must be whole numbers"
+        if timing["n"] == 0 or name in self._good_encoders:
+            return None
+        try:
+            n_counted = Histogram.decode(timing.get("histogram", "")).n
+        except (CorruptHistogram, TypeError) as error:
+            return f"histogram: {error}"
+        if n_counted != timing["n"]:
+            return f"n is {timing['n']}, and the histogram has {n_counted}"
+        self._good_encoders.add(name)
+        return None
+
+
+def _shape_fault(second: dict[str, Any]) -> str | None:
+    for name in ("second", "step", "in_flight"):
+        if not _is_whole(second.get(name)):
+            return f"{name} is not a whole number"
+    for name in ("counters", "errors", "statuses"):
+        if not _is_counted(second.get(name)):
+            return f"{name} is not an object of counts"
+    if unknown := sorted(second["errors"].keys() - _KINDS):
+        return f"errors: there is no kind {unknown[0]!r}"
+    if not isinstance(second.get("timings"), dict):
+        return "timings is not an object"
+    if "vitals" not in second or not isinstance(second["vitals"], dict | None):
+        return "vitals is neither an object nor null"
+    details = second.get("details", {})
+    if not isinstance(details, dict) or not all(map(_is_counted, details.values())):
+        return "details is not an object of counted texts by kind"
+    if not _are_examples(second.get("examples", [])):
+        return "examples is not a list of examples"
+    return None
+
+
+OF_A_PACE = ("slice_s", "gap_s", "rate_per_s", "keeps_up")
+
+
+def pace_fault(line: dict[str, Any]) -> str | None:
+    """What is wrong with a pace, as the end of a sentence, or None."""
+    if missing := [name for name in (*OF_A_PACE, "connections") if name not in line]:
+        return f"the pace lacks {missing[0]!r}"
+    numbers = [line["slice_s"], line["gap_s"], line["rate_per_s"] or 0, *line["connections"]]
+    is_right = all(isinstance(each, int | float) for each in numbers)
+    return None if is_right else "the pace's numbers are none"
+
+
+def round_fault(line: dict[str, Any]) -> str | None:
+    """What is wrong with a round, as the end of a sentence, or None."""
+    try:
+        each = ArmsRound.from_json(line)
+    except (KeyError, TypeError, AttributeError) as error:
+        return f"the round lacks {error}"
+    numbers = [each.number, each.began_us, *each.order]
+    numbers += [getattr(arm, name) for arm in each.arms for name in ("n", "failed", "spilled")]
+    if not all(map(_is_whole, numbers)) or sorted(each.order) != [*range(len(each.arms))]:
+        return "the round's numbers are not whole, or its order is not of its arms"
+    return None
+
+
+def end_fault(end: dict[str, Any]) -> str | None:
+    """What is wrong with an end line, as the end of a sentence, or None. It may lack anything, but
+    one of several arms."""
+    for arm in end.get("arms", ()):
+        if fault := end_fault(arm):
+            return fault
+    for is_right, words, names in _END:
+        for name in names:
+            if end.get(name) is not None and not is_right(end[name]):
+                return f"{name} is not {words}"
+    return None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_handshakes(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_handshake, value))
+
+
+def _is_handshake(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and _is_text(value.get("version"))
+        and _is_text(value.get("cipher"))
+        and _is_whole(value.get("count"))
+        and all(_is_text(value.get(name) or "") for name in ("group", "certificate"))
+        and all(_is_whole(value.get(name) or 0) for name in _OF_HANDSHAKES)
+    )
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _are_examples(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_example, value))
+
+
+def _is_example(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.get("kind") in _KINDS
+        and _is_whole(value.get("status"))
+        and _is_whole(value.get("at_us"))
+        and all(_is_text(value.get(name)) for name in ("request", "reply", "detail"))
+        and (value.get("body_bytes") is None or _is_whole(value["body_bytes"]))
+    )
+
+
+def _are_totals(value: Any) -> bool:
+    """By address; no name has more addresses than an injector keeps."""
+    if not isinstance(value, dict) or len(value) > _MOST_ADDRESSES:
+        return False
+    try:
+        totals = [Total.from_json(each) for each in value.values()]
+    except (AttributeError, CorruptHistogram, KeyError, TypeError, ValueError):
+        return False
+    return all(map(_is_counted, (part for t in totals for part in (t.counters, t.errors))))
+
+
+def _is_counted(value: Any) -> bool:
+    return isinstance(value, dict) and all(_is_whole(n) and n >= 0 for n in value.values())
+
+
+_END = (
+    (_is_text, "a text", ("outcome", "reason", "tls_library", "certificate_der_b64")),
+    (_are_texts, "a list of texts", ("servers", "warnings")),
+    (_is_counted, "an object of counts", ("totals", "errors", "peers")),
+    (_are_totals, "an object of totals", ("by_peer",)),
+    (_are_handshakes, "a list of handshakes with version, cipher and count", ("tls",)),
+    (
+        _is_whole,
+        "a whole number",
+        (
+            "in_flight",
+            "sessions_in_flight",
+            "duration_us",
+            "sending_us",
+            "measured_us",
+            "tail_us",
+            "cpu_us",
+            "cpu_user_us",
+            "connect_burst",
+            "connections_at_once",
+            "streams_limit",
+        ),
+    ),
+)

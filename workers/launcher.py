@@ -30,13 +30,19 @@ from campaigns.machines.services.scrapes import ScrapeOrder, exporters_to_scrape
 from campaigns.projects.services.vault import with_secrets
 from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
-from workers.delivery import Delivery
 from workers.file_reserve import FileReserve
 from workers.host_use import HostWatch
-from workers.injector_process import InjectorProcess, OutputEnded
-from workers.lines import OF_A_PACE, SecondChecker, end_fault, pace_fault, round_fault
+from workers.injector_process import (
+    OF_A_PACE,
+    InjectorProcess,
+    OutputEnded,
+    SecondChecker,
+    end_fault,
+    pace_fault,
+    round_fault,
+)
 from workers.scraping import Scraping
-from workers.spool import Spool, SpoolFull
+from workers.spool import Delivery, Spool, SpoolFull
 from workers.watch import Watch
 
 TICK_S = 0.2

@@ -2,7 +2,11 @@
 
 This is a thread of the dispatcher, of which only one is active: so it knows who has a slot. Each
 request has an injector process of its own.
-"""
+
+Looks for the file that proves a host to be a project's own, at each of its addresses.
+
+What is dialled is a literal address that was vetted, so a name may change meanwhile. Nothing is
+followed, little is read, and all requests of a check have one deadline."""
 
 import json
 import logging
@@ -10,7 +14,8 @@ import os
 import select
 import subprocess
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -18,6 +23,19 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from campaigns.domain.errors import Refused
+from campaigns.domain.plan.addresses import (
+    MOST_ADDRESSES,
+    HostCheck,
+    parse_address,
+    parse_networks,
+    place_of,
+    proof_fault,
+    proof_path,
+    vet,
+    why_not_checked,
+    written,
+)
+from campaigns.domain.plan.target import Origin
 from campaigns.models import Probe
 from campaigns.probes.services.probes import (
     ANSWER_WITHIN_S,
@@ -30,6 +48,7 @@ from campaigns.probes.services.probes import (
     unwanted,
 )
 from workers.database import UNREACHABLE, drop_connection
+from workers.dialling import dial, left_s, tls_context
 from workers.injector_process import bind_child
 from workers.side_threads import SideThread
 
@@ -185,3 +204,81 @@ def _parsed(line: str) -> dict[str, Any]:
 
 def _failure(detail: str, kind: str = "client_other") -> dict[str, Any]:
     return {"type": "probe", "error": kind, "detail": detail}
+
+
+LIMIT_S = 5.0
+LIMIT_OF_ALL_S = 20.0
+MOST_BYTES = 4096
+
+
+def check_host(
+    host: str,
+    origins: Iterable[Origin],
+    addresses: Collection[str],
+    token: str,
+    never: Collection[str] = (),
+) -> HostCheck:
+    """A port is proven if the file is at all addresses of the host that no list has: any of them
+    may be dialled. `never` are servers of the installation, as 10.0.0.5:5432."""
+    if not addresses:
+        return HostCheck(faults=(f"The name server has no address for {host}.",))
+    if len(addresses) > MOST_ADDRESSES:
+        fault = f"{host} has {len(addresses)} addresses; at most {MOST_ADDRESSES} are checked."
+        return HostCheck(faults=(f"{fault} Ask for an approval of a host with fewer.",))
+    listed = parse_networks(settings.ALLOWED_NETWORKS)
+    places: list[str] = []
+    proven: list[str] = []
+    faults: list[str] = []
+    ends = time.monotonic() + LIMIT_OF_ALL_S
+    for origin in origins:
+        places += [place_of(address, origin.port) for address in addresses]
+        unlisted = [each for each in addresses if vet(each, origin.port, listed)]
+        if fault := _fault(origin, unlisted, token, never, ends):
+            faults.append(fault)
+        else:
+            proven += [place_of(address, origin.port) for address in unlisted]
+    return HostCheck(tuple(places), tuple(proven), tuple(dict.fromkeys(faults)))
+
+
+def _fault(
+    origin: Origin, unlisted: Collection[str], token: str, never: Collection[str], ends: float
+) -> str:
+    """Why this port is not proven at these addresses; "" where it is, or none needs a proof."""
+    for address in unlisted:
+        if why := why_not_checked(address) or _own(address, origin.port, never):
+            return why
+    for address in unlisted:
+        try:
+            limit_s = min(LIMIT_S, left_s(ends))
+            why = proof_fault(fetch(origin, address, proof_path(token), limit_s), token)
+        except (OSError, ValueError) as error:
+            why = f"there was no answer ({error})"
+        if why:
+            return f"{origin}, asked at {address}: {why}."
+    return ""
+
+
+def _own(address: str, port: int, never: Collection[str]) -> str | None:
+    service = written(parse_address(address), port)
+    if service in never:
+        return f"{service} is a server of this installation; no load is ever sent there."
+    return None
+
+
+def fetch(origin: Origin, address: str, path: str, limit_s: float = LIMIT_S) -> bytes:
+    """The beginning of the raw reply of the server at this address. Raises OSError, ValueError."""
+    ends = time.monotonic() + limit_s
+    with dial(origin, address, ends, tls_context(origin)) as connection:
+        host = str(origin).partition("://")[2]
+        # In HTTP/1.0 no server sends chunks, and it closes at the end.
+        request = f"GET {path} HTTP/1.0\r\nHost: {host}\r\nUser-Agent: benchsite\r\n\r\n"
+        connection.settimeout(left_s(ends))
+        connection.sendall(request.encode("ascii"))
+        reply = b""
+        while len(reply) < MOST_BYTES:
+            connection.settimeout(left_s(ends))
+            data = connection.recv(MOST_BYTES - len(reply))
+            if not data:
+                break
+            reply += data
+        return reply

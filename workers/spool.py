@@ -4,23 +4,49 @@ There is one append-only file per run, shard and epoch. A record is length, CRC-
 the lease, then the seconds, last the end or why there is none. A file belongs to the process that
 has it locked; an unlocked file means that its launcher died. `.spool` files are still to be
 stored, `.stored` files are kept until their run is done.
-"""
 
+Writes seconds and rounds to the spool and the database, in its own thread, so that the
+injector's output is still read while PostgreSQL is slow or unreachable.
+
+Stores spools whose launcher died or could not reach PostgreSQL. Never sends load again."""
+
+import contextlib
 import fcntl
 import json
+import logging
 import os
+import queue
 import shutil
 import struct
+import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
 from django.conf import settings
+from django.db import connection
 
-from campaigns.engine.services.shards import Lease
+from campaigns.domain.errors import Refused
+from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.engine.services.shards import (
+    Lease,
+    mark_done,
+    mark_lost,
+    record_requests,
+    record_rounds,
+    record_seconds,
+)
+from campaigns.models import Run
+from workers.database import (
+    RETRY_S,
+    UNREACHABLE,
+    drop_connection,
+    first_line_of,
+    use_own_connection,
+)
 
 HEAD = struct.Struct(">II")  # length and CRC-32 of the payload
 MAX_RECORD_BYTES = 64 * 1024 * 1024
@@ -133,3 +159,180 @@ def spool_bytes() -> int:
         with suppress(FileNotFoundError):  # its launcher has just stored the rest
             total += path.stat().st_size
     return total
+
+
+logger = logging.getLogger(__name__)
+
+MAX_BATCH = 500
+OF_ROUNDS = ("pace", "round")
+STORED = ("second", "requests", *OF_ROUNDS)
+
+
+def store_lines(lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
+    """What an injector said; may be stored twice. Raises Refused."""
+    seconds = [line for line in lines if line["type"] == "second"]
+    record_seconds(lease=lease, seconds=seconds)
+    record_rounds(lease=lease, lines=[line for line in lines if line["type"] in OF_ROUNDS])
+    record_requests(lease=lease, lines=[line for line in lines if line["type"] == "requests"])
+
+
+class Delivery:
+    """Takes lines, writes each to disk first, and stores them in order."""
+
+    def __init__(self, lease: Lease, spool: Spool):
+        self._lease = lease
+        self._spool = spool
+        self._waiting: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._give_up = threading.Event()
+        self.failure = ""
+        # Whether every second is on disk; with a full one, only memory has the rest.
+        self.is_spooled = True
+        self._thread = threading.Thread(target=self._work, name="delivery", daemon=True)
+        self._thread.start()
+
+    def take(self, line: dict[str, Any]) -> None:
+        """Spool a line of `STORED`, and queue it for storing."""
+        try:
+            self._spool.append(line)
+        except OSError as error:
+            if self.is_spooled:  # said once, not every second
+                logger.error(
+                    "The spool %s cannot be written: %s. Seconds that PostgreSQL does not take are "
+                    "now only in this process's memory: make room on the disk, and while "
+                    "PostgreSQL is away do not restart this worker, or they are lost",
+                    self._spool.path,
+                    error,
+                )
+            self.is_spooled = False
+        self._waiting.put(line)
+
+    def finish(self, for_s: float) -> bool:
+        """Wait up to `for_s` until everything is stored; returns whether it is."""
+        self._waiting.put(None)
+        self._thread.join(for_s)
+        if self._thread.is_alive():
+            self._give_up.set()
+            self._thread.join(RETRY_S * 4)
+            return False
+        return not self.failure
+
+    def _work(self) -> None:
+        use_own_connection()
+        try:
+            while (batch := self._next_batch()) is not None:
+                with contextlib.suppress(OSError):
+                    self._spool.sync()
+                self._store(batch)
+        finally:
+            with contextlib.suppress(*UNREACHABLE):
+                connection.close()
+
+    def _next_batch(self) -> list[dict[str, Any]] | None:
+        """All waiting seconds, at least one; None after the last one or when giving up."""
+        first = self._waiting.get()
+        if first is None or self._give_up.is_set():
+            return None
+        batch = [first]
+        while len(batch) < MAX_BATCH and not self._waiting.empty():
+            second = self._waiting.get()
+            if second is None:
+                self._waiting.put(None)
+                break
+            batch.append(second)
+        return batch
+
+    def _store(self, batch: list[dict[str, Any]]) -> None:
+        away_since = None
+        while not self._give_up.is_set():
+            try:
+                store_lines(self._lease, batch)
+                return
+            except UNREACHABLE as error:
+                drop_connection()
+                if away_since is None:
+                    away_since = time.monotonic()
+                    logger.warning(
+                        "PostgreSQL does not answer; seconds wait %s: %s",
+                        "in the spool" if self.is_spooled else "in memory",
+                        first_line_of(error),
+                    )
+                self._give_up.wait(RETRY_S)
+            except Refused as error:
+                self.failure = str(error)
+                return
+            except Exception as error:  # one bad batch must not end the thread
+                logger.exception("Seconds of run %s were not stored", self._lease.run_id)
+                self.failure = f"Seconds could not be stored: {error!r}"
+                return
+
+
+BATCH = 500
+KILLED = "The launcher on the injector host was killed during the run."
+
+
+def store_leftovers() -> int:
+    """Store unlocked spool files and delete those of finished runs; returns how many were stored.
+
+    Call it on the host that wrote them. Raises PostgreSQL's errors; call it again later.
+    """
+    folder = Path(settings.SPOOL_DIR)
+    n_stored = sum(_store(path) for path in sorted(folder.glob("*.spool")))
+    for path in folder.glob("*.stored"):
+        run_id = path.stem.split("-")[0]
+        if not Run.objects.filter(pk=run_id, ended_at=None).exists():
+            with suppress(OSError):  # the disk refuses; it is asked again
+                path.unlink(missing_ok=True)
+    return n_stored
+
+
+def _store(path: Path) -> bool:
+    spool = Spool.take_over(path)
+    if spool is None:
+        return False
+    is_stored = False
+    try:
+        records = _read(spool)
+        if not records:
+            if spool.is_old:
+                with suppress(OSError):
+                    spool.path.unlink(missing_ok=True)
+            return False
+        _store_records(_lease(records[0]), records[1:])
+        is_stored = True
+    except UNREACHABLE:
+        raise
+    except Exception:  # one unreadable file must not keep the others from the database
+        logger.exception("%s cannot be stored; it is renamed to .broken", path.name)
+        with suppress(OSError):  # the disk refuses; it is tried again
+            path.rename(path.with_suffix(".broken"))
+    finally:
+        spool.close(is_stored=is_stored)
+    return is_stored
+
+
+def _read(spool: Spool) -> list[dict[str, Any]]:
+    try:
+        return list(spool.records())
+    except OSError as error:  # of this file, not of PostgreSQL
+        raise ValueError(f"The disk does not give it back: {error}") from error
+
+
+def _lease(record: dict[str, Any]) -> Lease:
+    fields = {name: value for name, value in record.items() if name != "type"}
+    return Lease(**fields | {"arms": tuple(fields.get("arms", ()))}, order={})
+
+
+def _store_records(lease: Lease, records: list[dict[str, Any]]) -> None:
+    lines = [record for record in records if record["type"] in STORED]
+    ends = [record for record in records if record["type"] == "end"]
+    reasons = [record["reason"] for record in records if record["type"] == "lost"]
+    try:
+        for start in range(0, len(lines), BATCH):
+            store_lines(lease, lines[start : start + BATCH])
+    except Refused as error:
+        logger.warning("%d lines arrived too late: %s", len(lines), error)
+    if ends:
+        first, *others = map(InjectorEnd.from_json, ends)
+        mark_done(lease=lease, end=first, others=others)
+    else:
+        mark_lost(lease=lease, reason=reasons[-1] if reasons else KILLED)

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils.timezone import localtime
 
 from campaigns.domain.analysis.capacity import Ending
-from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
+from campaigns.domain.metrics.profiles import PerfOf, perf_scope
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.sweep import point_words, swept_plan
 from campaigns.domain.typed_text import is_digest

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from campaigns.core.drawings import round_up
-from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns
+from campaigns.domain.metrics.machine import MachineRun, MachineRuns
 from campaigns.domain.presentation.charts import (
     Axis,
     Band,

@@ -27,7 +27,7 @@ from campaigns.domain.lifecycle import (
     ThresholdState,
     Trust,
 )
-from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.metrics.profiles import PerfOf
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.tls_options import VERSIONS

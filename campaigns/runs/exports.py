@@ -15,8 +15,7 @@ from campaigns.core.tables import csv_of_lines, csv_of_rows, csv_of_tables, safe
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import TrialResult
 from campaigns.domain.metrics.figures import MEASURED
-from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES
-from campaigns.domain.metrics.machine_use import MachinePoint
+from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES, MachinePoint
 from campaigns.domain.metrics.series import Columns
 from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown

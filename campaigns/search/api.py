@@ -16,7 +16,7 @@ from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.capacity import CapacityInterval
 from campaigns.domain.plan.load import MAX_RATE_PER_S
-from campaigns.domain.plan.search_start import USUAL_TRIALS, SearchCost
+from campaigns.domain.plan.presets import USUAL_TRIALS, SearchCost
 from campaigns.domain.presentation.capacity_words import Limiter
 from campaigns.history.api.history import AgainstSerializer
 from campaigns.items.services import describe_item

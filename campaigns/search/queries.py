@@ -46,10 +46,9 @@ from campaigns.domain.analysis.capacity import (
 from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
-from campaigns.domain.metrics.machine import BUSY, CPU
-from campaigns.domain.metrics.machine_use import MachineUse, n_whole_seconds
+from campaigns.domain.metrics.machine import BUSY, CPU, MachineUse, n_whole_seconds
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.search_start import PAUSE_S, SearchCost, search_cost
+from campaigns.domain.plan.presets import PAUSE_S, SearchCost, search_cost
 from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.capacity_words import (

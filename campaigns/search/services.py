@@ -21,12 +21,12 @@ from campaigns.domain.analysis.capacity import CapacityAnswer, Ending, NextTrial
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.domain.plan.blocks import Turn
 from campaigns.domain.plan.estimates import estimate_test
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.plan import MAX_WARM_UP_S, ConnectionMode, Plan
-from campaigns.domain.plan.search_start import PAUSE_S, trial_plan
+from campaigns.domain.plan.presets import PAUSE_S, trial_plan
 from campaigns.domain.plan.threshold import parse_rule
+from campaigns.domain.plan.turns import Turn
 from campaigns.engine.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Project, Run, Search, Shard, Target

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.domain.metrics.exporter import METRICS, read_exporter, samples_of
-from campaigns.domain.metrics.perf_counts import EVENTS, LACKS, PerfReading
-from campaigns.domain.metrics.profiles import read_profile
+from campaigns.domain.metrics.profiles import EVENTS, LACKS, PerfReading, read_profile
 from tests.process_tree import is_alive
 from tests.waiting import eventually
 from workers import agent as module

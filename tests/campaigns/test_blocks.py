@@ -12,8 +12,8 @@ from campaigns.campaigns.services.campaigns import repeat_campaign, stop_campaig
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import BenchsiteError, Refused
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.plan.blocks import order_of_runs
 from campaigns.domain.plan.sweep import Sweep
+from campaigns.domain.plan.turns import order_of_runs
 from campaigns.engine.services import dispatch
 from campaigns.engine.services.endings import stop_by_itself
 from campaigns.models import Campaign, Run, SavedPlan, Target

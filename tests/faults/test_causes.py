@@ -13,7 +13,7 @@ from campaigns.engine.services.shards import (
     STOPPED_UNHEARD,
 )
 from workers.launcher import _why_cut_off
-from workers.leftovers import KILLED
+from workers.spool import KILLED
 
 
 def test_a_cause_is_a_sentence_of_the_product():

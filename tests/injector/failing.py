@@ -8,8 +8,8 @@ import os
 import sys
 
 from workers.injector import machine
-from workers.injector.local_run import run_here
 from workers.injector.machine import ProcFiles
+from workers.injector.summary import run_here
 
 WARM_UP = 300
 

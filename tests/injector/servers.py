@@ -14,8 +14,7 @@ from campaigns.domain.analysis.criteria import CRITERIA, Aspect, JudgementReason
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.observations import observe
 from campaigns.domain.metrics.snapshot import Timing, Total
-from workers.injector.local_run import run_here
-from workers.injector.summary import LocalRun
+from workers.injector.summary import LocalRun, run_here
 
 Script = Callable[[socket.socket, "Scripted"], None]
 OK_REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

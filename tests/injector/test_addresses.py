@@ -12,8 +12,8 @@ from tests.injector.servers import OK_REPLY, after, always, closed, make_order, 
 from tests.injector.websocket.peers import echo
 from tests.injector.websocket.peers import measure as measure_websocket
 from workers.injector import guard
-from workers.injector.local_run import run_here
 from workers.injector.order import Refusal
+from workers.injector.summary import run_here
 
 NAME = "shop.example"
 ALL = {"resolve": "all_addresses"}

@@ -8,8 +8,8 @@ import pytest
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec
 from workers.injector import cli, cli_plan
-from workers.injector.cli_tls import add_tls_options
-from workers.injector.local_run import shared_orders
+from workers.injector.cli_options import add_tls_options
+from workers.injector.summary import shared_orders
 
 pytestmark = pytest.mark.pure
 

@@ -11,8 +11,8 @@ from tests.injector.authority import CLIENT, authority, issue, server_context
 from tests.injector.openssl_server import OpenSslServer
 from tests.injector.servers import OK_REPLY, always, scripted
 from workers.injector.cli import REFUSED, main, make_order, make_parser
-from workers.injector.cli_tls import add_tls_options
-from workers.injector.local_run import run_here
+from workers.injector.cli_options import add_tls_options
+from workers.injector.summary import run_here
 
 
 def order(*arguments):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from workers.injector import cookies
+from workers.injector import users as cookies
 from workers.injector.connection import NS, now
-from workers.injector.cookies import MAX_COOKIES, CookieJar
+from workers.injector.users import MAX_COOKIES, CookieJar
 
 pytestmark = pytest.mark.pure
 

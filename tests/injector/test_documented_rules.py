@@ -14,9 +14,8 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step_order import OrderKind, StepOrder, draw
 from tests.injector.test_contract import DOCS
 from workers.injector.users import _STREAM, _THINK_STREAM
-from workers.injector.websocket.exchange_context import ExchangeContext
-from workers.injector.websocket.recorder import ExchangeRecorder
-from workers.injector.websocket.upgrade import UpgradeRequest
+from workers.injector.websocket.channel import UpgradeRequest
+from workers.injector.websocket.exchange_context import ExchangeContext, ExchangeRecorder
 
 pytestmark = pytest.mark.pure
 

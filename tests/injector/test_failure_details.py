@@ -11,9 +11,8 @@ from tests.domain.plan.reading import read
 from tests.injector.hostile_tls import CASES
 from tests.injector.servers import against, always, make_order, measure, scripted
 from tests.injector.test_hostile_tls import run
-from workers.injector.cli_refusals import advice
-from workers.injector.local_run import run_here
-from workers.injector.summary import LocalRun
+from workers.injector.cli_options import advice
+from workers.injector.summary import LocalRun, run_here
 
 DATE = r"\d{4}-\d\d-\d\d"
 OF_TLS = {

@@ -16,7 +16,7 @@ from tests.injector.servers import (
     target_reasons,
 )
 from tests.injector.test_loads import Arrivals
-from workers.injector.local_run import run_here
+from workers.injector.summary import run_here
 
 REDIRECT = b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n"
 SILENCE_S = 0.5

@@ -14,9 +14,9 @@ from tests.injector.websocket.peers import echo
 from tests.injector.websocket.peers import measure as measure_websocket
 from workers.injector import guard, lookup
 from workers.injector.guard import Guard
-from workers.injector.local_run import run_here
 from workers.injector.lookup import Lookups
 from workers.injector.order import Refusal
+from workers.injector.summary import run_here
 
 NAME = "shop.example"
 EACH = {"resolve": "per_connection"}

@@ -9,12 +9,10 @@ import pytest
 
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from workers.injector import machine, preflight
-from workers.injector.links import Links, Traffic, read_traffic
-from workers.injector.local_run import run_here
-from workers.injector.machine import ProcFiles
+from workers.injector.machine import CpuQuota, Links, ProcFiles, Traffic, read_traffic
 from workers.injector.order import Order
 from workers.injector.preflight import find_capacity
-from workers.injector.quota import CpuQuota
+from workers.injector.summary import run_here
 
 pytestmark = pytest.mark.pure
 

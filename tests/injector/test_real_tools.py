@@ -11,7 +11,7 @@ import pytest
 
 from tests.injector.authority import authority, issue, server_context
 from tests.injector.servers import closed, make_order, reset, scripted
-from workers.injector.local_run import run_here
+from workers.injector.summary import run_here
 
 pytestmark = pytest.mark.long
 

@@ -15,8 +15,7 @@ from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
 from tests.injector.servers import OK_REPLY, always, make_order, scripted
 from tests.injector.test_cli import run, run_unstarved
-from workers.injector.hlog import hlog_lines
-from workers.injector.summary import LocalRun
+from workers.injector.summary import LocalRun, hlog_lines
 
 pytestmark = pytest.mark.pure
 

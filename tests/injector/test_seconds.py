@@ -10,7 +10,7 @@ from workers.injector.attempt_row import FIELDS
 from workers.injector.recorder import StepRecorder
 from workers.injector.request_keeper import RequestKeeper
 from workers.injector.seconds import Seconds
-from workers.injector.visit_recorder import VisitRecorder
+from workers.injector.users import VisitRecorder
 
 pytestmark = pytest.mark.pure
 

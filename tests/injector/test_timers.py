@@ -8,8 +8,7 @@ import pytest
 from gevent.event import Event
 
 from tests.waiting import eventually
-from workers.injector.alarm import Alarm
-from workers.injector.pacer import Lead, TimerfdPacer
+from workers.injector.pacer import Alarm, Lead, TimerfdPacer
 
 pytestmark = pytest.mark.pure
 

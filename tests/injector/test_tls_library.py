@@ -8,8 +8,15 @@ import pytest
 from OpenSSL import SSL
 
 from tests.injector.authority import authority, issue, server_context
-from workers.injector.tls_errors import RaggedEnd, WantRead, WantWrite
-from workers.injector.tls_library import ReadBuffer, Tls, expect_name, write_as_much_as_fits
+from workers.injector.tls_library import (
+    RaggedEnd,
+    ReadBuffer,
+    Tls,
+    WantRead,
+    WantWrite,
+    expect_name,
+    write_as_much_as_fits,
+)
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ import pytest
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, Model
-from campaigns.domain.plan.stages import Stage
+from campaigns.domain.plan.shards import Stage
 from campaigns.domain.plan.turns import load_at_rate, slowest_share
 from workers.injector.order import ArmsOrder, Refusal
-from workers.injector.trial import Pace, next_pace, whole_length_s
 from workers.injector.turn_loads import ArrivalsInTurns
-from workers.injector.turns import ArmTurn, TurnRecorder, Turns
+from workers.injector.turns import ArmTurn, Pace, TurnRecorder, Turns, next_pace, whole_length_s
 
 MS, NS = 1_000_000, 1_000_000_000
 

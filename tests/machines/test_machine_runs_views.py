@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.domain.metrics.machine_use import MachineRun, MachineRuns, MachineStep
+from campaigns.domain.metrics.machine import MachineRun, MachineRuns, MachineStep
 from campaigns.machines.charts import machine_run_charts
 from tests.cast import token_client
 from tests.machines.test_machine_runs_queries import tell

@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from campaigns.domain.metrics.machine_use import MachinePoint
+from campaigns.domain.metrics.machine import MachinePoint
 from campaigns.runs.exports import csv_of_machine_seconds, ndjson_of_machine_seconds
 
 pytestmark = pytest.mark.pure

@@ -1,8 +1,7 @@
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.domain.metrics.perf_counts import PerfOf
-from campaigns.domain.metrics.profiles import Profile, ProfiledFunction
+from campaigns.domain.metrics.profiles import PerfOf, Profile, ProfiledFunction
 from campaigns.machines.queries.machine_runs import machine_tables
 from campaigns.machines.queries.target_costs import perf_checks, perf_counters
 from campaigns.models import Campaign, Exporter, MachineSecond, Run, RunProfile

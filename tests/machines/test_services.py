@@ -6,8 +6,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.metrics.perf_counts import PerfOf
-from campaigns.domain.metrics.profiles import Profile
+from campaigns.domain.metrics.profiles import PerfOf, Profile
 from campaigns.engine.services.endings import summarise_late_runs
 from campaigns.machines.models import EXPORTER_PROBLEM
 from campaigns.machines.services.scrapes import (

@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.core.dbtime import db_now
 from campaigns.domain.analysis.busy import MachineLoad
-from campaigns.domain.metrics.machine_use import machine_use
+from campaigns.domain.metrics.machine import machine_use
 from campaigns.machines.queries.machine_runs import measured_machines
 from campaigns.models import MachineSecond, Run, RunUse, Search
 from campaigns.search.queries import (

@@ -18,7 +18,7 @@ from tests.frozen_backends import frozen_backends
 from tests.waiting import eventually
 from tests.workers.launching import done, in_background, in_thread, launch, when
 from tests.workers.open_files import all_files_open
-from workers import delivery, injector_process, launcher, leftovers, spool
+from workers import injector_process, launcher, spool
 from workers.database import use_own_connection
 from workers.dispatching import TIDY_EVERY_S
 
@@ -38,7 +38,7 @@ def test_seconds_wait_in_order_while_postgresql_is_away(run, dispatcher, monkeyp
             raise OperationalError("the database system is starting up")
         return record(**given)
 
-    monkeypatch.setattr(delivery, "record_seconds", sometimes)
+    monkeypatch.setattr(spool, "record_seconds", sometimes)
     is_away.set()
     thread = in_background("--seconds", "4")
     when(run, lambda: len(refused) >= 3)
@@ -94,16 +94,16 @@ def _n_waiting() -> int:
 def test_what_could_not_be_stored_waits_for_the_next_start(run, dispatcher, monkeypatch, tmp_path):
     monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
     with monkeypatch.context() as patch:
-        patch.setattr(delivery, "record_seconds", away)
+        patch.setattr(spool, "record_seconds", away)
         patch.setattr(launcher.shards, "mark_lost", away)
         launch("--seconds", "2")
     (path,) = tmp_path.glob("*.spool")
     assert not run.seconds.exists()
-    assert leftovers.store_leftovers() == 1
+    assert spool.store_leftovers() == 1
     assert run.seconds.count() == 2
     assert not path.exists()
     done(run)
-    leftovers.store_leftovers()
+    spool.store_leftovers()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -112,10 +112,10 @@ def test_who_stores_what_a_launcher_could_not_says_what_that_launcher_would_have
 ):
     monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
     with monkeypatch.context() as patch:
-        patch.setattr(delivery, "record_seconds", away)
+        patch.setattr(spool, "record_seconds", away)
         patch.setattr(launcher.shards, "mark_lost", away)
         launch("--mode", "crash")
-    leftovers.store_leftovers()
+    spool.store_leftovers()
     done(run)
     assert run.seconds.count() == 1
     assert "Segmentation fault in the hot path" in run.reason
@@ -138,7 +138,7 @@ def test_a_disk_that_becomes_read_only_in_the_middle_of_a_run_costs_no_second(
     done(run)
     assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 5)
     assert caplog.text.count("Read-only file system") == 1
-    leftovers.store_leftovers()
+    spool.store_leftovers()
     assert (run.shards.get().state, list(tmp_path.iterdir())) == ("done", [])
 
 
@@ -160,9 +160,9 @@ def test_a_spool_that_lacks_a_second_does_not_say_that_its_run_is_whole(
     monkeypatch.setattr(launcher, "ONLY_IN_MEMORY_FOR_S", 0.5)
     monkeypatch.setattr(spool.Spool, "append", but_the_second)
     with monkeypatch.context() as patch:
-        patch.setattr(delivery, "record_seconds", away)
+        patch.setattr(spool, "record_seconds", away)
         launch("--seconds", "3")
-    leftovers.store_leftovers()
+    spool.store_leftovers()
     when(run, lambda: run.outcome == "partial")  # failed, if it ended before these seconds came
     assert run.seconds.count() == 2
     assert "neither on its disk nor in PostgreSQL" in run.reason
@@ -186,7 +186,7 @@ def test_what_only_memory_has_waits_for_longer_and_the_log_says_what_would_lose_
 
     monkeypatch.setattr(launcher, "STORE_FOR_S", 0.5)
     monkeypatch.setattr(spool.Spool, "append", full)
-    monkeypatch.setattr(delivery, "record_seconds", after_a_while)
+    monkeypatch.setattr(spool, "record_seconds", after_a_while)
     launch("--seconds", "2")
     done(run)
     assert (run.outcome, run.reason, run.seconds.count()) == ("complete", "", 2)
@@ -278,7 +278,7 @@ def test_seconds_wait_while_no_file_can_be_opened_for_a_connection(run, dispatch
             raise OSError(errno.EMFILE, "Too many open files")
         return record(**given)
 
-    monkeypatch.setattr(delivery, "record_seconds", after_a_while)
+    monkeypatch.setattr(spool, "record_seconds", after_a_while)
     launch("--seconds", "2")
     done(run)
     assert (run.outcome, run.seconds.count()) == ("complete", 2)

@@ -9,9 +9,8 @@ from django.db import OperationalError
 from campaigns.engine.services import dispatch
 from campaigns.models import Run
 from tests.engine.scenes import end, expire, running, second
-from workers import leftovers
-from workers.leftovers import store_leftovers
-from workers.spool import EMPTY_FOR_S, Spool
+from workers import spool as leftovers
+from workers.spool import EMPTY_FOR_S, Spool, store_leftovers
 
 
 @pytest.fixture

@@ -22,8 +22,8 @@ from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec, read_typed
 from tests.waiting import eventually
-from workers import launcher, proofs
-from workers.tasks.checks import check_exporter, check_ownership
+from workers import launcher, single_requests
+from workers.tasks.hosts import check_exporter, check_ownership
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = "Load is off. An administrator must allow it first."
@@ -34,7 +34,7 @@ def server(settings, monkeypatch):
     """What listens on it counts all that connects."""
     settings.PROOF_DAYS = 90
     # Loopback plays a public address; the real rule is in the domain's tests.
-    monkeypatch.setattr(proofs, "why_not_checked", lambda address: None)
+    monkeypatch.setattr(single_requests, "why_not_checked", lambda address: None)
     with scripted(always(OK_REPLY)) as server:
         yield server
 

@@ -12,9 +12,9 @@ from campaigns.targets.services.ownership import check_host as ask_check
 from campaigns.targets.services.ownership import claim_host
 from tests.factories import make_endpoint, make_target
 from tests.injector.servers import scripted
-from workers import proofs
-from workers.proofs import MOST_BYTES, check_host
-from workers.tasks.checks import check_ownership
+from workers import single_requests
+from workers.single_requests import MOST_BYTES, check_host
+from workers.tasks.hosts import check_ownership
 
 TOKEN = "t" * 43
 HOST = "shop.example"
@@ -25,7 +25,7 @@ HERE = "127.0.0.1"
 def unlisted(settings, monkeypatch):
     """Loopback plays a public address that no list has; the real rule is in the domain's tests."""
     settings.ALLOWED_NETWORKS = []
-    monkeypatch.setattr(proofs, "why_not_checked", lambda address: None)
+    monkeypatch.setattr(single_requests, "why_not_checked", lambda address: None)
 
 
 def check(port: int, *addresses: str, never=()):
@@ -72,14 +72,14 @@ def test_of_an_endless_body_little_is_read():
                 sent.append(sock.send(b"x" * 65536))
 
     with scripted(flood) as server:
-        reply = proofs.fetch(Origin("http", HOST, server.port), HERE, "/")
+        reply = single_requests.fetch(Origin("http", HOST, server.port), HERE, "/")
         seen = check(server.port)
     assert len(reply) == MOST_BYTES
     assert seen.proven == ()
 
 
 def test_a_server_that_sends_a_byte_at_a_time_is_left_after_the_deadline(monkeypatch):
-    monkeypatch.setattr(proofs, "LIMIT_S", 0.3)
+    monkeypatch.setattr(single_requests, "LIMIT_S", 0.3)
 
     def trickle(sock, server):
         server.read_request(sock)
@@ -116,7 +116,7 @@ def test_all_addresses_of_a_name_must_have_the_file():
 def test_nothing_is_asked_when_a_name_has_an_address_that_is_not_public(monkeypatch, private):
     asked = []
     monkeypatch.undo()
-    monkeypatch.setattr(proofs, "fetch", lambda *given: asked.append(given))
+    monkeypatch.setattr(single_requests, "fetch", lambda *given: asked.append(given))
     seen = check(443, "8.8.8.8", private)
     assert asked == []
     assert seen.proven == ()

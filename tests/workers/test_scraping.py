@@ -20,10 +20,9 @@ from tests.injector.authority import authority, issue, server_context
 from tests.injector.servers import scripted
 from tests.workers.launching import done, launch
 from tests.workers.node_exporter import BUSY, node_exporter, recorded_after, reply
-from workers import exporter_client, launcher, scraping
-from workers.exporter_client import ExporterClient, ScrapeFailed
-from workers.scraping import RunClock
-from workers.tasks.checks import check_exporter
+from workers import launcher, scraping
+from workers.scraping import ExporterClient, RunClock, ScrapeFailed
+from workers.tasks.hosts import check_exporter
 
 SENDS_S = 2.6
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
@@ -263,7 +262,7 @@ def test_an_address_that_may_not_be_put_under_load_is_not_dialled():
 
 def test_a_name_with_one_address_that_is_not_allowed_is_not_dialled(monkeypatch):
     """Otherwise a name server could send a token or a question wherever it likes."""
-    monkeypatch.setattr(exporter_client, "addresses_of", lambda host, port: [HERE, "10.0.0.5"])
+    monkeypatch.setattr(scraping, "addresses_of", lambda host, port: [HERE, "10.0.0.5"])
     with scripted(node_exporter()) as server:
         why = refusal(server.port, url="http://shop.example:{}/")
         assert server.n_connections == 0
@@ -338,9 +337,9 @@ def test_a_certificate_of_ones_own_is_trusted_where_it_is_given():
 
 
 def test_a_token_goes_to_no_public_address_that_is_not_verified(monkeypatch):
-    monkeypatch.setattr(exporter_client, "addresses_of", lambda host, port: ["8.8.8.8"])
+    monkeypatch.setattr(scraping, "addresses_of", lambda host, port: ["8.8.8.8"])
     fields = {"url": "http://shop.example:{}/", "allowed": ("0.0.0.0/0",), "token": "s3cret"}
-    monkeypatch.setattr(exporter_client, "dial", None)
+    monkeypatch.setattr(scraping, "dial", None)
     assert "only over https with a verified" in refusal(9800, **fields)
 
 

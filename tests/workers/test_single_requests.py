@@ -8,7 +8,7 @@ import pytest
 
 from campaigns.campaigns.services.campaigns import start_campaign, stop_campaign
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.first_request import AT_ONCE
+from campaigns.domain.plan.typed_request import AT_ONCE
 from campaigns.models import Campaign, Probe
 from campaigns.operations.services.load_control import stop_all_load_from_console
 from campaigns.probes.queries.first_requests import first_requests_of

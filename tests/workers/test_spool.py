@@ -12,7 +12,7 @@ from campaigns.domain.metrics.snapshot import Timing
 from campaigns.engine.services.shards import Lease
 from tests.values import make_second
 from workers import spool as spools
-from workers.lines import SecondChecker, end_fault
+from workers.injector_process import SecondChecker, end_fault
 from workers.spool import Spool, SpoolFull
 
 

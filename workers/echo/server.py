@@ -18,7 +18,7 @@ from workers.echo import http2, websocket
 from workers.echo.arrival import Journal, enable_receive_timestamps, receive
 from workers.echo.replies import FAULTS, EchoRequest, reply_parts
 from workers.echo.tls import TlsSocket
-from workers.injector.alarm import Alarm
+from workers.injector.pacer import Alarm
 from workers.injector.tls_library import ReadBuffer
 
 _BLANK_LINE = b"\r\n\r\n"

@@ -18,8 +18,14 @@ from gevent.socket import timeout, wait
 from OpenSSL import SSL
 
 from workers.injector.connection import READ, WRITE
-from workers.injector.tls_errors import RaggedEnd, WantRead, WantWrite
-from workers.injector.tls_library import ReadBuffer, ServerTls, write_as_much_as_fits
+from workers.injector.tls_library import (
+    RaggedEnd,
+    ReadBuffer,
+    ServerTls,
+    WantRead,
+    WantWrite,
+    write_as_much_as_fits,
+)
 
 _SPOKEN = frozenset({b"h2", b"http/1.1"})
 

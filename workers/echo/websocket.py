@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from workers.echo.replies import EchoRequest, reset
-from workers.injector.alarm import Alarm
 from workers.injector.http1 import BadReply
+from workers.injector.pacer import Alarm
 from workers.injector.websocket import frames
+from workers.injector.websocket.channel import accept_of
 from workers.injector.websocket.frames import FrameReader, encode_frame
-from workers.injector.websocket.upgrade import accept_of
 
 _KEY = re.compile(rb"\r\nsec-websocket-key:[ \t]*([A-Za-z0-9+/=]{24})[ \t]*\r\n", re.IGNORECASE)
 _UPGRADE = re.compile(rb"\r\nupgrade:[ \t]*websocket[ \t]*\r\n", re.IGNORECASE)

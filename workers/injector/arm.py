@@ -14,23 +14,23 @@ from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, peak_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
-from workers.injector import drivers
+from workers.injector import crew
 from workers.injector.connection import NS, now
 from workers.injector.crew import Crew
 from workers.injector.engine import connections_end, in_order, make_dialler, reads_one_by_one
 from workers.injector.guard import Guard, resolve
-from workers.injector.key_log import KeyLog
-from workers.injector.modes import streams_of, wire_mode
 from workers.injector.order import Order
 from workers.injector.pacer import Lead
 from workers.injector.preflight import Capacity, find_capacity
 from workers.injector.read_delay import ReadSample
+from workers.injector.request import streams_of, wire_mode
 from workers.injector.seconds import Seconds, in_flight_of
-from workers.injector.trial import Pace
+from workers.injector.tls_library import KeyLog
 from workers.injector.turn_loads import ClosedTurns, OpenTurns, VisitTurns
 from workers.injector.turns import (
     ArmTurn,
     ExchangeTurnRecorder,
+    Pace,
     TurnRecorder,
     Turns,
     VisitTurnRecorder,
@@ -227,5 +227,5 @@ class ArmInTurns:
 
 def planned_requests(arms: list[ArmInTurns]) -> int | None:
     """Of all arms, where their plans say so; what is settled before needs fewer."""
-    each = [drivers.requests_of(arm.order.plan, arm.order.shard) for arm in arms]
+    each = [crew.requests_of(arm.order.plan, arm.order.shard) for arm in arms]
     return None if None in each else sum(each)

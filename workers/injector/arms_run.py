@@ -27,10 +27,10 @@ from campaigns.domain.metrics.snapshot import Second, Total, total_of
 from campaigns.domain.presentation.intervals import answer, limits_of, ratio_text
 from campaigns.domain.units import DASH, counted, duration, figure
 from workers.injector.connection import now
-from workers.injector.key_log import KeyLog
-from workers.injector.local_run import START_DELAY_NS, warn
 from workers.injector.order import ArmsOrder
 from workers.injector.rounds import Rounds
+from workers.injector.summary import START_DELAY_NS, warn
+from workers.injector.tls_library import KeyLog
 
 Show = Callable[[Second, int], None]
 _GAP = "  "

@@ -2,9 +2,20 @@
 
 Times are CLOCK_MONOTONIC ns; each is floored to µs before differences are taken, so that the parts
 add up to the response exactly.
-"""
+
+The redirects that attempts have followed, and the durations of attempts that were redirected.
+
+What the attempts of one step came to at each address, where load goes over several."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
+
+from campaigns.domain.metrics.figures import QUIETER
+from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.snapshot import Timing, Total, hop, late
 
 # A part that did not happen has the time 0: connected and secured on a kept connection, secured
 # without TLS. `received` are all bytes of the reply, `head` and `body` those of its head and of its
@@ -47,3 +58,109 @@ def _connection_parts(rows: np.ndarray, us: np.ndarray) -> tuple[np.ndarray, dic
         "tls": tls[:, SECURED] - tls[:, CONNECTED],
         "connect_tls": tls[:, SECURED] - tls[:, START],
     }
+
+
+Durations = dict[str, np.ndarray]
+
+
+@dataclass(slots=True)
+class Hops:
+    """Of one attempt: when each reply that redirected it was whole (ns), and the bytes of these
+    requests and replies."""
+
+    ends: list[int] = field(default_factory=list)
+    sent_bytes: int = 0
+    received_bytes: int = 0
+
+    def add(self, row: tuple[int, ...], sent_bytes: int) -> None:
+        """`row`: of the reply that redirects."""
+        self.ends.append(row[END])
+        self.sent_bytes += sent_bytes
+        self.received_bytes += row[RECEIVED]
+
+
+def take_hops(hops_at: dict[int, Hops], rows: np.ndarray) -> dict[int, Hops]:
+    """Of those of the rows that were redirected, by the row's number. `hops_at`: by start."""
+    taken = (hops_at.pop(start, None) for start in rows[:, START].tolist())
+    return {number: hops for number, hops in enumerate(taken) if hops is not None}
+
+
+def redirected_us(
+    rows: np.ndarray, followed: dict[int, Hops], durations_us: Callable[[np.ndarray], Durations]
+) -> Durations:
+    """The durations of rows of which some were redirected; the parts of these are those of their
+    last request, and `durations_us` tells those of one request."""
+    last = rows.copy()
+    for number, hops in followed.items():
+        last[number, START] = hops.ends[-1]
+    begun_us, last_us = rows[:, START] // 1000, last[:, START] // 1000
+    at = list(followed)
+    durations = durations_us(last) | {
+        "lateness": begun_us - rows[:, INTENDED] // 1000,
+        "service": rows[:, END] // 1000 - begun_us,
+        "redirects": last_us[at] - begun_us[at],
+    }
+    hop_us: dict[str, list[int]] = {}
+    for number, hops in followed.items():
+        ends = [int(rows[number, START]), *hops.ends, int(rows[number, END])]
+        for nth, (begun, ended) in enumerate(pairwise(ends)):
+            hop_us.setdefault(hop(nth), []).append(ended // 1000 - begun // 1000)
+    return durations | {name: np.array(values) for name, values in hop_us.items()}
+
+
+class PeerTally:
+    """`at`: start → where that attempt went, until it has ended. `totals` are of the measurement,
+    by address and port."""
+
+    def __init__(self) -> None:
+        self.at: dict[int, str] = {}
+        self.totals: dict[str, Total] = {}
+
+    def forget(self, rows: np.ndarray) -> None:
+        """Attempts that count nowhere."""
+        for start in rows[:, START].tolist():
+            self.at.pop(start, None)
+
+    def add_ok(
+        self, rows: np.ndarray, response_us: np.ndarray, measured: np.ndarray, late_ones: np.ndarray
+    ) -> None:
+        """Attempts that have ended; the masks say which are measured, and which of the tail."""
+        for total, own in self._by_peer(rows, measured, self.at.pop):
+            _add_timing(total, "response", response_us[own])
+            _count(total, "ok", int(own.sum()))
+            _count(total, late("ok"), int((own & late_ones).sum()))
+
+    def add_undelayed(
+        self, rows: np.ndarray, undelayed_us: np.ndarray, measured: np.ndarray
+    ) -> None:
+        """Before `add_ok`: response times without what the injector added, of those that have it.
+        There is no quieter half of the seconds here, so all of them count."""
+        for total, own in self._by_peer(rows, measured, self.at.get):
+            _add_timing(total, QUIETER, undelayed_us[own])
+
+    def fail(self, start: int, kind: Kind, *, is_counted: bool, is_late: bool) -> None:
+        peer = self.at.pop(start, None)
+        if peer is None or not is_counted:
+            return
+        total = self.totals.setdefault(peer, Total())
+        _count(total, "failed", 1)
+        _count(total, late("failed"), int(is_late))
+        total.errors[kind.value] = total.errors.get(kind.value, 0) + 1
+
+    def _by_peer(
+        self, rows: np.ndarray, measured: np.ndarray, peer_at: Callable[[int, str], str]
+    ) -> Iterator[tuple[Total, np.ndarray]]:
+        """(the total of an address, which of the rows are its and measured)."""
+        peers = np.array([peer_at(start, "") for start in rows[:, START].tolist()])
+        for peer in np.unique(peers[measured]).tolist():
+            if peer:
+                yield self.totals.setdefault(peer, Total()), measured & (peers == peer)
+
+
+def _count(total: Total, name: str, number: int) -> None:
+    if number:
+        total.counters[name] = total.count(name) + number
+
+
+def _add_timing(total: Total, name: str, values_us: np.ndarray) -> None:
+    total.timings[name] = total.timing(name).merged(Timing.of(values_us))

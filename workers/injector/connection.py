@@ -16,9 +16,9 @@ from campaigns.domain.plan.target import Origin
 from workers.injector import faults
 from workers.injector.faults import AttemptFailed
 from workers.injector.guard import Guard, family_of, peer_name
-from workers.injector.key_log import KeyLog
 from workers.injector.lookup import Lookups
 from workers.injector.read_delay import ReadSample
+from workers.injector.tls_library import KeyLog
 from workers.injector.wire import WireCount, has_undelivered
 
 READ, WRITE = 1, 2

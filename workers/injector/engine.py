@@ -17,22 +17,19 @@ from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.step_order import OrderKind, StepOrder
-from workers.injector import drivers
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
-from workers.injector.crew import Crew
+from workers.injector.crew import Crew, Load, arrivals_of, make_driver, protocol_of, requests_of
 from workers.injector.guard import Guard, resolve
-from workers.injector.key_log import KeyLog
-from workers.injector.loads import OpenLoad
+from workers.injector.loads import OpenLoad, SpreadDialler
 from workers.injector.lookup import Lookups
-from workers.injector.modes import streams_of
 from workers.injector.order import Order
 from workers.injector.preflight import find_capacity
 from workers.injector.read_delay import ReadSample
 from workers.injector.recorder import NEVER
-from workers.injector.request import Request
+from workers.injector.request import Request, streams_of
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, Seconds, in_flight_of
-from workers.injector.spread import SpreadDialler
+from workers.injector.tls_library import KeyLog
 from workers.injector.vitals import RestingCollector, VitalsReader, cpu_s
 
 # Not a whole number of milliseconds: requests that are due every 5 or 10 ms, and their replies,
@@ -64,7 +61,7 @@ class Engine:
         self._over = Event()
         self._dialler: Dialler | None = None
         self._crew: Crew | None = None
-        self._load: drivers.Load | None = None
+        self._load: Load | None = None
         self._seconds: Seconds | None = None
         self._limit_ns = longest_attempt_ns(order.plan)
         self._zero_ns = 0
@@ -82,7 +79,7 @@ class Engine:
         self._dialler = make_dialler(order, self._guard, reads, self._key_log)
         crew = self._crew = Crew(order, self._dialler)
         ordered = in_order(crew.requests, order.plan.order, order.seed)
-        load = self._load = drivers.make_driver(
+        load = self._load = make_driver(
             order,
             ordered,
             crew.make_worker,
@@ -91,7 +88,7 @@ class Engine:
         )
         for recorder in crew.recorders:
             recorder.queued_at = load.queued_at
-        n_all = drivers.arrivals_of(order.plan, order.shard)
+        n_all = arrivals_of(order.plan, order.shard)
         if n_all is not None and not isinstance(load, OpenLoad):
             load.note_left = partial(self._note_left, n_all)
         self._seconds = Seconds(
@@ -104,7 +101,7 @@ class Engine:
             "connections": capacity.connections,
             "descriptors": capacity.descriptors,
             "cpu_quota": capacity.cpu_quota,
-            "planned_requests": drivers.requests_of(order.plan, order.shard),
+            "planned_requests": requests_of(order.plan, order.shard),
             "warnings": list(capacity.warnings),
         }
 
@@ -239,7 +236,7 @@ def make_dialler(
         _lookups_of(order),
         reads,
         key_log,
-        drivers.protocol_of(order.plan),
+        protocol_of(order.plan),
     )
 
 

@@ -3,7 +3,7 @@
 import errno
 
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
-from workers.injector.tls_errors import CertificateRefused, RaggedEnd, TlsError
+from workers.injector.tls_library import CertificateRefused, RaggedEnd, TlsError
 
 _CONNECT = {
     errno.ECONNREFUSED: Kind.CONNECT_REFUSED,

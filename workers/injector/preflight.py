@@ -18,7 +18,7 @@ from campaigns.domain.plan.load import (
 )
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.session import connections_per_arrival
-from workers.injector import drivers, machine, quota
+from workers.injector import crew, machine
 from workers.injector.order import Order, Refusal
 
 SPARE_DESCRIPTORS = 64
@@ -46,10 +46,10 @@ def find_capacity(order: Order, addresses: list[str], n_arms: int = 1) -> Capaci
     descriptors = raise_descriptor_limit()
     possible = descriptors - SPARE_DESCRIPTORS
     ports = machine.count_ephemeral_ports() or _MANY
-    needed, useful = drivers.connections_of(order.plan, order.shard)
+    needed, useful = crew.connections_of(order.plan, order.shard)
     _refuse_more_than(possible, ports, needed * n_arms)
     most = min(possible, ports) // n_arms
-    cpu_quota = quota.read_cores()
+    cpu_quota = machine.read_cores()
     warnings = (
         _descriptor_warning(order, possible),
         _port_warning(order, ports, _wait_s(addresses)),

@@ -6,8 +6,8 @@ from typing import Any
 
 import gevent
 
+from campaigns.domain.metrics.failures import printable, redacted
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.redaction import printable, redacted
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
@@ -15,16 +15,15 @@ from campaigns.domain.plan.redirects import Redirects
 from workers.injector import faults, http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now
-from workers.injector.credentials import signed_steps
-from workers.injector.drivers import protocol_of
-from workers.injector.examples import secrets_of
+from workers.injector.crew import protocol_of
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order, Refusal
 from workers.injector.prober import Prober
 from workers.injector.recorder import StepRecorder
-from workers.injector.redirect_probe import follow
+from workers.injector.redirects import follow
 from workers.injector.reply import ReplyReader
-from workers.injector.request import Request
+from workers.injector.request import Request, signed_steps
+from workers.injector.request_keeper import secrets_of
 from workers.injector.websocket.exchange_context import ExchangeContext
 from workers.injector.websocket.probe import WebSocketProber
 
@@ -109,7 +108,7 @@ def _make_prober(order: Order, guard: Guard) -> Prober:
     if order.plan.exchange is not None:
         return WebSocketProber(dialler, ExchangeContext.of(order), order.message, looker)
     if order.plan.http_version == HttpVersion.HTTP_2:
-        from workers.injector.http2.probe import make_prober
+        from workers.injector.http2.link import make_prober
 
         return make_prober(order, dialler, looker)
     step = signed_steps(order.plan, order.secret)[0]

@@ -5,10 +5,10 @@ from typing import Any
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
-from workers.injector.examples import body_of
 from workers.injector.faults import AttemptFailed
 from workers.injector.reply_check import ReplyRules, RuleOutcome
 from workers.injector.request import Request, reply_of
+from workers.injector.request_keeper import body_of
 
 SNIPPET_BYTES = 2048
 _MOST_OF_A_VALUE = 4000  # a token, which the next test request sends

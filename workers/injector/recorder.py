@@ -22,13 +22,14 @@ from workers.injector.attempt_row import (
     SECURED,
     START,
     STATUS,
+    Hops,
+    PeerTally,
     durations_us,
+    redirected_us,
+    take_hops,
 )
-from workers.injector.examples import Examples
-from workers.injector.hops import Hops, redirected_us, take_hops
-from workers.injector.peer_tally import PeerTally
 from workers.injector.read_delay import Looked, waited_ns
-from workers.injector.request_keeper import RequestKeeper
+from workers.injector.request_keeper import Examples, RequestKeeper
 
 
 @dataclass(slots=True)

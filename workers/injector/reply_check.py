@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from campaigns.domain.plan.patterns import bounded, json_path
+from campaigns.domain.plan.body import bounded, json_path
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.reply_rules import CheckKind, Extract, ReplyCheck, Source
 from campaigns.domain.plan.step import Step
 from campaigns.domain.typed_text import whole
-from workers.injector.decoding import Undecodable, decoded
 from workers.injector.http1 import Head
+from workers.injector.reply import Undecodable, decoded
 
 # How much of a body, decoded, is looked at: by patterns, by JSON paths with wildcards or filters,
 # which then take at most about 0.2 s of the worst reply, and by others.

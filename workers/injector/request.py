@@ -1,12 +1,21 @@
-"""A step as bytes to send, with what its replies have taught so far."""
+"""A step as bytes to send, with what its replies have taught so far.
 
-from dataclasses import dataclass
+What a campaign's connection mode means for the connections of a plan.
+
+Writes the Authorization header. The secret comes with the order and is used nowhere else."""
+
+import base64
+from dataclasses import dataclass, replace
 from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.session import Auth, AuthKind
 from campaigns.domain.plan.step import Step
 from workers.injector.http1 import Head, HeadMemo
+from workers.injector.order import Refusal
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import ReplyReader
 from workers.injector.reply_check import Reply, ReplyRules
@@ -181,3 +190,59 @@ class CheckedRequest(Checked, Request):
 
 def reply_of(reader: Any) -> Reply:
     return Reply(reader.head, reader.kept, is_whole=len(reader.kept) == reader.body_bytes)
+
+
+def wire_mode(plan: Plan, mode: ConnectionMode) -> ConnectionMode:
+    """The mode that a request's Connection header announces.
+
+    In a window, and where connections arrive, every connection is new. It is kept alive while it is
+    held or has more calls to make.
+    """
+    load = plan.load
+    is_connection = load.arrival_unit == ArrivalUnit.CONNECTION
+    if load.model != Model.WINDOW and not is_connection:
+        return mode
+    if load.hold != Hold.CLOSE or plan.calls_per_arrival > 1:
+        return ConnectionMode.KEEP_ALIVE
+    return ConnectionMode.NEW if mode == ConnectionMode.KEEP_ALIVE else mode
+
+
+def streams_of(plan: Plan, mode: ConnectionMode) -> int:
+    """Requests at a time on a connection: a new one for each request has only that."""
+    return plan.streams if wire_mode(plan, mode) == ConnectionMode.KEEP_ALIVE else 1
+
+
+def requests_at_once(plan: Plan, mode: ConnectionMode) -> int:
+    """Of one visitor: the requests of a burst share its connections and their streams."""
+    return (plan.session.connections_per_session or 1) * streams_of(plan, mode)
+
+
+def signed_steps(plan: Plan, secret: str) -> tuple[Step, ...]:
+    """The plan's steps with their Authorization header. Raises Refusal without a usable secret."""
+    headers = _headers(plan, secret)
+    return tuple(replace(step, headers=(*step.headers, *headers)) for step in plan.steps)
+
+
+def signed_exchange(plan: Plan, secret: str) -> Exchange:
+    """The plan's exchange with its Authorization header. Raises Refusal as `signed_steps` does."""
+    exchange = plan.exchange
+    return replace(exchange, headers=(*exchange.headers, *_headers(plan, secret)))
+
+
+def _headers(plan: Plan, secret: str) -> tuple[tuple[str, str], ...]:
+    if plan.auth.kind == AuthKind.NONE:
+        return ()
+    if not secret:
+        raise Refusal(
+            "bad_order",
+            "The plan sends credentials, but no secret is stored for it. Edit the plan and add it.",
+        )
+    return (("Authorization", _value(plan.auth, secret)),)
+
+
+def _value(auth: Auth, secret: str) -> str:
+    if auth.kind == AuthKind.BASIC:
+        return "Basic " + base64.b64encode(f"{auth.user}:{secret}".encode()).decode()
+    if not all("!" <= ch <= "~" for ch in secret):
+        raise Refusal("bad_order", "A bearer token must be printable ASCII without spaces.")
+    return f"Bearer {secret}"

@@ -26,13 +26,12 @@ from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
 from workers.injector.engine import DRAIN_ON_STOP_S, SWEEP_S, longest_attempt_ns
-from workers.injector.key_log import KeyLog
 from workers.injector.order import ArmsOrder
 from workers.injector.pacer import Lead
 from workers.injector.read_delay import ReadSample
 from workers.injector.seconds import AFTER_REPLIES, TICK_S, in_flight_of
-from workers.injector.trial import Pace, next_pace
-from workers.injector.turns import ArmTurn
+from workers.injector.tls_library import KeyLog
+from workers.injector.turns import ArmTurn, Pace, next_pace
 from workers.injector.vitals import HubLag, RestingCollector, VitalsReader, cpu_s
 
 _STAGE_S = 1.5

@@ -1,14 +1,32 @@
-"""A run from the command line as one object: what `--json` prints and the reports draw."""
+"""A run from the command line as one object: what `--json` prints and the reports draw.
 
-from collections.abc import Callable
+A run as an HdrHistogram log, which the tools around HdrHistogram read: `--hlog`.
+
+One line for each second and timing, tagged with the timing's name. Values are microseconds; start
+times count from the start of measuring; the warm-up is left out.
+
+Runs orders from the command line: one in this process, or several in child processes."""
+
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
+
+import gevent
+from gevent.subprocess import PIPE, Popen
 
 from campaigns.domain.analysis.failures import cause_words
 from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state, weigh
+from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.injector_end import (
@@ -21,8 +39,7 @@ from campaigns.domain.metrics.injector_end import (
 )
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.sessions import session_figures
-from campaigns.domain.metrics.snapshot import TIMINGS, Second, Timing, Total
+from campaigns.domain.metrics.snapshot import TIMINGS, Second, Timing, Total, session_figures
 from campaigns.domain.other_tools.report_words import ReportHead
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.plan.plan import Plan
@@ -30,6 +47,10 @@ from campaigns.domain.presentation.latency_table import figures_by_key
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.request_tables import outlier_words, slowest_lines
 from workers.dialling import own_addresses
+from workers.injector.connection import NS, now
+from workers.injector.engine import Engine
+from workers.injector.order import Order, Refusal
+from workers.injector.tls_library import KeyLog
 
 PERCENTILES = {
     "p50": 50_000, "p66": 66_000, "p75": 75_000, "p80": 80_000, "p90": 90_000, "p95": 95_000,
@@ -232,3 +253,155 @@ def timing_ms(timing: Timing) -> dict[str, float | int] | None:
     return {"n": timing.n} | {
         name: round(us / 1000, 4) for name, us in figures.items() if us is not None
     }
+
+
+_LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+
+
+def hlog_lines(run: LocalRun) -> Iterator[str]:
+    """The log in format 1.3 with histograms of the V2 encoding."""
+    start = run.started_at
+    words = datetime.fromtimestamp(start, UTC).isoformat(timespec="milliseconds")
+    yield "#[Histogram log format version 1.3]"
+    yield "#[Values are microseconds, tags are timings]"
+    yield f"#[StartTime: {start:.3f} (seconds since epoch), {words}]"
+    yield f"#[BaseTime: {start:.3f} (seconds since epoch)]"
+    yield _LEGEND
+    for number, total in sorted(_by_second(run).items()):
+        yield from _second_lines(number, total)
+
+
+def _by_second(run: LocalRun) -> dict[int, Total]:
+    """All injectors and steps of a second merged."""
+    seconds: dict[int, Total] = {}
+    for second in run.seconds:
+        if second.second >= 0:
+            seconds.setdefault(second.second, Total()).add(second)
+    return seconds
+
+
+def _second_lines(number: int, total: Total) -> Iterator[str]:
+    for name in TIMINGS:
+        timing = total.timing(name)
+        if timing.n:
+            payload = timing.histogram.encode()
+            yield f"Tag={name},{number}.000,1.000,{timing.max_us}.000,{payload}"
+
+
+START_DELAY_NS = NS // 20
+Show = Callable[[Second], None]
+
+
+def run_here(order: dict[str, Any], show: Show, key_log: KeyLog | None = None) -> LocalRun:
+    """Run one injector in this process; Ctrl-C ends it and keeps the results. Raises Refusal."""
+    parsed = Order.from_json(order)
+    run = LocalRun(parsed.plan, show=show)
+    engine = Engine(parsed, run, key_log)
+    warn(engine.prepare())
+    handlers = [
+        gevent.signal_handler(number, engine.stop, StopReason.USER)
+        for number in (signal.SIGINT, signal.SIGTERM)
+    ]
+    start_ns = now() + START_DELAY_NS
+    run.started_at = _wall_clock_s(start_ns, parsed.plan)
+    run.ends.append(engine.run(start_ns))
+    for handler in handlers:
+        handler.cancel()
+    return run
+
+
+def run_processes(order: dict[str, Any], count: int, show: Show) -> LocalRun:
+    """Split the order among `count` processes with a common start. Raises Refusal."""
+    run = LocalRun(Order.from_json(order).plan, show=show)
+    children = [_Child(each) for each in shared_orders(order, count)]
+    handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
+    try:
+        for child in children:
+            child.await_ready()
+        start_ns = now() + START_DELAY_NS
+        run.started_at = _wall_clock_s(start_ns, run.plan)
+        followers = [gevent.spawn(each.follow, start_ns, run) for each in children]
+        gevent.joinall(followers)
+    finally:
+        handler.cancel()
+        for child in children:
+            child.end()
+    if not all(child.has_ended for child in children):
+        raise Refusal("client_other", "An injector process ended before its run was over.")
+    return run
+
+
+def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """The order of each of `count` processes."""
+    shared = {"count": count, "weights": order["plan"]["load"].get("shares", [])}
+    return [order | {"shard": {"index": index, **shared}} for index in range(count)]
+
+
+def tell(line: str) -> None:
+    """On standard error. Nobody may be listening any more: a measurement does not end by that."""
+    try:
+        print(line, file=sys.stderr)
+    except OSError:
+        # What is left in its buffer would fail again at the exit, which would then have status 120.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def warn(facts: dict[str, Any]) -> None:
+    for text in facts.get("warnings", ()):
+        tell(f"Warning: {text}")
+
+
+def _wall_clock_s(start_ns: int, plan: Plan) -> float:
+    """When measuring begins. Asked once: durations never come from this clock."""
+    return time.time() + (start_ns - now()) / NS + plan.warm_up_s
+
+
+class _Child:
+    """One injector process and its two ends of the protocol."""
+
+    def __init__(self, order: dict[str, Any]):
+        command = [sys.executable, "-m", "workers.injector"]
+        # In a new session: Ctrl-C only reaches this process, which then stops the children.
+        self.has_ended = False
+        self._number = order["shard"]["index"]
+        self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
+        self._say(order)
+
+    def _say(self, message: dict[str, Any]) -> None:
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def await_ready(self) -> None:
+        line = self._process.stdout.readline()
+        message = (
+            json.loads(line)
+            if line
+            else {"type": "", "reason": "The injector process ended without a message."}
+        )
+        if message["type"] != "ready":
+            raise Refusal(message.get("kind", "client_other"), message["reason"])
+        warn(message["facts"])
+
+    def follow(self, start_ns: int, run: LocalRun) -> None:
+        self._say({"start_at_ns": start_ns})
+        for line in self._process.stdout:
+            message = json.loads(line)
+            if message["type"] == "second":
+                run.second(Second.from_json(message), self._number)
+            elif message["type"] == "requests":
+                run.requests(message, self._number)
+            elif message["type"] == "end":
+                run.ends.append(InjectorEnd.from_json(message))
+                self.has_ended = True
+
+    def stop(self) -> None:
+        """Unless its run is over: a process with a small share may have ended before others."""
+        if not self.has_ended:
+            with contextlib.suppress(BrokenPipeError):
+                self._say({"stop": StopReason.USER})
+
+    def end(self) -> None:
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()

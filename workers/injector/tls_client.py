@@ -23,11 +23,17 @@ from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import USUAL_GROUPS, with_key_shares
 from workers.injector import faults, tls_library
 from workers.injector.faults import AttemptFailed
-from workers.injector.key_log import KeyLog
 from workers.injector.order import Refusal
 from workers.injector.read_delay import unread_for_ns
-from workers.injector.tls_errors import NO_RECORD, WantRead, WantWrite
-from workers.injector.tls_library import VERSION, ReadBuffer, Tls
+from workers.injector.tls_library import (
+    NO_RECORD,
+    VERSION,
+    KeyLog,
+    ReadBuffer,
+    Tls,
+    WantRead,
+    WantWrite,
+)
 from workers.injector.wire import carried_bytes
 
 _PEEKED_BYTES = 200

@@ -3,7 +3,13 @@
 pyOpenSSL's own `send` and `recv` allocate a buffer and build a context manager for each call, which
 costs twice what the call does, and its `Connection` is a thirtieth of a full handshake. Everything
 that calls OpenSSL directly is in this file.
-"""
+
+How a call of TLS ends that does not do what it is for.
+
+Secrets of TLS connections in the format that Wireshark reads (SSLKEYLOGFILE).
+
+Whoever has the file can read the traffic. It is written only for who sits at the command line: an
+order cannot ask for it, and nothing of it leaves the process in any other way."""
 
 import errno
 import os
@@ -13,8 +19,71 @@ from typing import Any
 from cryptography.hazmat.bindings.openssl.binding import Binding
 from OpenSSL import SSL
 
+from campaigns.domain.metrics.outcomes import Detail, Kind
 from campaigns.domain.plan.tls_options import group_name
-from workers.injector.tls_errors import CertificateRefused, RaggedEnd, TlsError, WantRead, WantWrite
+
+# X509_V_ERR_… of OpenSSL's x509_vfy.h, which the binding does not name.
+_CAUSES = {
+    2: Kind.TLS_UNKNOWN_ISSUER,  # UNABLE_TO_GET_ISSUER_CERT
+    9: Kind.TLS_NOT_YET_VALID,  # CERT_NOT_YET_VALID
+    10: Kind.TLS_EXPIRED,  # CERT_HAS_EXPIRED
+    18: Kind.TLS_SELF_SIGNED,  # DEPTH_ZERO_SELF_SIGNED_CERT
+    19: Kind.TLS_UNKNOWN_ISSUER,  # SELF_SIGNED_CERT_IN_CHAIN
+    20: Kind.TLS_UNKNOWN_ISSUER,  # UNABLE_TO_GET_ISSUER_CERT_LOCALLY
+    21: Kind.TLS_UNKNOWN_ISSUER,  # UNABLE_TO_VERIFY_LEAF_SIGNATURE
+    62: Kind.TLS_NAME,  # HOSTNAME_MISMATCH
+    64: Kind.TLS_NAME,  # IP_ADDRESS_MISMATCH
+}
+
+# SSL_R_… of OpenSSL's sslerr.h. An alert's reason is its number and this.
+_ALERT = 1000
+NO_RECORD = 267  # WRONG_VERSION_NUMBER, of what is no record of TLS
+_DETAILS = {
+    NO_RECORD: Detail.NO_TLS,
+    181: Detail.NO_CIPHER,  # NO_CIPHERS_AVAILABLE
+    258: Detail.NO_VERSION,  # UNSUPPORTED_PROTOCOL
+    _ALERT + 40: Detail.NO_CIPHER,  # handshake_failure
+    _ALERT + 70: Detail.NO_VERSION,  # protocol_version
+    _ALERT + 71: Detail.NO_CIPHER,  # insufficient_security
+    _ALERT + 112: Detail.UNKNOWN_NAME,  # unrecognized_name
+    _ALERT + 116: Detail.WANTS_CERTIFICATE,  # certificate_required
+}
+# Bad, unsupported, revoked, expired, unknown, of an unknown authority, access denied, required.
+_REFUSALS = {_ALERT + number for number in (42, 43, 44, 45, 46, 48, 49, 116)}
+
+
+class TlsError(OSError):
+    """The server broke the rules of TLS, or refused something; `reason` is OpenSSL's SSL_R_…"""
+
+    def __init__(self, detail: str, reason: int = 0):
+        super().__init__(_DETAILS.get(reason, detail))
+        self.reason = reason
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether it is our certificate that the server refuses, or misses."""
+        return self.reason in _REFUSALS
+
+
+class CertificateRefused(TlsError):
+    """The server's certificate does not verify; `code` is OpenSSL's X509_V_ERR_…"""
+
+    def __init__(self, detail: str, code: int):
+        super().__init__(detail)
+        self.kind = _CAUSES.get(code, Kind.TLS_VERIFY)
+
+
+class RaggedEnd(TlsError):
+    """TCP ended without a close_notify."""
+
+
+class WantRead(BlockingIOError):
+    """Nothing can be done before bytes have arrived."""
+
+
+class WantWrite(BlockingIOError):
+    """Nothing can be done before there is room to write."""
+
 
 _lib, _ffi = Binding.lib, Binding.ffi
 _read, _write = _lib.SSL_read, _lib.SSL_write
@@ -272,3 +341,23 @@ def _as_der(certificate: Any) -> bytes:
 
 def _text(pointer: Any) -> str:
     return "" if pointer == _ffi.NULL else _ffi.string(pointer).decode("latin-1")
+
+
+class KeyLog:
+    """A file that only its owner may read; what it had is kept. Raises OSError."""
+
+    def __init__(self, path: str):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        self._file = os.open(path, flags, 0o600)
+        try:
+            os.fchmod(self._file, 0o600)
+        except OSError:
+            self.close()
+            raise
+
+    def write(self, line: bytes) -> None:
+        """One secret, as OpenSSL calls back with it."""
+        os.write(self._file, line + b"\n")
+
+    def close(self) -> None:
+        os.close(self._file)

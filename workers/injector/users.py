@@ -1,26 +1,252 @@
-"""The users that session workers simulate: their shared context, and their own state."""
+"""The users that session workers simulate: their shared context, and their own state.
+
+The cookies of one session: read from Set-Cookie, sent back as RFC 6265 says.
+
+A cookie whose Domain is another host is dropped, as in a browser. Redirects may lead a session to
+other hosts than its own.
+
+Records how visits ended: counters and durations of sessions, per second.
+
+A visit is what one arrival does: a session, or a connection with several calls. Only sessions are
+counted; for both, the calls that were not made because a visit ended early are."""
 
 import os
+import re
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
+from campaigns.domain.metrics.snapshot import SESSIONS, Timing, late, length_counter
 from campaigns.domain.plan.flows import flow_order, steps_of, weights_of
-from campaigns.domain.plan.generators import ValueMaker
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind, makes_visits
 from campaigns.domain.plan.shards import LoadSlice
 from campaigns.domain.plan.step import own_host
 from campaigns.domain.plan.step_order import draw
-from campaigns.domain.plan.variables import RowOrder, Variables, names_used, needed_values
-from workers.injector.connection import NS
-from workers.injector.cookies import CookieJar
+from campaigns.domain.plan.variables import (
+    RowOrder,
+    ValueMaker,
+    Variables,
+    names_used,
+    needed_values,
+)
+from workers.injector.connection import NS, now
 from workers.injector.order import Order
+from workers.injector.recorder import NEVER
 from workers.injector.request import Request
-from workers.injector.visit_recorder import VisitRecorder
+
+MAX_COOKIES = 50
+MAX_COOKIE_BYTES = 4096
+_AGE = re.compile(r"-?[0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cookie:
+    """`created`: a number that is higher for a later one; a new value leaves it as it was.
+    `is_shared`: with the hosts below the one that it is kept under."""
+
+    created: int
+    value: str
+    is_secure: bool
+    expires_ns: int | None
+    is_shared: bool
+
+
+class CookieJar:
+    """`host` and `is_tls`: of the session's own origin."""
+
+    def __init__(self, host: str, is_tls: bool):
+        self._own = host.lower(), is_tls
+        # By host, path and name, the one that was set last at the end.
+        self._cookies: dict[tuple[str, str, str], _Cookie] = {}
+        self._n_created = 0
+
+    def clear(self) -> None:
+        self._cookies.clear()
+
+    def take(
+        self, headers: tuple[tuple[str, str], ...], request_path: str, host: str | None = None
+    ) -> int:
+        """Store what a reply (of another host) sets; beyond MAX_COOKIES that have not expired, what
+        was set first is dropped. Returns how many were too large.
+        """
+        given = [value for name, value in headers if name.lower() == "set-cookie"]
+        # Its attributes do not count, as in browsers.
+        fitting = [each for each in given if len(each.partition(";")[0]) <= MAX_COOKIE_BYTES]
+        for value in fitting:
+            self._set(value, request_path, host or self._own[0])
+        return len(given) - len(fitting)
+
+    def _set(self, text: str, request_path: str, host: str) -> None:
+        pair, *rest = text.split(";")
+        name, equals, value = pair.partition("=")
+        name = name.strip()
+        pairs = (text.partition("=") for text in rest)
+        attributes = {name.strip().lower(): value.strip() for name, _, value in pairs}
+        domain = attributes.get("domain", "").lower().lstrip(".")
+        if not equals or not name or not _may_set(host, domain):
+            return
+        if "." not in domain:
+            domain = ""  # no host of a top-level domain shares its cookies with another
+        path = attributes.get("path", "")
+        path = path if path.startswith("/") else _default_path(request_path)
+        key = (domain or host, path, name)
+        self._drop_expired()
+        earlier = self._cookies.pop(key, None)
+        left_s = _seconds_left(attributes)
+        if left_s is not None and left_s <= 0:
+            return
+        expires_ns = None if left_s is None else now() + int(left_s * NS)
+        created = self._next_created() if earlier is None else earlier.created
+        self._cookies[key] = _Cookie(
+            created, value.strip(), "secure" in attributes, expires_ns, bool(domain)
+        )
+        if len(self._cookies) > MAX_COOKIES:
+            del self._cookies[next(iter(self._cookies))]
+
+    def _drop_expired(self) -> None:
+        instant = now()
+        for key, cookie in list(self._cookies.items()):
+            if cookie.expires_ns is not None and cookie.expires_ns <= instant:
+                del self._cookies[key]
+
+    def _next_created(self) -> int:
+        self._n_created += 1
+        return self._n_created
+
+    def header(self, request_path: str, origin: tuple[str, bool] | None = None) -> str:
+        """The value of the Cookie header for a path, longest paths first, then those
+        that were created first; "" without cookies. `origin`: another host, and is it over TLS.
+        """
+        if not self._cookies:
+            return ""
+        host, is_tls = origin or self._own
+        instant, path = now(), request_path.partition("?")[0]
+        fitting = [
+            (-len(under), cookie.created, f"{name}={cookie.value}")
+            for (domain, under, name), cookie in self._cookies.items()
+            if (host == domain or (cookie.is_shared and host.endswith(f".{domain}")))
+            and _lies_under(path, under)
+            and (is_tls or not cookie.is_secure)
+            and (cookie.expires_ns is None or cookie.expires_ns > instant)
+        ]
+        return "; ".join(text for *_, text in sorted(fitting))
+
+
+def _may_set(host: str, domain: str) -> bool:
+    """Whether a host may set a cookie for this Domain, "" without one."""
+    return not domain or host == domain or host.endswith(f".{domain}")
+
+
+def _default_path(request_path: str) -> str:
+    folder = request_path.partition("?")[0].rpartition("/")[0]
+    return folder or "/"
+
+
+def _lies_under(path: str, under: str) -> bool:
+    return path == under or path.startswith(under if under.endswith("/") else under + "/")
+
+
+def _seconds_left(attributes: dict[str, str]) -> float | None:
+    """Seconds until the cookie expires; None: with its session. Max-Age overrides Expires."""
+    age = attributes.get("max-age", "")
+    if _AGE.fullmatch(age):
+        return int(age)
+    try:
+        expires = parsedate_to_datetime(attributes["expires"])
+    except (KeyError, ValueError, TypeError, OverflowError):
+        return None
+    if expires.tzinfo is None:
+        expires = expires.replace(tzinfo=UTC)
+    return (expires - datetime.now(UTC)).total_seconds()
+
+
+_NS = 1_000_000_000
+
+
+class VisitRecorder:
+    """Times are CLOCK_MONOTONIC ns; `n_calls` is how many calls a complete visit makes, and
+    `n_under_way` how many have begun and not ended."""
+
+    def __init__(self, n_calls: int, has_sessions: bool):
+        self.zero_ns, self.until_ns = 0, NEVER
+        self.n_calls = n_calls
+        self.n_under_way = 0
+        self.has_sessions = has_sessions
+        self._counters: dict[int, Counter[str]] = {}
+        self._durations_us: dict[tuple[int, str], list[int]] = {}
+        # As in a recorder: an event that arrives after its second was taken counts in the next.
+        self._first_open: int | None = None
+
+    def begun(self, instant: int) -> None:
+        self.n_under_way += 1
+        self._count_sessions(instant, "sessions_started")
+
+    def ended(self, due: int, instant: int, n_ok: int, n_made: int, *, has_failed: bool) -> None:
+        """A visit due at `due` ended; `n_made` of its calls were made, and `n_ok` were ok."""
+        self.n_under_way -= 1
+        self._count(instant, "calls_skipped", self.n_calls - n_made)
+        if due < self.zero_ns <= instant:
+            self._count_sessions(instant, "sessions_carried")
+            return
+        ending = "sessions_failed" if has_failed else "sessions_ok"
+        self._count_sessions(instant, ending)
+        if instant > self.until_ns:
+            self._count_sessions(instant, late(ending))
+        self._count_sessions(instant, length_counter(n_ok))
+        if self.has_sessions:
+            key = self._second_of(instant), "session_failed" if has_failed else "session"
+            self._durations_us.setdefault(key, []).append(instant // 1000 - due // 1000)
+
+    def retried(self, instant: int) -> None:
+        """A failed call is retried."""
+        self._count(instant, "calls_retried", 1)
+
+    def dropped(self, instant: int) -> None:
+        """An arrival was due and never started: one of its calls counts as dropped, the others as
+        skipped.
+        """
+        self._count_sessions(instant, "sessions_started")
+        self._count_sessions(instant, "sessions_dropped")
+        self._count(instant, "calls_skipped", self.n_calls - 1)
+
+    def take(self, second: int) -> tuple[Counter[str], dict[str, Timing]]:
+        """(counters, timings) of a second that is over."""
+        timings = {
+            name: Timing.of(self._durations_us.pop((second, name)))
+            for name in SESSIONS
+            if (second, name) in self._durations_us
+        }
+        self._first_open = second + 1
+        return self._counters.pop(second, Counter()), timings
+
+    @property
+    def last_second(self) -> int | None:
+        """The latest second that something happened in and that was not taken yet."""
+        return max(self._counters, default=None)
+
+    def second_at(self, instant: int) -> int:
+        return (instant - self.zero_ns) // _NS
+
+    def _second_of(self, instant: int) -> int:
+        second = self.second_at(instant)
+        return second if self._first_open is None else max(second, self._first_open)
+
+    def _count_sessions(self, instant: int, name: str) -> None:
+        if self.has_sessions:
+            self._count(instant, name, 1)
+
+    def _count(self, instant: int, name: str, count: int) -> None:
+        if count:
+            self._counters.setdefault(self._second_of(instant), Counter())[name] += count
+
 
 _NEVER = 1 << 62
 _THINK_STREAM = 0x7468696E6B

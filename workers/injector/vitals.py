@@ -7,9 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from workers.injector import machine
-from workers.injector.links import Links, read_traffic
-from workers.injector.machine import ProcFiles
-from workers.injector.quota import CpuQuota
+from workers.injector.machine import CpuQuota, Links, ProcFiles, read_traffic
 
 _NS = 1_000_000_000
 # So much more memory in use wakes the garbage collector.

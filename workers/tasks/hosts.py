@@ -1,5 +1,8 @@
-"""A Celery worker on the queue `inject` announces its host while it is alive."""
+"""A Celery worker on the queue `inject` announces its host while it is alive.
 
+Checks that somebody asked for: whether a host is a project's own, what an exporter offers."""
+
+import contextlib
 import gc
 import logging
 import os
@@ -8,8 +11,10 @@ import resource
 import socket
 import sys
 import threading
+from collections.abc import Sequence
 
 import django
+from celery import shared_task
 from celery.signals import (
     worker_before_create_process,
     worker_process_init,
@@ -18,13 +23,27 @@ from celery.signals import (
 )
 from django.conf import settings
 
+from campaigns.core.own_services import policy
+from campaigns.core.queue import EXPORTER, OWNERSHIP
+from campaigns.domain.metrics.exporter import NotExposition, NothingKnown, offers, reading_of
+from campaigns.domain.plan.addresses import HostCheck
+from campaigns.domain.plan.target import Origin
+from campaigns.machines.services.scrapes import (
+    ScrapeOrder,
+    finish_exporter_check,
+    what_to_scrape_once,
+)
+from campaigns.models import HostClaim
+from campaigns.operations.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.load_control import announce_host
+from campaigns.targets.services.ownership import finish_check, what_to_check
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
-from workers.dialling import own_addresses
+from workers.dialling import addresses_of, own_addresses
 from workers.file_reserve import FileReserve
 from workers.host_use import HostWatch
-from workers.leftovers import store_leftovers
-from workers.spool import spool_bytes
+from workers.scraping import ExporterClient, ScrapeFailed
+from workers.single_requests import check_host
+from workers.spool import spool_bytes, store_leftovers
 
 logger = logging.getLogger(__name__)
 
@@ -123,3 +142,39 @@ def _first_line(path: str) -> str:
             return " ".join(file.readline().split())
     except OSError:
         return ""
+
+
+@shared_task(name=OWNERSHIP)
+def check_ownership(claim_id: int) -> None:
+    found = what_to_check(claim_id=claim_id)
+    if found is None:
+        return
+    claim, origins = found
+    off = HostCheck(faults=(LOAD_IS_OFF,)) if why_load_is_off() else None
+    finish_check(
+        claim_id=claim.pk, asked_at=claim.asked_at, seen=off or _check_claim(claim, origins)
+    )
+
+
+def _check_claim(claim: HostClaim, origins: Sequence[Origin]) -> HostCheck:
+    addresses = addresses_of(claim.host, origins[0].port) if origins else []
+    never = policy([])["never"]
+    return check_host(claim.host, origins, addresses, claim.token, never)
+
+
+@shared_task(name=EXPORTER)
+def check_exporter(exporter_id: int) -> None:
+    found = what_to_scrape_once(exporter_id=exporter_id)
+    if found is None:
+        return
+    order, asked_at = found
+    try:
+        finish_exporter_check(order=order, asked_at=asked_at, offers=_offers(order))
+    except (ScrapeFailed, NotExposition, NothingKnown) as fault:
+        finish_exporter_check(order=order, asked_at=asked_at, problem=str(fault))
+
+
+def _offers(order: ScrapeOrder) -> list[str]:
+    with contextlib.closing(ExporterClient(order)) as client:
+        answer = client.ask()
+    return offers(reading_of(answer.text, itself=order.name if order.is_server else ""))

@@ -40,11 +40,10 @@ from campaigns.campaigns.services.campaigns import (
 )
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
-from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
-from campaigns.domain.plan.blocks import USUAL_BLOCKS
+from campaigns.domain.metrics.profiles import PerfOf, perf_scope
 from campaigns.domain.plan.estimates import Estimate
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
-from campaigns.domain.plan.turns import LONGEST_LIMIT_S
+from campaigns.domain.plan.turns import LONGEST_LIMIT_S, USUAL_BLOCKS
 from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.items.queries.filters import CampaignFilterSet
 from campaigns.items.services import describe_item

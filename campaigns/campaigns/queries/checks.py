@@ -19,9 +19,9 @@ from campaigns.domain.plan.addresses import (
     written_addresses,
 )
 from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
-from campaigns.domain.plan.first_request import changes_something
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.plan.typed_request import changes_something
 from campaigns.domain.presentation.host_use import MEANING, busiest
 from campaigns.domain.units import counted
 from campaigns.engine.queries.injector_hosts import (

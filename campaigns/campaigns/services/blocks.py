@@ -15,7 +15,6 @@ from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
-from campaigns.domain.plan.blocks import Turn, order_of_runs
 from campaigns.domain.plan.estimates import (
     Estimate,
     TestEstimate,
@@ -32,7 +31,9 @@ from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import (
     ALONE_RUNS,
     ArmsOfPlan,
+    Turn,
     TurnsOrder,
+    order_of_runs,
     plan_alone,
     plan_in_turns,
     turns_limit_s,

@@ -34,14 +34,13 @@ from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
-from campaigns.domain.metrics.perf_counts import PerfOf
-from campaigns.domain.plan.blocks import USUAL_BLOCKS
+from campaigns.domain.metrics.profiles import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, is_local, lasting_file_sets
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
-from campaigns.domain.plan.turns import LIMIT_S, LONGEST_LIMIT_S
+from campaigns.domain.plan.turns import LIMIT_S, LONGEST_LIMIT_S, USUAL_BLOCKS
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_name, is_web_address, storable
 from campaigns.engine.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
 from campaigns.engine.stop_calls import StopCall, call

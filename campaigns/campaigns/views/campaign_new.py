@@ -35,11 +35,11 @@ from campaigns.core.access import (
 )
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.errors import Refused
-from campaigns.domain.metrics.perf_counts import perf_scope
-from campaigns.domain.plan.blocks import USUAL_BLOCKS
+from campaigns.domain.metrics.profiles import perf_scope
 from campaigns.domain.plan.presets import Proposal, proposal_for
 from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
+from campaigns.domain.plan.turns import USUAL_BLOCKS
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
 from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.engine.queries.injector_hosts import busy_host

@@ -8,8 +8,8 @@ from statistics import fmean
 
 from campaigns.domain.analysis.pair import Blocker
 from campaigns.domain.errors import InvalidFields
+from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.figures import Figures, typical_metric
-from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
 from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode

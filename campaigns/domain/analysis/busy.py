@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import Any
 
 from campaigns.domain.analysis.criteria import Observed
-from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse
+from campaigns.domain.metrics.machine import MachinePoint, MachineUse
 from campaigns.domain.units import clock, count, duration
 
 # Vitals by criterion: those judged by the run's mean, and those judged by the worst second.

@@ -22,7 +22,7 @@ from campaigns.domain.analysis.criteria import (
 )
 from campaigns.domain.analysis.judgement import Finding, Judgement
 from campaigns.domain.lifecycle import TargetState, Trust
-from campaigns.domain.metrics.machine_use import MachineUse
+from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.units import counted, percent_at_most, said_of

@@ -11,11 +11,9 @@ from math import ceil
 from typing import Annotated, Any, Self
 
 from campaigns.domain.lifecycle import ThresholdState, Trust
-from campaigns.domain.metrics.figures import lower_end_us, percentiles_us
-from campaigns.domain.metrics.machine import BUSY
-from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
+from campaigns.domain.metrics.figures import QUIETER, lower_end_us, percentiles_us
+from campaigns.domain.metrics.machine import BUSY, MachinePoint, n_whole_seconds
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, TIMEOUT_KINDS, Kind
-from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total, joined
 from campaigns.domain.plan.flows import Flow, steps_of
 from campaigns.domain.plan.threshold import (

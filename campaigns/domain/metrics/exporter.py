@@ -16,7 +16,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from campaigns.domain.metrics.machine import CPU, LONGEST_WATCHED, MOST_CORES, MOST_WATCHED
-from campaigns.domain.metrics.perf_counts import HIGHEST, PERF_METRICS, PerfReading
+from campaigns.domain.metrics.profiles import HIGHEST, PERF_METRICS, PerfReading
 from campaigns.domain.typed_text import clean_name
 
 _SHOWN = 80  # characters of a line that is not understood

@@ -1,14 +1,30 @@
 """The figures of one run or several pooled ones: the basis of tables, verdicts and tiles; and the
 percentile plot of a timing.
-"""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+A total in brief: its counts, and of each timing the moments and some percentiles, so that nobody
+who shows them decodes a histogram. The histograms are stored beside it.
+
+{"counters", "errors", "statuses", "timings": {name: [n, sum, sum of squares, min, max, ranks, the
+values at these ranks]}, "jumps": {percentile of the response time: its jump or null}}, times in µs.
+
+Response times without what the injector added, in the quieter half of a run's seconds: the lower
+end of a figure whose upper end is as measured.
+
+A run's seconds are not kept for it. Those in which the injector added about as much to a request
+are added up as they come."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from itertools import accumulate
+from math import log2
+from typing import Any, Self
 
-from campaigns.domain.metrics.quieter import QUIETER
-from campaigns.domain.metrics.snapshot import Timing, Total, late
+import numpy as np
+
+from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
+from campaigns.domain.metrics.snapshot import MOMENTS, Second, Timing, Total, late
 from campaigns.domain.percentiles import (
     P50,
     P90,
@@ -22,6 +38,197 @@ from campaigns.domain.percentiles import (
     shown,
 )
 from campaigns.domain.units import figure
+
+Jumps = Mapping[int, tuple[float, float] | None]  # by percentile
+Whole = Callable[[str], Histogram]  # the histogram of the timing with this name
+
+
+def brief_of(
+    total: Total, per_100k: Callable[[str], Collection[int]], jumps_at: Collection[int]
+) -> dict[str, Any]:
+    """`per_100k`: the percentiles to keep of the timing with this name. `jumps_at`: those of the
+    response time of which it is kept whether they lie at a jump."""
+    response = total.timing("response")
+    return {
+        "counters": total.counters,
+        "errors": total.errors,
+        "statuses": total.statuses,
+        "timings": {
+            name: [
+                *(getattr(timing, moment) for moment in MOMENTS),
+                *ranked(timing, per_100k(name)),
+            ]
+            for name, timing in total.timings.items()
+            if timing.n
+        },
+        "jumps": {str(q): response.jump_us(q) for q in jumps_at} if response.n else {},
+    }
+
+
+def ranked(timing: Timing, per_100k: Collection[int]) -> tuple[list[int], list[float]]:
+    """The ranks of these percentiles, and the values at them: what a `RankedHistogram` knows."""
+    ranks = sorted({nearest_rank(timing.n, q) for q in per_100k})
+    return ranks, timing.histogram.values_at_ranks(ranks)
+
+
+def read_brief(data: Mapping[str, Any], whole: Whole) -> Total:
+    """A total in brief; `whole` reads a histogram of which more is asked than was kept."""
+    return Total(data["counters"], data["errors"], data["statuses"], _BriefTimings(data, whole))
+
+
+def histograms_of(total: Total) -> dict[str, str]:
+    """What is stored beside the total in brief."""
+    return {name: timing.histogram.encode() for name, timing in total.timings.items() if timing.n}
+
+
+def read_whole(data: Mapping[str, Any], histograms: Mapping[str, str]) -> Total:
+    """A total in brief, with its histograms."""
+    timings = {
+        name: Timing(*moments[: len(MOMENTS)], StoredHistogram(histograms[name]))
+        for name, moments in data["timings"].items()
+    }
+    return Total(data["counters"], data["errors"], data["statuses"], timings)
+
+
+def read_total(data: Mapping[str, Any]) -> Total:
+    """As `Total.from_json`, but no histogram is decoded before somebody asks for it."""
+    timings = {name: _stored(each) for name, each in data["timings"].items()}
+    return Total(data["counters"], data["errors"], data["statuses"], timings)
+
+
+def _stored(stored: Mapping[str, Any]) -> Timing:
+    moments = {key: value for key, value in stored.items() if key != "histogram"}
+    return Timing(**moments, histogram=StoredHistogram(stored["histogram"]))
+
+
+class RankedHistogram(Histogram):
+    """A histogram of which the values at some ranks are known, and at which percentiles there is a
+    jump; `whole` reads it when somebody asks for more."""
+
+    __slots__ = ("_jumps", "_known", "_read", "_whole")
+
+    def __init__(
+        self, known: Mapping[int, float], whole: Callable[[], Histogram], jumps: Jumps | None = None
+    ) -> None:
+        self._known, self._jumps = known, jumps or {}
+        self._whole = whole
+        self._read: Histogram | None = None
+
+    @property
+    def counts(self) -> np.ndarray:
+        if self._read is None:
+            self._read = self._whole()
+        return self._read.counts
+
+    def value_at_rank(self, rank: int) -> float:
+        known = self._known.get(rank)
+        return super().value_at_rank(rank) if known is None else known
+
+    def values_at_ranks(self, ranks: list[int]) -> list[float]:
+        known = [self._known.get(rank) for rank in ranks]
+        return super().values_at_ranks(ranks) if None in known else known
+
+    def jump_at(self, per_100k: int) -> tuple[float, float] | None:
+        return self._jumps[per_100k] if per_100k in self._jumps else super().jump_at(per_100k)
+
+
+class _BriefTimings(Mapping[str, Timing]):
+    """The timings of a total in brief. Each is made when it is asked for: a page asks for few of
+    the twenty, but of a thousand runs."""
+
+    __slots__ = ("_data", "_made", "_whole")
+
+    def __init__(self, data: Mapping[str, Any], whole: Whole) -> None:
+        self._data, self._whole = data, whole
+        self._made: dict[str, Timing] = {}
+
+    def __getitem__(self, name: str) -> Timing:
+        if name not in self._made:
+            self._made[name] = self._timing(name, *self._data["timings"][name])
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data["timings"])
+
+    def __len__(self) -> int:
+        return len(self._data["timings"])
+
+    def _timing(self, name: str, *told: Any) -> Timing:
+        *moments, ranks, values_us = told
+        whole, known = self._whole, dict(zip(ranks, values_us, strict=True))
+        jumps = self._jumps if name == "response" else None
+        return Timing(*moments, RankedHistogram(known, lambda: whole(name), jumps))
+
+    @property
+    def _jumps(self) -> Jumps:
+        return {int(q): each and tuple(each) for q, each in self._data["jumps"].items()}
+
+
+QUIETER = "quieter"  # the timing's name in a total
+_ENOUGH_SECONDS = 20
+_GROUPS_PER_DOUBLING = 4
+
+
+def added_us(parts: Iterable[Mapping[str, Timing]]) -> float | None:
+    """What the injector added to a request on average; None where no reading was timed."""
+    rows = [each for each in parts if "sampled" in each and "undelayed" in each]
+    n = sum(each["sampled"].n for each in rows)
+    added = sum(each["sampled"].sum_us - each["undelayed"].sum_us for each in rows)
+    return added / n if n else None
+
+
+def quieter_half(n_seconds: Mapping[float, int]) -> set[float]:
+    """`n_seconds`: how many had each dose. The smallest doses that half of the seconds had; of few
+    seconds all."""
+    n_all = sum(n_seconds.values())
+    if n_all < _ENOUGH_SECONDS:
+        return set(n_seconds)
+    doses = sorted(n_seconds)
+    up_to = accumulate(n_seconds[dose] for dose in doses)
+    n_more = sum(2 * n < n_all for n in up_to)
+    return set(doses[: n_more + 1])
+
+
+class QuieterSeconds:
+    """Measured seconds are added one by one, each with all its rows."""
+
+    def __init__(self) -> None:
+        self._n_seconds: Counter[int] = Counter()
+        self._timings: dict[tuple[int, int], Timing] = {}  # by group of seconds and step
+
+    def add(self, parts: Sequence[Second]) -> None:
+        dose_us = added_us(part.timings for part in parts)
+        if dose_us is None:
+            return
+        group = round(_GROUPS_PER_DOUBLING * log2(max(1.0, dose_us)))
+        self._n_seconds[group] += 1
+        for part in parts:
+            if timing := part.timings.get("undelayed"):
+                known = self._timings.get((group, part.step), Timing())
+                self._timings[group, part.step] = known.merged(timing)
+
+    def timings(self, n_steps: int) -> list[Timing]:
+        """Of all steps together, then of each."""
+        quieter = quieter_half(self._n_seconds)
+        rows = [(step, each) for (group, step), each in self._timings.items() if group in quieter]
+        return [
+            Timing.together(each for _, each in rows),
+            *(Timing.together(each for at, each in rows if at == n) for n in range(n_steps)),
+        ]
+
+    def state(self) -> list[list[Any]]:
+        """As JSON, from which `of_state` goes on."""
+        rows = [[*place, each.to_json()] for place, each in self._timings.items()]
+        return [[*self._n_seconds.items()], rows]
+
+    @classmethod
+    def of_state(cls, state: Sequence[Sequence[Any]]) -> Self:
+        found = cls()
+        n_seconds, rows = state
+        found._n_seconds.update(dict(n_seconds))
+        found._timings = {(group, step): Timing.from_json(each) for group, step, each in rows}
+        return found
+
 
 SHOWN_PERCENTILES = (P50, P90, P95, P99)
 TYPICAL = "typical"  # the median without what the injector added

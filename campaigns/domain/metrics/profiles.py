@@ -1,17 +1,196 @@
 """What `perf record` found on a target's machine in a run: the functions in which its CPU time
-went."""
+went.
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+What `perf stat` counted on a target's machine: in a second that an agent told, and in a run."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.json_reader import JsonReader, is_number
-from campaigns.domain.metrics.perf_counts import PerfOf
 from campaigns.domain.typed_text import storable
 
+EVENTS = (
+    *("task-clock", "context-switches", "cpu-migrations", "page-faults"),
+    *("cycles", "instructions", "branches", "branch-misses"),
+)
+# Of the whole machine, task-clock is the time of all cores, busy or not: no count of work.
+OF_MACHINE = EVENTS[1:]
+USER_ONLY = "user space only"
+LACKS = ("not supported", "not counted", USER_ONLY)
+# Bounds of what an exporter may tell: an interval, and any figure.
+LONGEST_S = 5.0
+HIGHEST = 1e18
+_LONGEST_FAULT = 400
+_ROUNDING_S = 0.001
+_TOTALS = (
+    "benchsite_perf_events_total",
+    "benchsite_perf_seconds_total",
+    "benchsite_perf_running_seconds_total",
+)
+_LACK, _FAULT = "benchsite_perf_lack", "benchsite_perf_fault"
+PERF_METRICS = (*_TOTALS, _LACK, _FAULT)
+
+
+class PerfOf(StrEnum):
+    """What a campaign has counted: nothing, what the agent watches, or all that runs there."""
+
+    NONE = ""
+    PROCESSES = "processes"
+    MACHINE = "machine"
+
+    @property
+    def words(self) -> str:
+        return {"processes": "the watched processes", "machine": "the whole machine"}.get(self, "")
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        return OF_MACHINE if self is PerfOf.MACHINE else EVENTS
+
+
+def perf_scope(perf: str, *, is_profiled: bool) -> PerfOf:
+    """Whom perf looks at in a campaign: also where it only records a profile."""
+    return PerfOf(perf) or (PerfOf.PROCESSES if is_profiled else PerfOf.NONE)
+
+
+_WHOM = (PerfOf.PROCESSES, PerfOf.MACHINE)
+# The count, for how many seconds it was counted, and for how many of these by a counter.
+Totals = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PerfReading:
+    """What an agent's perf has counted so far. `totals` and `lacks` (why there is none) are by whom
+    and event, `faults` (why nothing is counted now) by whom.
+
+    An event has the suffix :u where it was counted in user space alone.
+    """
+
+    totals: dict[tuple[str, str], Totals] = field(default_factory=dict)
+    lacks: dict[tuple[str, str], str] = field(default_factory=dict)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, samples: Mapping[str, Iterable[tuple[str, Mapping[str, str], float]]]) -> Self:
+        """Of samples by their names, which are PERF_METRICS. What is not known is left out."""
+
+        def known(metric: str) -> Iterator[tuple[tuple[str, str], Mapping[str, str], float]]:
+            for _, labels, value in samples.get(metric, ()):
+                of, event = labels.get("of", ""), labels.get("event", "")
+                if of in _WHOM and event.removesuffix(":u") in EVENTS:
+                    yield (of, event), labels, value
+
+        counted = [{key: value for key, _, value in known(metric)} for metric in _TOTALS]
+        reasons = {key: labels.get("reason", "") for key, labels, _ in known(_LACK)}
+        faults = [labels for _, labels, _ in samples.get(_FAULT, ())]
+        return cls(
+            {
+                key: tuple(each[key] for each in counted)
+                for key in counted[0]
+                if all(key in each for each in counted)
+            },
+            {key: why for key, why in reasons.items() if why in LACKS},
+            {
+                each.get("of", ""): storable(each.get("reason", ""))[:_LONGEST_FAULT]
+                for each in faults
+            },
+        )
+
+    def since(self, before: Self) -> dict[str, Any] | None:
+        """What was counted between two readings: {"of", "lasted_s", "counts": {event: [count, % of
+        the time that perf had a counter for it]}, "lacks": {event: one of LACKS}}, or {"of",
+        "fault"}. None where nothing was to be counted, or the agent began anew."""
+        for of in _WHOM:
+            grown = dict(self._growth(before, of))
+            lasted_s = max((each[1] for each in grown.values()), default=0.0)
+            if 0 < lasted_s <= LONGEST_S:
+                lacks = {event: why for (whom, event), why in self.lacks.items() if whom == of}
+                counts = dict(_whole_counts(grown, lasted_s))
+                return {"of": of, "lasted_s": round(lasted_s, 6), "counts": counts, "lacks": lacks}
+        return next(
+            ({"of": of, "fault": self.faults[of]} for of in _WHOM if of in self.faults), None
+        )
+
+    def _growth(self, before: Self, of: PerfOf) -> Iterator[tuple[str, list[float]]]:
+        """Of each event; what was not there before began since."""
+        for (whom, event), totals in self.totals.items():
+            if whom == of:
+                then = before.totals.get((whom, event), (0.0, 0.0, 0.0))
+                yield event, [now - old for now, old in zip(totals, then, strict=True)]
+
+
+def _whole_counts(
+    grown: Mapping[str, Sequence[float]], lasted_s: float
+) -> Iterator[tuple[str, list[float]]]:
+    """Without an event that was not counted for some of the time."""
+    for event, (count, counted_s, running_s) in grown.items():
+        if count >= 0 and running_s >= 0 and counted_s > lasted_s - _ROUNDING_S:
+            yield event, [round(count, 3), min(100.0, round(100 * running_s / counted_s, 2))]
+
+
+@dataclass(frozen=True, slots=True)
+class PerfUse:
+    """`perf stat` over a run's measured seconds. `rates`: events/s, and % of the time that perf had
+    a counter for them; below 100 they are extrapolated. `lacks`: why others have none. `lasted_s`:
+    how long it counted. `fault`: why it did not at times, as it was told last."""
+
+    of: PerfOf
+    lasted_s: float = 0.0
+    rates: dict[str, tuple[float, float]] = field(default_factory=dict)
+    lacks: dict[str, str] = field(default_factory=dict)
+    fault: str = ""
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "PerfUse":
+        rates = {event: tuple(rate) for event, rate in data["rates"].items()}
+        return cls(**{**data, "of": PerfOf(data["of"]), "rates": rates})
+
+
+def perf_use(told: Sequence[Mapping[str, Any]]) -> PerfUse | None:
+    """Of seconds as `PerfReading.since` tells them; None without one. An event has its rate over
+    the seconds in which it was counted."""
+    if not told:
+        return None
+    of = told[-1]["of"]
+    counted = [each for each in told if each["of"] == of and "counts" in each]
+    events = dict.fromkeys(event for each in counted for event in each["counts"])
+    lacks = {event: why for each in counted for event, why in each["lacks"].items()}
+    return PerfUse(
+        PerfOf(of),
+        sum(each["lasted_s"] for each in counted),
+        {event: _rate(event, counted) for event in events},
+        {event: why for event, why in lacks.items() if event not in events},
+        next((each["fault"] for each in reversed(told) if "fault" in each), ""),
+    )
+
+
+def _rate(event: str, counted: Iterable[Mapping[str, Any]]) -> tuple[float, float]:
+    seconds = [
+        (*each["counts"][event], each["lasted_s"]) for each in counted if event in each["counts"]
+    ]
+    whole_s = sum(lasted_s for _, _, lasted_s in seconds)
+    share_percent = sum(share * lasted_s for _, share, lasted_s in seconds) / whole_s
+    return sum(count for count, _, _ in seconds) / whole_s, share_percent
+
+
+def perf_together(uses: Sequence[PerfUse]) -> PerfUse:
+    """Of several machines: the events that all of them counted, added up."""
+    first, *others = uses
+    shared = [event for event in first.rates if all(event in each.rates for each in others)]
+    rates = {
+        event: (
+            sum(each.rates[event][0] for each in uses),
+            min(each.rates[event][1] for each in uses),
+        )
+        for event in shared
+    }
+    return PerfUse(first.of, min(each.lasted_s for each in uses), rates)
+
+
 MOST_FUNCTIONS = 30
-_LONGEST_FAULT, _LONGEST_NAME = 400, 200
+_LONGEST_PROFILE_FAULT, _LONGEST_NAME = 400, 200
 _MOST_SAMPLES, _LONGEST_S = 10**12, 1e6
 
 
@@ -74,7 +253,7 @@ def read_profile(data: Any, ended_s: float) -> Profile:
             f"Write at most {MOST_FUNCTIONS} lists of samples, command, object and symbol, and "
             "no more samples than all.",
         )
-    fault = storable(reader.text("fault", limit=_LONGEST_FAULT)).strip()
+    fault = storable(reader.text("fault", limit=_LONGEST_PROFILE_FAULT)).strip()
     if reader.errors:
         raise InvalidFields(reader.errors)
     functions = tuple(

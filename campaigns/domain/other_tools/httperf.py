@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from campaigns.domain.metrics.injector_end import most_of, sum_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.outcomes import TIMEOUT_KINDS, WORDS, Kind
-from campaigns.domain.metrics.sessions import session_figures
-from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.metrics.snapshot import Timing, Total, session_figures
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.other_tools.report_words import (
     DASH,

@@ -12,8 +12,16 @@ from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement, parts_of
-from campaigns.domain.metrics.sessions import length_words, session_figures
-from campaigns.domain.metrics.snapshot import HOPS, LATENESS, PARTS, SESSIONS, Timing, Total
+from campaigns.domain.metrics.snapshot import (
+    HOPS,
+    LATENESS,
+    PARTS,
+    SESSIONS,
+    Timing,
+    Total,
+    length_words,
+    session_figures,
+)
 from campaigns.domain.other_tools.ab import ab
 from campaigns.domain.other_tools.httperf import httperf
 from campaigns.domain.other_tools.jmeter import jmeter

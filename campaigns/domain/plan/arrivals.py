@@ -20,8 +20,15 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.shards import ALONE, LoadSlice, Numbers, part_among, split
-from campaigns.domain.plan.stages import RateCurve, Stage
+from campaigns.domain.plan.shards import (
+    ALONE,
+    LoadSlice,
+    Numbers,
+    RateCurve,
+    Stage,
+    part_among,
+    split,
+)
 
 NS = 1_000_000_000
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.plan.body import MAX_PATTERN_LENGTH
 from campaigns.domain.plan.fields import (
     choice,
     flag,
@@ -17,7 +18,6 @@ from campaigns.domain.plan.fields import (
     text,
     whole,
 )
-from campaigns.domain.plan.patterns import MAX_PATTERN_LENGTH
 from campaigns.domain.plan.step import MAX_PATH_LENGTH, Step, header_fault, path_fault, read_headers
 from campaigns.domain.plan.talk import (
     MAX_LINES,

@@ -7,12 +7,15 @@ from math import fsum
 from typing import Any
 
 from campaigns.domain.plan.fields import choice, flag, json_of, listed, number, whole
-from campaigns.domain.plan.shards import MAX_INJECTORS, MAX_WEIGHT, shares_of_text, text_of_shares
-from campaigns.domain.plan.stages import (
+from campaigns.domain.plan.shards import (
+    MAX_INJECTORS,
     MAX_STAGES,
+    MAX_WEIGHT,
     Stage,
     count_staged,
+    shares_of_text,
     stages_of_text,
+    text_of_shares,
     text_of_stages,
 )
 

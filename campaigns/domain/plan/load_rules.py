@@ -15,8 +15,14 @@ from campaigns.domain.plan.load import (
     Load,
     Model,
 )
-from campaigns.domain.plan.shards import MAX_INJECTORS, MAX_WEIGHT, is_weight
-from campaigns.domain.plan.stages import MAX_STAGES, Stage, count_staged
+from campaigns.domain.plan.shards import (
+    MAX_INJECTORS,
+    MAX_STAGES,
+    MAX_WEIGHT,
+    Stage,
+    count_staged,
+    is_weight,
+)
 from campaigns.domain.typed_text import per_second_in, seconds_in
 
 # The fields of a load that each model uses.

@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Any
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.blocks import USUAL_BLOCKS
 from campaigns.domain.plan.estimates import Estimate, estimate_campaign, estimate_side_by_side
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Load, Model
@@ -20,7 +19,7 @@ from campaigns.domain.plan.tls_options import (
     is_post_quantum,
     profile_named,
 )
-from campaigns.domain.plan.turns import ArmsOfPlan, why_not_side_by_side
+from campaigns.domain.plan.turns import USUAL_BLOCKS, ArmsOfPlan, why_not_side_by_side
 
 # Profiles that are rungs; each other one has a name.
 _RUNGS_OF_TLS = frozenset({STANDARD, "tls12", "classical"})

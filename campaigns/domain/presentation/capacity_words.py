@@ -25,7 +25,7 @@ from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, blame
 from campaigns.domain.analysis.messages import MESSAGES, say, sentence
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.metrics.redaction import without_addresses
+from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS, Threshold
 from campaigns.domain.presentation.remedies import cause_words
 from campaigns.domain.presentation.results import Sentence, joined, so_far

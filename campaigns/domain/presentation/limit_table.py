@@ -6,7 +6,7 @@ from campaigns.domain.analysis.busy import FULL_CPU, FULL_LINK
 from campaigns.domain.analysis.criteria import LIMITS, LimitsByCode, Observed
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import Limit
-from campaigns.domain.metrics.machine_use import MachineUse
+from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.presentation.tables import (
     Column,
     Figure,

@@ -9,8 +9,8 @@ from statistics import fmean
 from typing import Any
 
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
-from campaigns.domain.metrics.machine import BUSY
-from campaigns.domain.metrics.machine_use import (
+from campaigns.domain.metrics.machine import (
+    BUSY,
     MachinePoint,
     MachineRun,
     MachineRuns,

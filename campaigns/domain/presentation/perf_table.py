@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.profile_shares import ShareChange, share_changes
 from campaigns.domain.analysis.repeats import MeanInterval
-from campaigns.domain.metrics.machine_use import MachineUse
-from campaigns.domain.metrics.perf_counts import EVENTS, USER_ONLY, PerfOf, PerfUse
-from campaigns.domain.metrics.profiles import Profile, faults_of
+from campaigns.domain.metrics.machine import MachineUse
+from campaigns.domain.metrics.profiles import EVENTS, USER_ONLY, PerfOf, PerfUse, Profile, faults_of
 from campaigns.domain.presentation.tables import (
     Cell,
     Column,

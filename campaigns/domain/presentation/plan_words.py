@@ -25,7 +25,7 @@ from campaigns.domain.plan.load import (
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind, ThinkKind, ThinkTime
-from campaigns.domain.plan.stages import text_of_stages
+from campaigns.domain.plan.shards import text_of_stages
 from campaigns.domain.plan.step_order import OrderKind
 from campaigns.domain.presentation.field_words import field_facts
 from campaigns.domain.units import counted, duration

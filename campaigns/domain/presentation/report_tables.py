@@ -7,10 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes, tls_libraries_of
+from campaigns.domain.metrics.kept_requests import Phase
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.phases import Phase
-from campaigns.domain.metrics.sessions import SessionFigures, length_name, session_figures
-from campaigns.domain.metrics.snapshot import HOPS, PARTS, SESSIONS, Total, hop
+from campaigns.domain.metrics.snapshot import (
+    HOPS,
+    PARTS,
+    SESSIONS,
+    SessionFigures,
+    Total,
+    hop,
+    length_name,
+    session_figures,
+)
 from campaigns.domain.percentiles import P50, P90, P95, P99, name
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.presentation.exchange_tables import percentile_figure, timed_columns

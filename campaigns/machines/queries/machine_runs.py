@@ -20,8 +20,8 @@ from campaigns.domain.analysis.busy import observed_vitals
 from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.analysis.limit import limit_of
 from campaigns.domain.lifecycle import Outcome, RunState
-from campaigns.domain.metrics.machine import CPU
-from campaigns.domain.metrics.machine_use import (
+from campaigns.domain.metrics.machine import (
+    CPU,
     MachinePoint,
     MachineRun,
     MachineRuns,
@@ -30,7 +30,7 @@ from campaigns.domain.metrics.machine_use import (
     machine_use,
     n_whole_seconds,
 )
-from campaigns.domain.metrics.perf_counts import PerfOf
+from campaigns.domain.metrics.profiles import PerfOf
 from campaigns.domain.presentation.limit_table import limit_table
 from campaigns.domain.presentation.machine_table import (
     RunResources,

@@ -13,14 +13,15 @@ from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_r
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.exporter import PERF, PROCESS
-from campaigns.domain.metrics.machine import MOVED, moved_bytes
-from campaigns.domain.metrics.machine_use import (
+from campaigns.domain.metrics.machine import (
+    MOVED,
     MachineUse,
     cpu_s_per_1000,
     is_inner,
+    moved_bytes,
     n_whole_seconds,
 )
-from campaigns.domain.metrics.perf_counts import PerfOf, PerfUse, perf_together, perf_use
+from campaigns.domain.metrics.profiles import PerfOf, PerfUse, perf_together, perf_use
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.ladder import RungStep
 from campaigns.domain.presentation.perf_table import (

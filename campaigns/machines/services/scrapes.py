@@ -18,8 +18,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.exporter import PROCESS
 from campaigns.domain.metrics.machine import busy_s, machine_of, watched_s
-from campaigns.domain.metrics.perf_counts import PerfOf
-from campaigns.domain.metrics.profiles import Profile
+from campaigns.domain.metrics.profiles import PerfOf, Profile
 from campaigns.domain.plan.exporters import ExporterAddress
 from campaigns.engine.services.shards import LATE_SECONDS
 from campaigns.machines.models import EXPORTER_PROBLEM

@@ -28,12 +28,12 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.certificates import chain_facts
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.exchange import OPENING
-from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.step import BODIES, Step
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
+from campaigns.domain.plan.typed_request import first_request
 from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.engine.services.dispatch import lock_admission
 from campaigns.engine.services.endings import stop_by_itself

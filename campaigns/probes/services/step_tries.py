@@ -9,10 +9,10 @@ from django.db import transaction
 
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused
-from campaigns.domain.plan.first_request import with_values
 from campaigns.domain.plan.plan import Plan, status_fits
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.typed_request import with_values
 from campaigns.models import Endpoint, Probe
 from campaigns.probes.services.probes import request_probe
 

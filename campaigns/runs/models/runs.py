@@ -26,10 +26,10 @@ from campaigns.domain.lifecycle import (
     Trust,
 )
 from campaigns.domain.lifecycle import RunState as State
+from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.packed_second import line_of, pack, second_of
-from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.frozen_run import FrozenRun, version_of_parts, with_parts
 from campaigns.domain.plan.questions import seeks_limit

@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Now
 
-from campaigns.domain.metrics.brief import read_whole
+from campaigns.domain.metrics.figures import read_whole
 from campaigns.domain.metrics.packed_second import line_of
 from campaigns.domain.metrics.series import Point, chunks_of, points_of_chunks
 from campaigns.domain.metrics.snapshot import Total

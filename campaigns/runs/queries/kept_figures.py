@@ -12,11 +12,18 @@ from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from campaigns.domain.analysis import pair
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust, best_trust
-from campaigns.domain.metrics.brief import RankedHistogram, brief_of, ranked, read_brief
-from campaigns.domain.metrics.figures import CURVE_PERCENTILES, MEASURED, SHOWN_PERCENTILES
+from campaigns.domain.metrics.figures import (
+    CURVE_PERCENTILES,
+    MEASURED,
+    QUIETER,
+    SHOWN_PERCENTILES,
+    RankedHistogram,
+    brief_of,
+    ranked,
+    read_brief,
+)
 from campaigns.domain.metrics.histogram import Histogram, StoredHistogram
 from campaigns.domain.metrics.injector_end import TlsHandshakes
-from campaigns.domain.metrics.quieter import QUIETER
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.target import Origin

@@ -30,7 +30,7 @@ from campaigns.domain.lifecycle import (
     best_trust,
 )
 from campaigns.domain.metrics.figures import Figures, figures_of
-from campaigns.domain.metrics.machine_use import MachinePoint, n_whole_seconds
+from campaigns.domain.metrics.machine import MachinePoint, n_whole_seconds
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.series import Columns, Point, columns_of_chunks, points_of_columns
 from campaigns.domain.metrics.snapshot import Timing, Total, joined, total_of

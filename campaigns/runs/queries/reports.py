@@ -10,9 +10,14 @@ from typing import Any
 from campaigns.domain.analysis.observations import steadiness_of
 from campaigns.domain.metrics.figures import curve
 from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of, totals_by_peer
-from campaigns.domain.metrics.kept_requests import KeptRequests
+from campaigns.domain.metrics.kept_requests import (
+    KeptRequests,
+    Part,
+    Span,
+    find_phases,
+    phases_of_requests,
+)
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.phases import Part, Span, find_phases, phases_of_requests
 from campaigns.domain.metrics.reply_sizes import reply_sizes
 from campaigns.domain.metrics.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for

@@ -12,10 +12,9 @@ from django.utils import timezone
 from campaigns.core.pages import sorted_by
 from campaigns.core.permissions import Action, Actor, may
 from campaigns.domain.lifecycle import StopReason, Trust
-from campaigns.domain.metrics.failures import FailureRow, most_frequent_first
+from campaigns.domain.metrics.failures import FailureRow, most_frequent_first, without_addresses
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.outcomes import WORDS, Kind
-from campaigns.domain.metrics.redaction import without_addresses
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s

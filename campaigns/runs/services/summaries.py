@@ -24,7 +24,7 @@ from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.lifecycle import RunState, ShardState
-from campaigns.domain.metrics.brief import histograms_of
+from campaigns.domain.metrics.figures import histograms_of
 from campaigns.domain.metrics.injector_end import peers_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.packed_second import pack

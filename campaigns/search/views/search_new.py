@@ -13,8 +13,7 @@ from campaigns.campaigns.views.campaign_new import whole
 from campaigns.core.access import actor_of, find, saved_by, signed_in_form, signed_in_post
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.rungs import estimate_ladder
-from campaigns.domain.plan.search_start import (
+from campaigns.domain.plan.presets import (
     USUAL_TRIALS,
     SearchCost,
     limit_for,
@@ -22,6 +21,7 @@ from campaigns.domain.plan.search_start import (
     rules_of_text,
     start_for,
 )
+from campaigns.domain.plan.rungs import estimate_ladder
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
 from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
 from campaigns.domain.units import counted, duration, number

@@ -17,7 +17,7 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import MOST_SEARCHES, NARROW, Ending, TrialResult
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
-from campaigns.domain.plan.search_start import USUAL_TRIALS
+from campaigns.domain.plan.presets import USUAL_TRIALS
 from campaigns.domain.presentation.capacity_words import (
     RESULT_WORDS,
     Limiter,

@@ -7,7 +7,7 @@ from campaigns.domain.analysis.criteria import Observed
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import Who, limit_of, with_noise_noted
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse, machine_use
+from campaigns.domain.metrics.machine import MachinePoint, MachineUse, machine_use
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec

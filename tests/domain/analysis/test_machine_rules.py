@@ -2,7 +2,7 @@
 
 from campaigns.domain.analysis.thresholds import ThresholdJudge, threshold_state
 from campaigns.domain.lifecycle import ThresholdState
-from campaigns.domain.metrics.machine_use import MachinePoint
+from campaigns.domain.metrics.machine import MachinePoint
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.threshold import Threshold, parse_rule

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from campaigns.domain.analysis.profile_shares import share_changes
-from campaigns.domain.metrics.perf_counts import PerfOf
-from campaigns.domain.metrics.profiles import MOST_FUNCTIONS, Profile, ProfiledFunction
+from campaigns.domain.metrics.profiles import MOST_FUNCTIONS, PerfOf, Profile, ProfiledFunction
 from campaigns.domain.presentation.perf_table import compared_profiles_table
 
 pytestmark = pytest.mark.pure

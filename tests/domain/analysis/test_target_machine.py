@@ -3,7 +3,7 @@
 from campaigns.domain.analysis.busy import observed_machines
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.lifecycle import TargetState
-from campaigns.domain.metrics.machine_use import MachinePoint
+from campaigns.domain.metrics.machine import MachinePoint
 from campaigns.domain.metrics.snapshot import Timing
 
 THIN = "\u202f"

@@ -8,8 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.metrics.brief import brief_of, histograms_of, read_brief, read_whole
-from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, figures_of, percentiles_us
+from campaigns.domain.metrics.figures import (
+    SHOWN_PERCENTILES,
+    brief_of,
+    figures_of,
+    histograms_of,
+    percentiles_us,
+    read_brief,
+    read_whole,
+)
 from campaigns.domain.metrics.histogram import HIGHEST_US, Histogram
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95, P999

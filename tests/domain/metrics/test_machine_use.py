@@ -1,4 +1,4 @@
-from campaigns.domain.metrics.machine_use import MachinePoint, cpu_s_per_1000, is_inner, machine_use
+from campaigns.domain.metrics.machine import MachinePoint, cpu_s_per_1000, is_inner, machine_use
 
 
 def point(second: int = 0, lasted_s: float = 1.0, **did) -> MachinePoint:

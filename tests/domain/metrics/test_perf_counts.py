@@ -1,14 +1,8 @@
 import json
 
 from campaigns.domain.metrics.exporter import METRICS, read_exporter, samples_of
-from campaigns.domain.metrics.machine_use import MachinePoint, MachineUse, machine_use
-from campaigns.domain.metrics.perf_counts import (
-    PerfOf,
-    PerfReading,
-    PerfUse,
-    perf_together,
-    perf_use,
-)
+from campaigns.domain.metrics.machine import MachinePoint, MachineUse, machine_use
+from campaigns.domain.metrics.profiles import PerfOf, PerfReading, PerfUse, perf_together, perf_use
 
 
 def perf(of: str = "processes", lasted_s: float = 1.0, lacks=None, **counts) -> dict:

@@ -2,8 +2,13 @@
 
 import pytest
 
-from campaigns.domain.metrics.kept_requests import KeptRequest
-from campaigns.domain.metrics.phases import Part, Span, find_phases, phases_of_requests
+from campaigns.domain.metrics.kept_requests import (
+    KeptRequest,
+    Part,
+    Span,
+    find_phases,
+    phases_of_requests,
+)
 from campaigns.domain.presentation.report_tables import phases_table
 
 # Of the study: how long each phase of R99-1 took, who was at work, and how much was answered.

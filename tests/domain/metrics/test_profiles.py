@@ -3,10 +3,11 @@
 import pytest
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.metrics.perf_counts import PerfOf, perf_scope
 from campaigns.domain.metrics.profiles import (
+    PerfOf,
     Profile,
     ProfiledFunction,
+    perf_scope,
     read_profile,
 )
 from campaigns.domain.presentation.perf_table import compared_profiles_table, profile_table

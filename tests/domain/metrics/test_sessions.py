@@ -2,8 +2,7 @@
 
 from collections import Counter
 
-from campaigns.domain.metrics.sessions import length_counter, lengths_of, session_figures
-from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.metrics.snapshot import Total, length_counter, lengths_of, session_figures
 
 
 def test_long_sessions_share_a_counter_with_their_like():

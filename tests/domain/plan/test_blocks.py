@@ -4,7 +4,7 @@ from itertools import combinations, pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.plan.blocks import Turn, order_of_runs
+from campaigns.domain.plan.turns import Turn, order_of_runs
 
 some_campaign = given(st.integers(1, 9), st.integers(1, 12), st.integers(0, 2**31))
 

@@ -2,7 +2,8 @@
 
 from math import ceil
 
-from campaigns.domain.plan.first_request import (
+from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.typed_request import (
     ALL_WITHIN_S,
     AT_ONCE,
     SHORTEST_S,
@@ -10,7 +11,6 @@ from campaigns.domain.plan.first_request import (
     first_request,
     longest_s,
 )
-from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec
 
 

@@ -1,9 +1,9 @@
 """Values made for each request: read from lines, refused with a sentence, written as they are."""
 
-from campaigns.domain.plan.first_request import first_request
 from campaigns.domain.plan.frozen_run import ordered_plan
-from campaigns.domain.plan.generators import ValueMaker, parse_lines, write_lines
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.typed_request import first_request
+from campaigns.domain.plan.variables import ValueMaker, parse_lines, write_lines
 from tests.domain.plan.reading import faults, read
 
 LINES = "id = uuid\nn = counter 5\nsize = integer -2 to 9\nkind = choice a, b c\nat = time iso"

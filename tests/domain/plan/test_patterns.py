@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from campaigns.domain.plan.patterns import PatternFault, bounded
+from campaigns.domain.plan.body import PatternFault, bounded
 
 
 def test_plain_patterns_find_what_they_say():

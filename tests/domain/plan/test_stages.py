@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from campaigns.domain.plan.arrivals import schedule
 from campaigns.domain.plan.load import Load, Model, planned_arrivals
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.shards import LoadSlice
-from campaigns.domain.plan.stages import Stage, count_staged, stages_of_text, text_of_stages
+from campaigns.domain.plan.shards import (
+    LoadSlice,
+    Stage,
+    count_staged,
+    stages_of_text,
+    text_of_stages,
+)
 from tests.domain.plan.reading import dues, faults
 
 NS = 1_000_000_000

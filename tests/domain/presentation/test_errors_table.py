@@ -7,7 +7,7 @@ from campaigns.domain.analysis.criteria import LimitsByCode, Observed
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import Limit, Who
 from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.metrics.machine_use import MachineUse
+from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing, total_of
 from campaigns.domain.presentation.errors_table import MOST_ROWS, Errors, errors_of

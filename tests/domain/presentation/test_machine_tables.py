@@ -1,4 +1,4 @@
-from campaigns.domain.metrics.machine_use import MachinePoint, machine_use
+from campaigns.domain.metrics.machine import MachinePoint, machine_use
 from campaigns.domain.presentation.machine_table import machine_columns, machine_table
 
 CPU = {"user_s": 0.5, "system_s": 0.25, "interrupts_s": 0.25, "stolen_s": 0.0, "idle_s": 1.0}

@@ -1,5 +1,5 @@
-from campaigns.domain.metrics.machine_use import MachineUse
-from campaigns.domain.metrics.perf_counts import USER_ONLY, PerfOf, PerfUse
+from campaigns.domain.metrics.machine import MachineUse
+from campaigns.domain.metrics.profiles import USER_ONLY, PerfOf, PerfUse
 from campaigns.domain.presentation.perf_table import figures_of_perf, perf_table
 
 RATES = {

@@ -3,8 +3,7 @@
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.sessions import length_counter
-from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.metrics.snapshot import Timing, Total, length_counter
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.presentation.report_tables import parts_table, session_tables, tls_facts

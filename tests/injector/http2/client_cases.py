@@ -22,13 +22,13 @@ from workers.injector.http2.frames import (
     HAS_PRIORITY,
     HEADERS,
     PADDED,
+    encode,
     frame,
     goaway,
     rst_stream,
     settings,
     window_update,
 )
-from workers.injector.http2.header_block import encode
 
 PING = frame(frames.PING, 0, 0, bytes(8))
 STATUS = (":status", "200")

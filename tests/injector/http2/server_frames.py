@@ -2,7 +2,7 @@
 
 from campaigns.domain.plan.plan import Plan
 from workers.injector.http2 import frames
-from workers.injector.http2.client import Http2Client
+from workers.injector.http2.client import Http2Client, request_data
 from workers.injector.http2.frames import (
     CONTINUATION,
     DATA,
@@ -10,12 +10,11 @@ from workers.injector.http2.frames import (
     END_STREAM,
     HEADERS,
     PADDED,
+    BlockMemo,
+    encode,
     frame,
     settings,
 )
-from workers.injector.http2.header_block import encode
-from workers.injector.http2.reply_heads import BlockMemo
-from workers.injector.http2.request import request_data
 
 SETTINGS = settings({})
 ACK = frame(frames.SETTINGS, frames.ACK, 0)

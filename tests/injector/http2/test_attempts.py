@@ -5,9 +5,8 @@ import time
 from tests.injector.http2.h2_server import h2_server, ok
 from tests.injector.servers import LateReader, always, closed, make_order, measure, scripted
 from workers.injector.http2 import frames
-from workers.injector.http2.frames import DEFAULT_WINDOW, LARGEST_WINDOW
-from workers.injector.http2.header_block import encode
-from workers.injector.local_run import run_here
+from workers.injector.http2.frames import DEFAULT_WINDOW, LARGEST_WINDOW, encode
+from workers.injector.summary import run_here
 
 # Never reached, also on a machine that does much else.
 SLOW = {"connect_s": 60, "tls_s": 60, "total_s": 60}

@@ -34,16 +34,22 @@ from workers.injector.http2.frames import (
     END_HEADERS,
     END_STREAM,
     HEADERS,
+    BlockMemo,
+    ConnectionBroken,
+    NotProcessed,
+    encode,
     frame,
     goaway,
     rst_stream,
     settings,
     window_update,
 )
-from workers.injector.http2.header_block import ConnectionBroken, NotProcessed, encode
-from workers.injector.http2.reply_heads import BlockMemo
-from workers.injector.http2.stream import WINDOW_BYTES
-from workers.injector.http2.streams import CONNECTION_WINDOW_BYTES, LET_GO_CAP, OPENING
+from workers.injector.http2.streams import (
+    CONNECTION_WINDOW_BYTES,
+    LET_GO_CAP,
+    OPENING,
+    WINDOW_BYTES,
+)
 
 pytestmark = pytest.mark.pure
 

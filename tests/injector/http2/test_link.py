@@ -13,18 +13,18 @@ from campaigns.domain.metrics.outcomes import Kind
 from tests.injector.http2.server_frames import PLAN, SETTINGS, body, reply
 from workers.injector.connection import now
 from workers.injector.http1 import BadReply
-from workers.injector.http2.frames import goaway
-from workers.injector.http2.header_block import (
+from workers.injector.http2.client import request_data
+from workers.injector.http2.frames import (
     SECRET,
+    BlockMemo,
     ConnectionBroken,
     NotProcessed,
     StreamBroken,
     decode,
     encode,
+    goaway,
 )
 from workers.injector.http2.link import Link
-from workers.injector.http2.reply_heads import BlockMemo
-from workers.injector.http2.request import request_data
 
 pytestmark = pytest.mark.pure
 

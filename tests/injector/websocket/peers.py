@@ -10,9 +10,8 @@ from wsproto import ConnectionType, WSConnection
 from wsproto.events import AcceptConnection, CloseConnection, Message, Request  # fmt: skip
 
 from tests.injector.servers import Script, Scripted, make_order, scripted
-from workers.injector.local_run import run_here
-from workers.injector.summary import LocalRun
-from workers.injector.websocket.upgrade import accept_of
+from workers.injector.summary import LocalRun, run_here
+from workers.injector.websocket.channel import accept_of
 
 _KEY = re.compile(rb"\r\nSec-WebSocket-Key: ([^\r]+)\r\n")
 

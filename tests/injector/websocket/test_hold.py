@@ -9,7 +9,7 @@ from tests.injector.test_loads import stopped
 from tests.injector.websocket.peers import after_opening, echo, head, measured, read_key
 from tests.injector.websocket.test_exchange import assert_all_ok, assert_parts_add_up
 from workers.injector import preflight
-from workers.injector.local_run import run_here
+from workers.injector.summary import run_here
 from workers.injector.websocket.frames import CLOSE, close_payload, encode_frame
 
 

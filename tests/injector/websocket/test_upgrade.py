@@ -13,9 +13,14 @@ from wsproto.events import AcceptConnection, Request
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.exchange import Exchange
 from workers.injector.http1 import BadReply
-from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.channel import (
+    Channel,
+    UpgradeCheck,
+    UpgradeRequest,
+    accept_of,
+    make_keys,
+)
 from workers.injector.websocket.exchange_context import Stock
-from workers.injector.websocket.upgrade import UpgradeCheck, UpgradeRequest, accept_of, make_keys
 
 pytestmark = pytest.mark.pure
 

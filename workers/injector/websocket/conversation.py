@@ -12,14 +12,17 @@ from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
-from workers.injector.tls_errors import RaggedEnd
+from workers.injector.tls_library import RaggedEnd
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
-from workers.injector.websocket.deflate import Packer, Unpacker
-from workers.injector.websocket.exchange_context import ExchangeContext
-from workers.injector.websocket.frames import FrameReader
-from workers.injector.websocket.recorder import MESSAGES_OTHER, MESSAGES_RECEIVED, MESSAGES_SENT
-from workers.injector.websocket.talk import Matcher
+from workers.injector.websocket.exchange_context import (
+    MESSAGES_OTHER,
+    MESSAGES_RECEIVED,
+    MESSAGES_SENT,
+    ExchangeContext,
+    Matcher,
+)
+from workers.injector.websocket.frames import FrameReader, Packer, Unpacker
 
 
 class HeldSocket:

@@ -10,9 +10,8 @@ from workers.injector.prober import SNIPPET_BYTES, Prober
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
 from workers.injector.websocket.conversation import Conversation, await_end, send_close
-from workers.injector.websocket.exchange_context import ExchangeContext
+from workers.injector.websocket.exchange_context import MESSAGES_RECEIVED, ExchangeContext
 from workers.injector.websocket.frames import FrameReader
-from workers.injector.websocket.recorder import MESSAGES_RECEIVED
 
 # A person is waiting; a server that does not answer messages is not an error.
 ANSWER_WITHIN_S = 3

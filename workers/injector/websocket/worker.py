@@ -2,21 +2,35 @@
 
 The closing handshake is over when the server has ended the connection after its close frame. RFC
 6455 asks for this, and it leaves TIME_WAIT on the server's side.
-"""
+
+A worker whose connections are opened and closed without a message.
+
+The hub deals with their usual answers: it answers the server's 101 with our close frame, and the
+server's close frame by looking for the end. The worker waits once for all of that. Whatever else
+comes is the worker's: another answer, an error, a limit, a frame that does not fit into the socket.
+
+Opens WebSockets within a window; a connection leaves it when its opening handshake is over.
+
+Messages and the closing handshake happen outside the window, as with wsperf. Held connections stay
+open between the two, until their time is over or, with keep_until_all, until all are open."""
 
 from collections.abc import Callable
+from typing import Any
+
+import gevent
 
 from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.plan.load import Hold
 from workers.injector import faults
-from workers.injector.attempt import Worker, kind_of
+from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import Connection, Dialler, now
+from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import INTERIM_CAP, BadReply
 from workers.injector.recorder import Failure
-from workers.injector.websocket.channel import Channel
+from workers.injector.websocket.channel import Channel, UpgradeRejected
 from workers.injector.websocket.conversation import Conversation, HeldSocket, await_end
-from workers.injector.websocket.exchange_context import ExchangeContext
-from workers.injector.websocket.recorder import ABNORMAL, UNCOMPRESSED
-from workers.injector.websocket.upgrade import UpgradeRejected
+from workers.injector.websocket.exchange_context import ABNORMAL, UNCOMPRESSED, ExchangeContext
+from workers.injector.window import WindowLoad
 
 _PAUSE_S = 0.01
 _SWITCHING = 101
@@ -169,3 +183,182 @@ class WebSocketWorker(Worker):
         self.limit = self.began = 0
         self.drop_connection()
         return _PAUSE_S if kind in faults.ABOUT_TO_SPIN else 0.0
+
+
+# More than the usual close frame; Python's own allocator has room for so little.
+_RECV_BYTES = 256
+_ENDED, _NOT_ENDED, _NOT_SENT = object(), object(), object()
+
+
+class SilentWorker(WebSocketWorker):
+    """`_opened` and `_ended`: when the hub saw the server's 101, and its end."""
+
+    takes_turns = True
+    __slots__ = ("_ended", "_opened")
+
+    def __init__(self, dialler: Dialler):
+        super().__init__(dialler)
+        self._opened = self._ended = 0
+
+    def _converse(self, channel: Channel, start: int) -> tuple[int, int, int]:
+        connection, context = channel.connection, self.request
+        if connection.tls is not None:
+            return super()._converse(channel, start)
+        self.limit = start + context.total_ns
+        if not channel.is_flushed:
+            return self._deal_with(channel.receive(Kind.FIRST_BYTE_TIMEOUT), channel, start)
+        connection.watcher.callback = self._take_opening
+        signal = self._to_hub()
+        connection.watcher.callback = self.switch
+        if signal is _ENDED:
+            return self._opened, self._opened, self._ended
+        return self._deal_with(signal, channel, start)
+
+    def _deal_with(self, signal: object, channel: Channel, start: int) -> tuple[int, int, int]:
+        """What the hub leaves to the worker."""
+        context = self.request
+        if isinstance(signal, Exception):
+            raise signal
+        if isinstance(signal, str):
+            kind = Kind.WS_CLOSE_TIMEOUT if self.is_open else Kind.FIRST_BYTE_TIMEOUT
+            raise AttemptFailed(kind_of_signal(signal, kind))
+        channel.connection.hold_nothing_back()
+        if not self.is_open:
+            early = self._read_opening(context, channel, signal)
+            return self._go_on(channel, early, start)
+        if signal is _NOT_ENDED:
+            await_end(context, channel)
+        else:
+            left = None if signal is _NOT_SENT else signal
+            Conversation(self, context, channel, self._opened).finish_close(left)
+        return self._opened, self._opened, now()
+
+    # --- in the hub ------------------------------------------------------------------------------
+    def _take_opening(self) -> None:
+        """Something has come: the usual 101 opens the connection, and is answered at once."""
+        channel, context = self._channel, self.request
+        try:
+            data = channel.connection.recv(context.check.recv_bytes)
+        except BlockingIOError:
+            return
+        except Exception as error:
+            self.switch(error)
+            return
+        channel.received_bytes = len(data)
+        if not context.check.knows(data, self._accept):
+            self.switch(data)
+            return
+        opened = self._opened = now()
+        self.is_open = True
+        self.limit = opened + context.close_ns
+        try:
+            channel.write(channel.close_frame)
+        except Exception as error:
+            self.switch(error)
+            return
+        if channel.is_flushed:
+            channel.connection.watcher.callback = self._take_close
+        else:
+            self.switch(_NOT_SENT)
+
+    def _take_close(self) -> None:
+        """Something has come: mostly the usual close frame, and the end of the connection."""
+        channel, context = self._channel, self.request
+        try:
+            data = channel.connection.recv(_RECV_BYTES)
+        except BlockingIOError:
+            return
+        except Exception as error:
+            self.switch(error)
+            return
+        channel.received_bytes += len(data)
+        if data != context.expected_close:
+            self.switch(data)
+            return
+        channel.has_close_code = True
+        context.note_expected_close(now())
+        try:
+            more = channel.connection.recv(_RECV_BYTES)
+        except BlockingIOError:
+            self.switch(_NOT_ENDED)
+            return
+        except OSError:
+            # A reset is fine, too: both sides have closed.
+            more = b""
+        if more:
+            channel.received_bytes += len(more)
+            self.switch(_NOT_ENDED)
+            return
+        self._ended = now()
+        self.switch(_ENDED)
+
+
+class WebSocketWindow(WindowLoad):
+    """A window whose connections continue on their own once they are open."""
+
+    workers: list[WebSocketWorker]
+
+    def __init__(
+        self, context: ExchangeContext, make_worker: Callable[[], WebSocketWorker], *settings: Any
+    ):
+        super().__init__(self._attempt, make_worker, *settings)
+        self._context = context
+        self._n_released = 0
+        self._n_past_opening = 0
+
+    @property
+    def _n_open(self) -> int:
+        """Connections past their opening: they exchange messages, are held, or close."""
+        return self._n_past_opening
+
+    @property
+    def _n_left(self) -> int:
+        return super()._n_left + self._n_past_opening
+
+    def _work(self, worker: WebSocketWorker, number: int, is_warm_up: bool) -> None:
+        """One connection from start to end; it leaves the window when it is open or has failed."""
+        is_held = self._hold != Hold.CLOSE and not is_warm_up
+        worker.held_socket = HeldSocket() if is_held else None
+        worker.note_opened = self._note_one_opened
+        self._attempt(worker, number)
+        self._idle.append(worker)
+        if worker.is_open:
+            self._n_past_opening -= 1
+            self._note_left()
+            self._refill()
+        else:
+            self._note_opened()
+
+    def _attempt(self, worker: WebSocketWorker, _: int) -> None:
+        start = now()
+        pause_s = worker.attempt(self._context, start, start)
+        if worker.held_socket is not None:
+            worker.held_socket.close()
+            if worker.held_socket.is_released:
+                self._n_released -= 1
+                self._close_held()
+        if pause_s:
+            gevent.sleep(pause_s)
+
+    def _close_held(self) -> None:
+        """Release as many as may be opened at a time; each one that ends makes room for the next.
+
+        All at once would measure the rush at the end, not the server. A stop releases all.
+        """
+        while self._held and (self._is_stopped or self._n_released < self._marks.high):
+            held_socket = self._held.popleft()[1]
+            if not held_socket.is_over:
+                held_socket.is_released = True
+                self._n_released += 1
+                held_socket.close()
+
+    def _note_one_opened(self, worker: WebSocketWorker) -> None:
+        """Called in the middle of the worker's attempt."""
+        if worker.held_socket is not None:
+            self._keep_or_close(worker.held_socket, is_warm_up=False)
+        self._n_past_opening += 1
+        self._note_opened()
+
+    @property
+    def is_finished(self) -> bool:
+        return super().is_finished and not any(worker.began for worker in self.workers)
