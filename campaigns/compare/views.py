@@ -212,6 +212,8 @@ def _times(
     cells = dict(zip((each.key for each in known), compared.table.rows, strict=True))
     opened = compared.detail.test.key if compared.detail else None
     (_, decimals), n = time_and_difference_decimals(known), len(shown)
+    # Of a single test, or where all have one reason, the sentence says it.
+    tells_why = len({each.why for each in shown}) > 1
     rows = [
         (
             {
@@ -227,8 +229,7 @@ def _times(
                 "" if each.increase is None else change_words(1 + each.increase),
                 each.word,
                 each.said,
-                # Of a single one the sentence says it.
-                each.why if n > 1 and (n <= _MOST_EXPLAINED or each.key == opened) else "",
+                each.why if tells_why and (n <= _MOST_EXPLAINED or each.key == opened) else "",
                 each.difference_ms,
                 each.difference_ends_ms,
                 each.interval and _band(each.interval.baseline / 1000, threshold),

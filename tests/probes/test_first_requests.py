@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.campaigns.queries.campaign_grid import grid_of, proposal
 from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign, stop_campaign
 from campaigns.core.dbtime import db_now
@@ -111,6 +112,8 @@ class TestHolding:
         assert campaign.state == "done"
         assert campaign.stop_reason.startswith("Not started: No reply: connection refused (")
         assert campaign.runs.get().outcome == "stopped"
+        sentence = "".join(text for text, _ in campaign_answer(campaign).sentence)
+        assert sentence.count("Not started") == 1, "a fact is said once"
 
     def test_why_it_stopped_has_no_query_because_visitors_of_share_links_read_it(self, project):
         spec = plan_spec()

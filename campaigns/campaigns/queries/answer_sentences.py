@@ -280,6 +280,8 @@ def figures_words(
             n_measured = sum(bool(each.run.judgement) for each in ended)
             said = no_answer_words(spoilt, n_measured, so_far=not is_final)
             return [(f"{said}.", True)]
+        if is_final and campaign.stop_reason:
+            return [("No run has figures.", False)]  # it has been said why
         if is_final:
             why = _why_none(ended)
             return [(f"No answer: no run has figures. {why}".strip(), False)]
