@@ -111,19 +111,19 @@ def env_allowed(name: str, default: str = "") -> list[str]:
 
 def _without_ports(entry: str) -> tuple[str, str]:
     """(the network, its ports or "")"""
-    found = _WITH_PORTS.fullmatch(entry)
-    return (found["six"] or found["four"], found["ports"]) if found else (entry, "")
+    match = _WITH_PORTS.fullmatch(entry)
+    return (match["six"] or match["four"], match["ports"]) if match else (entry, "")
 
 
 def env_services(name: str, default: str = "") -> list[tuple[str, int]]:
     """Hosts with ports, such as web:8000 or [fc00::5]:443."""
-    found = []
+    services = []
     for text in env_list(name, default):
         host, _, port = text.rpartition(":")
         if not host or not port.isdecimal() or not 0 < int(port) < 65536:
             raise WrongSetting(f"{name}: {text!r} is not a host with a port: web:8000.")
-        found.append((host.strip("[]"), int(port)))
-    return found
+        services.append((host.strip("[]"), int(port)))
+    return services
 
 
 def env_proxies(name: str, default: str) -> list[str]:
@@ -135,9 +135,9 @@ def env_limits(name: str) -> dict[str, list[float | None]]:
     """JSON such as {"cpu": [0.7, 0.9]}; {} if it is not set."""
     text = env_str(name, "{}")
     try:
-        found = json.loads(text)
-        if all(map(_is_pair, found.values())):
-            return found
+        limits = json.loads(text)
+        if all(map(_is_pair, limits.values())):
+            return limits
     except (AttributeError, ValueError):
         pass
     raise WrongSetting(f'{name}={text!r}: write JSON such as {{"cpu": [0.7, 0.9]}}.')

@@ -42,10 +42,10 @@ class NodeModulesFinder(BaseFinder):
         return []
 
     def find(self, path, find_all=False, **kwargs):
-        found = NODE_FILES.get(path)
-        if found is None or not (self.root / found).exists():
+        path_of_module = NODE_FILES.get(path)
+        if path_of_module is None or not (self.root / path_of_module).exists():
             return [] if find_all else None
-        return [str(self.root / found)] if find_all else str(self.root / found)
+        return [str(self.root / path_of_module)] if find_all else str(self.root / path_of_module)
 
     def list(self, ignore_patterns):
         for name, source in NODE_FILES.items():

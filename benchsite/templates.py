@@ -80,8 +80,8 @@ class Environment(jinja2.Environment):
 
 
 def environment(**options: Any) -> Environment:
-    made = Environment(**options)
-    made.globals |= {
+    env = Environment(**options)
+    env.globals |= {
         "GLYPHS": GLYPHS,
         "current_zone": timezone.get_current_timezone_name,
         "get_notified": get_notified,
@@ -97,7 +97,7 @@ def environment(**options: Any) -> Environment:
         "url": url,
         "zip": zip,
     }
-    made.filters |= {
+    env.filters |= {
         "badge_of": words.badge,
         "capfirst": defaultfilters.capfirst,
         "cell_look": words.cell_look,
@@ -133,9 +133,9 @@ def environment(**options: Any) -> Environment:
         "without_scheme": words.without_scheme,
     }
     for name in _MACROS:
-        parts = vars(made.get_template(f"macros/{name}.html").module)
-        made.globals |= {key: part for key, part in parts.items() if isinstance(part, Macro)}
-    return made
+        parts = vars(env.get_template(f"macros/{name}.html").module)
+        env.globals |= {key: part for key, part in parts.items() if isinstance(part, Macro)}
+    return env
 
 
 @lru_cache(1000)

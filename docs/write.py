@@ -19,7 +19,7 @@ _HEADS = {
 
 def written_criteria(text: str) -> str:
     """Markdown with the table of an aspect below its mark, <!-- criteria: target -->."""
-    return _MARK.sub(lambda found: f"{found[1]}{_table(Aspect(found[2]))}{found[3]}", text)
+    return _MARK.sub(lambda match: f"{match[1]}{_table(Aspect(match[2]))}{match[3]}", text)
 
 
 def _table(aspect: Aspect) -> str:

@@ -73,12 +73,12 @@ def only_one(var: Path) -> Iterator[None]:
 
 def greet(url: str, account: str, password: str) -> None:
     if os.environ.get("BENCHSITE_ADMIN_PASSWORD"):  # not repeated: our output may go to a log
-        shown = "that of BENCHSITE_ADMIN_PASSWORD (stored as a hash)"
+        credential = "that of BENCHSITE_ADMIN_PASSWORD (stored as a hash)"
     elif password:
-        shown = f"{password}   (shown only once; stored as a hash)"
+        credential = f"{password}   (shown only once; stored as a hash)"
     else:
-        shown = "as at the first start (BENCHSITE_ADMIN_PASSWORD=… make run sets a new one)"
-    say(f"\n  Address   {url}\n  Account   {account}\n  Password  {shown}\n")
+        credential = "as at the first start (BENCHSITE_ADMIN_PASSWORD=… make run sets a new one)"
+    say(f"\n  Address   {url}\n  Account   {account}\n  Password  {credential}\n")
 
 
 def demo_target(_arguments: Sequence[str] = ()) -> NoReturn:
@@ -129,7 +129,7 @@ def restore(arguments: list[str]) -> int:
         with _named_or_started(var) as url:
             old = closed(var / "backups" / time.strftime("before-restore-%Y%m%d-%H%M%S"))
             with step("Keeping what is there"):
-                kept = _write(var, url, old)
+                backup = _write(var, url, old)
             # Its queue, and seconds on their way into it. Before: whatever interrupts this, no
             # database is offered the seconds of another one.
             for name in ("redis", "spool"):
@@ -140,7 +140,7 @@ def restore(arguments: list[str]) -> int:
                     _replace(url, dump)
             except LocalError as error:
                 raise LocalError(
-                    f"{error}\nThe database is not complete now. `{_restoring(kept)}` puts back "
+                    f"{error}\nThe database is not complete now. `{_restoring(backup)}` puts back "
                     "what was there."
                 ) from None
         if key.exists() and _is_elsewhere(_SITES_KEY):

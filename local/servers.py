@@ -129,10 +129,10 @@ def plain_env() -> dict[str, str]:
 
 def output_of(program: str, *arguments: str | Path, become: tuple[str, ...] = ()) -> str:
     command = (*become, binaries() / program, *arguments)
-    done = subprocess.run(command, cwd="/", env=plain_env(), capture_output=True, check=False)
-    if done.returncode:
-        raise LocalError(f"{program} failed: {done.stderr.decode(errors='replace').strip()}")
-    return done.stdout.decode(errors="replace")
+    process = subprocess.run(command, cwd="/", env=plain_env(), capture_output=True, check=False)
+    if process.returncode:
+        raise LocalError(f"{program} failed: {process.stderr.decode(errors='replace').strip()}")
+    return process.stdout.decode(errors="replace")
 
 
 def socket_dir(var: Path, name: str) -> Path:
@@ -215,10 +215,10 @@ def _refuse_foreign(data: Path, owner: pwd.struct_passwd | None) -> None:
             )
         return
     for other in data.parent.glob("pg*"):
-        written = other.name.removeprefix("pg")
-        if written.isdigit() and other != data:
+        version = other.name.removeprefix("pg")
+        if version.isdigit() and other != data:
             raise LocalError(
-                f"The data in {other} was created by PostgreSQL {written}, but this is version "
+                f"The data in {other} was created by PostgreSQL {version}, but this is version "
                 f"{data.name.removeprefix('pg')}. Move the folder away to start from scratch, or "
                 "dump the data with the old version and restore it with the new one."
             )

@@ -66,12 +66,12 @@ def run_logged(command: list[str], name: str, env: dict[str, str] | None = None)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
         try:
-            done = subprocess.run(command, cwd=ROOT, env=env, stdout=output, stderr=output)
+            process = subprocess.run(command, cwd=ROOT, env=env, stdout=output, stderr=output)
         except OSError as error:
             raise LocalError(f"Cannot start {command[0]}: {error}.") from None
-    if done.returncode:
-        shown = " ".join(Path(part).name if part.startswith("/") else part for part in command[:4])
-        raise LocalError(f"`{shown} …` failed. Last lines of {log}:\n{tail(log)}")
+    if process.returncode:
+        words = " ".join(Path(part).name if part.startswith("/") else part for part in command[:4])
+        raise LocalError(f"`{words} …` failed. Last lines of {log}:\n{tail(log)}")
 
 
 def digest_of(*parts: object) -> str:
@@ -240,6 +240,6 @@ def node_dir() -> Path:
 
 
 def _major(node: str) -> int:
-    done = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
-    text = done.stdout.strip().removeprefix("v").split(".")[0]
+    process = subprocess.run([node, "--version"], capture_output=True, text=True, check=False)
+    text = process.stdout.strip().removeprefix("v").split(".")[0]
     return int(text) if text.isdigit() else 0

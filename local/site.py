@@ -103,18 +103,18 @@ def confirm_networks(
 
     The answer is kept in var/networks; without a terminal nobody is asked, and nothing is kept.
     """
-    kept = var / "networks"
+    file = var / "networks"
     networks = own_networks(routes)
-    if os.environ.get(NETWORKS) or kept.exists() or not networks:
+    if os.environ.get(NETWORKS) or file.exists() or not networks:
         return
     listed = " ".join(networks)
     if ask is None and not (sys.stdin.isatty() and sys.stdout.isatty()):
         say(f"Load may go to this machine only. For its networks: {NETWORKS}='{_ITSELF} {listed}'")
         return
-    said = (ask or input)(f"May load go to this machine's networks as well ({listed})? [y/N] ")
-    is_allowed = said.strip().lower() in ("y", "yes")
-    kept.write_text(f"{_ITSELF} {listed}\n" if is_allowed else f"{_ITSELF}\n")
-    say(f"Kept in {kept}; delete the file to be asked again.")
+    reply = (ask or input)(f"May load go to this machine's networks as well ({listed})? [y/N] ")
+    is_allowed = reply.strip().lower() in ("y", "yes")
+    file.write_text(f"{_ITSELF} {listed}\n" if is_allowed else f"{_ITSELF}\n")
+    say(f"Kept in {file}; delete the file to be asked again.")
 
 
 def own_networks(routes: Path = _ROUTES) -> list[str]:
@@ -216,10 +216,10 @@ def make_tables(supervisor: Supervisor, env: dict[str, str]) -> None:
     all day, so what the migrations made is kept in var/ as SQL until what they depend on changes.
     """
     folder = closed(var_dir() / "tests")
-    kept = folder / f"{_digest(_TABLES_ARE_MADE_BY)}.sql"
-    if kept.exists():
+    cache = folder / f"{_digest(_TABLES_ARE_MADE_BY)}.sql"
+    if cache.exists():
         quiet = ("--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--single-transaction")
-        output_of("psql", *quiet, f"--file={kept}", env["DATABASE_URL"])
+        output_of("psql", *quiet, f"--file={cache}", env["DATABASE_URL"])
         return
     run_or_fail(supervisor, manage("migrate", "--no-input", "-v", "0", env=env))
     # Several runs may be under way in a checkout: each writes its own file.
@@ -227,7 +227,7 @@ def make_tables(supervisor: Supervisor, env: dict[str, str]) -> None:
     output_of("pg_dump", "--no-owner", f"--file={fresh}", env["DATABASE_URL"])
     for old in folder.glob("*.sql"):
         old.unlink(missing_ok=True)
-    fresh.rename(kept)
+    fresh.rename(cache)
 
 
 def run_or_fail(supervisor: Supervisor, *together: Program) -> str:

@@ -56,8 +56,8 @@ def _test(arguments: list[str], also: str) -> int:
         make_tables(supervisor, env)
         env |= {"TESTS_TEMPLATE": DATABASE}
         if arguments:
-            chosen = _pytest(env, SETTINGS, *arguments)
-            return _report({"chosen tests": supervisor.run_to_end(chosen)})
+            status = _pytest(env, SETTINGS, *arguments)
+            return _report({"chosen tests": supervisor.run_to_end(status)})
         parts = {"Python tests": (*PYTHON_TESTS, "-m", f"not alone{also}")}
         if ensure_programs():
             parts["browser tests"] = (*BROWSER_TESTS, "-m", f"browser{also}")
@@ -207,10 +207,10 @@ def check(_arguments: Sequence[str] = ()) -> int:
     with throw_away_servers() as (_supervisor, env):
         for name, command in CHECKS.items():
             shell = ("sh", "-c", command)
-            done = subprocess.run(shell, cwd=ROOT, env=env, capture_output=True, text=True)
-            passes = done.returncode == 0 and not done.stderr
-            said = "" if passes else f"\n{done.stdout}{done.stderr}"
-            say(f"  {name}: {'ok' if passes else 'FAILED'}{said}")
+            process = subprocess.run(shell, cwd=ROOT, env=env, capture_output=True, text=True)
+            passes = process.returncode == 0 and not process.stderr
+            output = "" if passes else f"\n{process.stdout}{process.stderr}"
+            say(f"  {name}: {'ok' if passes else 'FAILED'}{output}")
             holds &= passes
     return 0 if is_within_budget(ROOT) and holds else 1
 

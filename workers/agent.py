@@ -156,12 +156,14 @@ def _of_diskstats(text: str) -> Iterator[Sample]:
 
 def link_speeds(folder: str = "/sys/class/net") -> list[Sample]:
     """Of real interfaces that tell it. It is another file for each, so it is read once."""
-    found = []
+    speeds = []
     for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
         speed = text_of(f"{folder}/{name}/speed").strip()
         if os.path.exists(f"{folder}/{name}/device") and speed.isdecimal():
-            found.append(Sample("node_network_speed_bytes", {"device": name}, int(speed) * 125_000))
-    return found
+            speeds.append(
+                Sample("node_network_speed_bytes", {"device": name}, int(speed) * 125_000)
+            )
+    return speeds
 
 
 # --- the chosen processes ----------------------------------------------------------------------
@@ -406,15 +408,15 @@ class PerfLine(NamedTuple):
         """None for what is no count."""
         fields = text.strip().split(";")
         try:
-            until_s, said, event, share = float(fields[0]), fields[1], fields[3], float(fields[5])
+            until_s, value, event, share = float(fields[0]), fields[1], fields[3], float(fields[5])
             share /= 100
             if event in _OF_KERNEL:
                 return cls(until_s, event, None, share, "user space only")
-            if said == "<not counted>" and share == 1:  # it did not run, nothing was missed
+            if value == "<not counted>" and share == 1:  # it did not run, nothing was missed
                 return cls(until_s, event, 0.0, share)
-            if said.startswith("<"):
-                return cls(until_s, event, None, share, said.strip("<>"))
-            return cls(until_s, event, float(said), share)
+            if value.startswith("<"):
+                return cls(until_s, event, None, share, value.strip("<>"))
+            return cls(until_s, event, float(value), share)
         except (IndexError, ValueError):
             return None
 
@@ -601,19 +603,19 @@ class PerfRecord:
     async def _read(self, child: asyncio.subprocess.Process, folder: str, of: str):
         if child.returncode is None:
             child.send_signal(signal.SIGINT)
-        _, said = await asyncio.wait_for(child.communicate(), END_PROFILE_S)
+        _, errors = await asyncio.wait_for(child.communicate(), END_PROFILE_S)
         columns = ("-F", "sample,comm,dso,sym", "-t", "\t")
         words = ("report", "-i", f"{folder}/perf.data", "--stdio", "--no-children", *columns)
         pipes = dict.fromkeys(("stdout", "stderr"), asyncio.subprocess.PIPE)
         reader = await start_perf(self._program, *words, **pipes)
         try:
-            shown, more = await asyncio.wait_for(reader.communicate(), READ_PROFILE_S)
+            report, more = await asyncio.wait_for(reader.communicate(), READ_PROFILE_S)
         finally:
             await kill(reader)
-        n_samples, functions = functions_of(shown.decode("utf-8", "replace"))
+        n_samples, functions = functions_of(report.decode("utf-8", "replace"))
         if n_samples:
             return {"samples": n_samples, "functions": functions}
-        lines = (said or more).decode("utf-8", "replace").splitlines()
+        lines = (errors or more).decode("utf-8", "replace").splitlines()
         return {"fault": why_not([line.strip() for line in lines if line.strip()], of, "record")}
 
 
@@ -745,8 +747,8 @@ class Agent:
         length = request.headers.get("content-length", "0")
         if not request.method or length != "0" or "transfer-encoding" in request.headers:
             return 400
-        given = request.headers.get("authorization", "").encode("latin-1")
-        if self._token and not hmac.compare_digest(given, f"Bearer {self._token}".encode()):
+        authorization = request.headers.get("authorization", "").encode("latin-1")
+        if self._token and not hmac.compare_digest(authorization, f"Bearer {self._token}".encode()):
             return 401
         if request.path not in ("/metrics", "/profile"):
             return 404
@@ -821,36 +823,38 @@ def read_options(words: Sequence[str] | None = None) -> Options:
         help="nginx, :8080 (a port), pid:1234, or several with commas between, which count as one",
     )
     add("--perf", action="store_true", help="let requests have perf stat and perf record run")
-    asked = parser.parse_args(words)
-    if bool(asked.cert) != bool(asked.key):
+    options = parser.parse_args(words)
+    if bool(options.cert) != bool(options.key):
         parser.error("--cert and --key go together.")
-    for name in asked.process:
+    for name in options.process:
         if not all(_PROCESS.fullmatch(part) for part in name.split(",")):
             parser.error(f"Cannot watch {name}. Write a name, :PORT or pid:NUMBER.")
         if len(name) > LONGEST_PROCESS:
             parser.error(f"{name} is longer than {LONGEST_PROCESS} characters. Split it.")
-    if len(asked.process) > MOST_PROCESSES:
+    if len(options.process) > MOST_PROCESSES:
         parser.error(f"At most {MOST_PROCESSES} processes. Join some, as in nginx,php-fpm.")
     token = os.environ.get("BENCHSITE_AGENT_TOKEN", "")
     tls = None
     try:
-        if asked.token_file:
-            token = Path(asked.token_file).read_text().strip()
-        if asked.cert:
+        if options.token_file:
+            token = Path(options.token_file).read_text().strip()
+        if options.cert:
             tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            tls.load_cert_chain(asked.cert, asked.key)
+            tls.load_cert_chain(options.cert, options.key)
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
         parser.error(f"Cannot read --token-file, --cert or --key: {error}.")
-    if (token or asked.token_file) and not _TOKEN.fullmatch(token):
+    if (token or options.token_file) and not _TOKEN.fullmatch(token):
         parser.error("A token has 16 characters or more, without spaces.")
-    host, _, port = asked.listen.rpartition(":")
+    host, _, port = options.listen.rpartition(":")
     host = host.strip("[]")
     if not port.isdecimal():
-        parser.error(f"{asked.listen} has no port. Write 10.0.0.5:9800, or :9800 for any address.")
-    refusal = why_no_listening(host, token, asked.perf)
+        parser.error(
+            f"{options.listen} has no port. Write 10.0.0.5:9800, or :9800 for any address."
+        )
+    refusal = why_no_listening(host, token, options.perf)
     if refusal:
         parser.error(refusal)
-    return Options(host, int(port), token, tls, asked.process, asked.perf)
+    return Options(host, int(port), token, tls, options.process, options.perf)
 
 
 def why_no_listening(host: str, token: str, has_perf: bool) -> str:

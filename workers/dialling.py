@@ -17,9 +17,9 @@ _LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
 
 def own_addresses(ipv4: Path = _IPV4, ipv6: Path = _IPV6) -> list[str]:
     """Every address of every interface, sorted, as far as the kernel lists them."""
-    found = set(_LOCAL.findall(_text(ipv4)))
-    found |= {_ipv6(line) for line in _text(ipv6).splitlines()}
-    return sorted(found)
+    addresses = set(_LOCAL.findall(_text(ipv4)))
+    addresses |= {_ipv6(line) for line in _text(ipv6).splitlines()}
+    return sorted(addresses)
 
 
 def _ipv6(line: str) -> str:
@@ -36,10 +36,10 @@ def _text(path: Path) -> str:
 def addresses_of(host: str, port: int) -> list[str]:
     """All addresses of a host, IPv4 and IPv6; [] if the name server knows none."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return []
-    return sorted({str(each[4][0]) for each in found})
+    return sorted({str(each[4][0]) for each in rows})
 
 
 def left_s(ends: float) -> float:

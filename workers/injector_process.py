@@ -190,11 +190,11 @@ def _storable(value: Any) -> Any:
 def _in_words(returncode: int, log: list[str]) -> str:
     if returncode < 0:
         name = signal.Signals(-returncode).name
-        said = f"The injector was killed by {name}."
+        sentence = f"The injector was killed by {name}."
     else:
-        said = f"The injector exited with status {returncode}."
+        sentence = f"The injector exited with status {returncode}."
     tail = " / ".join(line for line in log[-3:] if line)
-    return f"{said} Its last output: {tail}" if tail else said
+    return f"{sentence} Its last output: {tail}" if tail else sentence
 
 
 _KINDS = frozenset(Kind)

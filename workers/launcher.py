@@ -268,8 +268,8 @@ class Launch:
                 _check(end_fault(message))
                 ends = ends_of(message)
                 self._explain_silence(ends[0])
-                told = {"start_error_us": self._start_error_us, "programs": self._programs()}
-                return [replace(end, **told) for end in ends]
+                values = {"start_error_us": self._start_error_us, "programs": self._programs()}
+                return [replace(end, **values) for end in ends]
             self._take(message)
 
     def _programs(self) -> list[tuple[str, float]] | None:

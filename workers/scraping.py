@@ -141,9 +141,9 @@ class ExporterClient:
 
     def _ask(self, request: bytes, ends: float) -> ExporterAnswer:
         if self._kept:
-            kept, self._kept = self._kept, None
+            connection, self._kept = self._kept, None
             try:
-                return self._exchange(kept, request, ends)
+                return self._exchange(connection, request, ends)
             except _CLOSED:
                 pass
         return self._exchange(self._connect(ends), request, ends)

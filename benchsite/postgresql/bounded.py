@@ -23,10 +23,10 @@ class BoundedConnection(psycopg.Connection):
         cls, conninfo: str = "", *, answer_within_s: float | None = None, **options
     ) -> Self:
         """As psycopg's; `connect_timeout` is the bound until it is connected."""
-        made = super().connect(conninfo, **options)
-        made.answer_within_s = answer_within_s
-        made.made_by = (conninfo, options)
-        return made
+        connection = super().connect(conninfo, **options)
+        connection.answer_within_s = answer_within_s
+        connection.made_by = (conninfo, options)
+        return connection
 
     def wait(self, gen, *args, **options):
         options.setdefault("timeout", self.answer_within_s)

@@ -137,11 +137,11 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
     def authenticate_by_email(self, sociallogin) -> tuple[User, str] | None:
         """Only where the account has confirmed the address, too: anybody can enter another's."""
-        found = super().authenticate_by_email(sociallogin)
-        if found and EmailAddress.objects.filter(
-            user=found[0], email=found[1].lower(), verified=True
+        account = super().authenticate_by_email(sociallogin)
+        if account and EmailAddress.objects.filter(
+            user=account[0], email=account[1].lower(), verified=True
         ):
-            return found
+            return account
         return None
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin) -> bool:

@@ -36,7 +36,7 @@ def project_members(request: HttpRequest, actor: Actor, project: Project) -> Htt
     inviting = InvitationForm(posted if is_invitation else None, sends_email=settings.HAS_EMAIL)
     if request.method == "POST":
         require(actor, Action.MANAGE, project)
-    made = saved_by(inviting, lambda given: services.invite(by=actor, project=project, **given))
+    made = saved_by(inviting, lambda values: services.invite(by=actor, project=project, **values))
     if posted and not is_invitation and form.is_valid() and _added(form, actor, project):
         messages.success(request, f"{form.cleaned_data['username']} is now a member.")
         return redirect("project-members", project=project.pk)
@@ -110,7 +110,7 @@ def invitation_accept(request: HttpRequest, secret: str) -> HttpResponse:
         context = {"invitation": invitation, "roles": queries.ROLES}
         return _private(render(request, "accounts/invitation.html", context))
     form = JoinForm(request.POST or None, initial={"email": invitation.email})
-    user = saved_by(form, lambda given: services.join(secret=secret, **given))
+    user = saved_by(form, lambda values: services.join(secret=secret, **values))
     if user:
         where = reverse("campaign-list", args=[invitation.project_id])
         return perform_login(request, user, email_verification="none", redirect_url=where)

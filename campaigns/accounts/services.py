@@ -147,9 +147,9 @@ def join(*, secret: str, username: str, password: str, name: str = "", email: st
 
 def _new_account(username: str, name: str, email: str) -> User:
     """Without a password yet. Raises InvalidFields where another account has name or address."""
-    taken = InvalidFields({"username": f"{username} is taken. Choose another user name."})
+    fault = InvalidFields({"username": f"{username} is taken. Choose another user name."})
     if filter_users_by_username(username).exists():
-        raise taken
+        raise fault
     if email and filter_users_by_email(email):
         raise InvalidFields({"email": "Another account has this address."})
     try:
@@ -159,7 +159,7 @@ def _new_account(username: str, name: str, email: str) -> User:
             user.save()
             return user
     except IntegrityError:
-        raise taken from None
+        raise fault from None
 
 
 # --- users, for administrators -------------------------------------------------------------------

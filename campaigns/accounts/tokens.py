@@ -129,8 +129,8 @@ def create_share(
     require(by, Action.SHARE, project)
     if [bool(each) for each in (campaign, run, test, comparison)].count(True) != 1:
         raise Refused("A link shows either a campaign, a run, a comparison or a badge.")
-    shown = campaign or (run and run.campaign) or (test and test.campaign)
-    if shown and shown.project_id != project.pk:
+    campaign_shared = campaign or (run and run.campaign) or (test and test.campaign)
+    if campaign_shared and campaign_shared.project_id != project.pk:
         raise Refused("This belongs to another project. Share it from there.")
     if not 1 <= days <= MAX_DAYS:
         raise Refused(f"A link can be valid for 1 to {MAX_DAYS} days.")

@@ -51,8 +51,10 @@ class UserFilterSet(ListFilterSet):
         fields: Sequence[str] = ()
 
     def filter_search(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        found = [Q(**{f"{each}__icontains": value}) for each in ("username", "first_name", "email")]
-        return rows.filter(found[0] | found[1] | found[2])
+        conditions = [
+            Q(**{f"{each}__icontains": value}) for each in ("username", "first_name", "email")
+        ]
+        return rows.filter(conditions[0] | conditions[1] | conditions[2])
 
     def filter_state(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(_STATES[value])
@@ -126,7 +128,7 @@ def user_list(request: HttpRequest) -> HttpResponse:
 def user_new(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     form = UserForm(request.POST or None)
-    user = saved_by(form, lambda given: services.create_account(by=actor, **given))
+    user = saved_by(form, lambda values: services.create_account(by=actor, **values))
     if user:
         return _page(request, user, link=_link(request, user))
     return render(request, "accounts/user_new.html", {"form": form}, status=_status(form))
@@ -175,20 +177,22 @@ def _page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
 @answers_refusals("user-detail")
 def user_action(request: HttpRequest, user: int) -> HttpResponse:
     """`do` is link, disable, enable, promote, demote or unlock."""
-    actor, found = actor_of(request), _found(user)
+    actor, account = actor_of(request), _found(user)
     match request.POST.get("do"):
         case "link":
-            return _page(request, found, link=_link(request, found))
+            return _page(request, account, link=_link(request, account))
         case "disable" | "enable" as word:
-            services.set_active(by=actor, user=found, is_active=word == "enable")
-            said = f"{found} is {word}d."
+            services.set_active(by=actor, user=account, is_active=word == "enable")
+            message = f"{account} is {word}d."
         case "promote" | "demote" as word:
-            services.set_administrator(by=actor, user=found, is_administrator=word == "promote")
-            said = f"{found} is {'now' if word == 'promote' else 'no longer'} an administrator."
+            services.set_administrator(by=actor, user=account, is_administrator=word == "promote")
+            message = (
+                f"{account} is {'now' if word == 'promote' else 'no longer'} an administrator."
+            )
         case "unlock":
-            services.remove_factors(by=actor, user=found)
-            said = f"{found} signs in by password alone."
+            services.remove_factors(by=actor, user=account)
+            message = f"{account} signs in by password alone."
         case _:
             raise Http404
-    messages.success(request, said)
-    return redirect("user-detail", user=found.pk)
+    messages.success(request, message)
+    return redirect("user-detail", user=account.pk)

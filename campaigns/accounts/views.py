@@ -207,7 +207,7 @@ def profile(request: HttpRequest) -> HttpResponse:
     actor, user = actor_of(request), request.user
     stored = {"name": user.get_full_name(), "email": user.email}
     form = ProfileForm(request.POST or None, initial=stored)
-    saved = saved_by(form, lambda given: _save_profile(request, actor, **given) or True)
+    saved = saved_by(form, lambda values: _save_profile(request, actor, **values) or True)
     if saved:
         return redirect("profile")
     factors = list(Authenticator.objects.filter(user=user).order_by("pk"))
@@ -277,11 +277,11 @@ def token_list(request):
 
 @signed_in_post
 def token_revoke(request, token: int):
-    found = request.user.api_tokens.filter(pk=token).first()
-    if found is None:
+    api_token = request.user.api_tokens.filter(pk=token).first()
+    if api_token is None:
         raise Http404
-    tokens.revoke_token(by=actor_of(request), token=found)
-    messages.success(request, f"{found.name} is revoked.")
+    tokens.revoke_token(by=actor_of(request), token=api_token)
+    messages.success(request, f"{api_token.name} is revoked.")
     return redirect("token-list")
 
 

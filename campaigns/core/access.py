@@ -173,13 +173,13 @@ def acts_on(rows, page: str, key: str = "pk", part: str = ""):
         @wraps(view)
         def answering(request: HttpRequest, actor: Actor, row: Any) -> HttpResponse:
             try:
-                said = view(request, actor, row)
+                response = view(request, actor, row)
             except Refused as refusal:
-                said = messages.error(request, str(refusal))
-            if isinstance(said, HttpResponse):
-                return said
-            if said:
-                messages.success(request, said)
+                response = messages.error(request, str(refusal))
+            if isinstance(response, HttpResponse):
+                return response
+            if response:
+                messages.success(request, response)
             return redirect(f"{reverse(page, args=[getattr(row, key)])}{part}")
 
         return answering
@@ -202,11 +202,11 @@ class BearerMiddleware:
 
 def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
     """Whether it is a sign-in page or the way to one: ours, or that of the staff's site."""
-    shown = request.resolver_match and request.resolver_match.url_name in {
+    is_page = request.resolver_match and request.resolver_match.url_name in {
         settings.LOGIN_URL,
         "login",
     }
-    return bool(shown) or urlsplit(response.get("Location", "")).path.endswith("/login/")
+    return bool(is_page) or urlsplit(response.get("Location", "")).path.endswith("/login/")
 
 
 def _refusal() -> JsonResponse:
@@ -256,8 +256,8 @@ class Edit:
             return service(**given, opened=self.opened)
         except ChangedMeanwhile as changed:
             self.opened = changed.now
-            known = [self._labels[path] for path in changed.paths if self._labels.get(path)]
-            self.changed = and_joined(list(dict.fromkeys(known))) or "what it says"
+            labels = [self._labels[path] for path in changed.paths if self._labels.get(path)]
+            self.changed = and_joined(list(dict.fromkeys(labels))) or "what it says"
             return None
 
     def status(self, errors: object) -> int:

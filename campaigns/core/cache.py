@@ -42,8 +42,8 @@ class CompressedJson:
 
 def key_of(kind: str, *parts: Hashable) -> str:
     """A key of this release; `parts` say the same in every process that makes the same value."""
-    said = repr((release(), settings.TIME_ZONE, *parts))
-    return f"{kind}:{blake2b(said.encode(), digest_size=16).hexdigest()}"
+    text = repr((release(), settings.TIME_ZONE, *parts))
+    return f"{kind}:{blake2b(text.encode(), digest_size=16).hexdigest()}"
 
 
 def get_many(keys: Iterable[str]) -> dict[str, Any]:

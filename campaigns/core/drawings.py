@@ -77,11 +77,11 @@ class RatioAxis:
         self.band_width = round(self.at(widest) - self.band_from, 2)
         # Ticks that leave room between their labels; 1 always stays.
         ticks = [Tick(self.at(t), words(t)) for t in RATIOS if low < t < high]
-        kept: list[Tick] = [tick for tick in ticks if tick.at == self.one]
+        labelled: list[Tick] = [tick for tick in ticks if tick.at == self.one]
         for tick in sorted(ticks, key=lambda each: abs(each.at - self.one)):
-            if all(abs(tick.at - other.at) >= gap for other in kept):
-                kept.append(tick)
-        self.ticks = sorted(kept[:_MOST_TICKS], key=lambda tick: tick.at)
+            if all(abs(tick.at - other.at) >= gap for other in labelled):
+                labelled.append(tick)
+        self.ticks = sorted(labelled[:_MOST_TICKS], key=lambda tick: tick.at)
 
     def at(self, ratio: float) -> float:
         if ratio <= 0:
@@ -169,7 +169,7 @@ def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, 
     }
     parts = [part for part in SPLIT_PARTS if part in used]
     scale = 100 / (round_up(max(row["total_ms"] for row in rows) / _BAR_SHARE) or 1)
-    drawn = [
+    bars = [
         {
             **row,
             "pieces": _pieces(row["parts"], parts, scale),
@@ -178,7 +178,7 @@ def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, 
         }
         for row in rows
     ]
-    return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": drawn}
+    return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": bars}
 
 
 def parts_bar(parts: Table) -> list[Piece]:
@@ -260,11 +260,11 @@ _LEAST_POINTS = 3
 
 def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
     """The last campaigns of a test around their median, evenly spaced; None under three figures."""
-    known = [value for value in values_ms if value is not None]
-    if len(known) < _LEAST_POINTS:
+    values = [value for value in values_ms if value is not None]
+    if len(values) < _LEAST_POINTS:
         return None
-    middle = median(known)
-    span = max(_LEAST_SPAN * middle, *(abs(value - middle) for value in known))
+    middle = median(values)
+    span = max(_LEAST_SPAN * middle, *(abs(value - middle) for value in values))
     step = (TREND_WIDTH - 2 * _EDGE) / (len(values_ms) - 1)
     room = TREND_HEIGHT / 2 - _EDGE
     points = [
@@ -275,7 +275,7 @@ def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
         for n, value in enumerate(values_ms)
         if value is not None
     ]
-    words = f"p95 of the last {len(known)}: from {figure(min(known))} to {figure(max(known))} ms"
+    words = f"p95 of the last {len(values)}: from {figure(min(values))} to {figure(max(values))} ms"
     return Spark(TREND_WIDTH, TREND_HEIGHT, broken_line(points), points[-1], words)
 
 
@@ -287,13 +287,13 @@ def _error_share(point: Point) -> float | None:
 
 def _spark(values: Sequence[float | None], text: Callable[[float], str]) -> Spark | None:
     """Scaled from 0 to the maximum; None breaks the line."""
-    known = [value for value in values if value is not None]
-    if len(known) < 2:
+    numbers = [value for value in values if value is not None]
+    if len(numbers) < 2:
         return None
-    top, step = max(known), (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
+    top, step = max(numbers), (WIDTH - 2 * _EDGE) / max(1, len(values) - 1)
     places = [(round(_EDGE + n * step, 1), _height(v, top)) for n, v in enumerate(values)]
     end = next((x, y) for x, y in reversed(places) if y is not None)
-    words = f"from {text(min(known))} to {text(top)}"
+    words = f"from {text(min(numbers))} to {text(top)}"
     return Spark(WIDTH, HEIGHT, broken_line(places), end, words, top <= 0)
 
 

@@ -56,26 +56,29 @@ def page_of(rows: QuerySet, size: int, name: str = "", count: int | None = None)
     """A page by its name, the first one without a name that can be read. `rows` are `sorted_by`;
     `count` is how many there are, where that is known. Rows may have gone meanwhile: then the last
     page follows any, and a full one is the first."""
-    found: list[Model] = []
+    rows_of_page: list[Model] = []
     if edge := _edge_of(rows, name):
-        found = _around(rows, edge, size)
-    if not found:
+        rows_of_page = _around(rows, edge, size)
+    if not rows_of_page:
         # Rows are counted only where there are more than it shows.
-        found = list(rows[: size + 1])
-        if len(found) <= size:
-            return Page(found, len(found))
-        found.pop()
-        last = _Edge.at(found[-1], is_after=True)
-        return Page(found, rows.count() if count is None else count, next=str(last))
+        rows_of_page = list(rows[: size + 1])
+        if len(rows_of_page) <= size:
+            return Page(rows_of_page, len(rows_of_page))
+        rows_of_page.pop()
+        last = _Edge.at(rows_of_page[-1], is_after=True)
+        return Page(rows_of_page, rows.count() if count is None else count, next=str(last))
     count = rows.count() if count is None else count
-    first, last = _Edge.at(found[0], is_after=False), _Edge.at(found[-1], is_after=True)
+    first, last = (
+        _Edge.at(rows_of_page[0], is_after=False),
+        _Edge.at(rows_of_page[-1], is_after=True),
+    )
     n_before = _beyond(rows, first).count()
     return Page(
-        found,
+        rows_of_page,
         count,
         start=n_before + 1,
         previous=str(first) if n_before else "",
-        next=str(last) if n_before + len(found) < count else "",
+        next=str(last) if n_before + len(rows_of_page) < count else "",
     )
 
 
@@ -103,8 +106,8 @@ def _around(rows: QuerySet, edge: "_Edge", size: int) -> list[Model]:
     beyond = _beyond(rows, edge)
     if edge.is_after:
         return list(beyond[:size]) or _last(rows, size)
-    found = _last(beyond, size)
-    return found if len(found) == size else []
+    around = _last(beyond, size)
+    return around if len(around) == size else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +130,10 @@ class _Edge:
 
 
 def _edge_of(rows: QuerySet, name: str) -> _Edge | None:
-    found = re.fullmatch(r"(after|before)\.(\d{1,18})(?:\.([^\0]*))?", name)
-    if not found:
+    match = re.fullmatch(r"(after|before)\.(\d{1,18})(?:\.([^\0]*))?", name)
+    if not match:
         return None
-    side, pk, key = found.groups()
+    side, pk, key = match.groups()
     field = rows.query.annotations[KEY].output_field
     try:
         return _Edge(side == "after", int(pk), None if key is None else field.to_python(key))
@@ -149,10 +152,10 @@ def _beyond(rows: QuerySet, edge: _Edge) -> QuerySet:
     further = Q(**{f"pk__{sign}": edge.pk})
     keyless = Q(**{f"{KEY}__isnull": True})
     if edge.key is None:
-        found = keyless & further
-        return rows.filter(found if edge.is_after else found | ~keyless)
+        condition = keyless & further
+        return rows.filter(condition if edge.is_after else condition | ~keyless)
     # The first condition follows from the others; by it an index is read from there on.
-    found = Q(**{f"{KEY}__{sign}e": edge.key}) & (
+    condition = Q(**{f"{KEY}__{sign}e": edge.key}) & (
         Q(**{f"{KEY}__{sign}": edge.key}) | (Q(**{KEY: edge.key}) & further)
     )
-    return rows.filter(found | keyless if edge.is_after and order.nulls_last else found)
+    return rows.filter(condition | keyless if edge.is_after and order.nulls_last else condition)

@@ -34,18 +34,18 @@ def percentile_charts(
 ) -> Charts | None:
     """`lines` as `campaign_runs` makes them; `of`: whose response times; `beside`: another panel.
     None without a curve."""
-    drawn = [each for each in lines if each["curve"]]
-    if not drawn:
+    curves = [each for each in lines if each["curve"]]
+    if not curves:
         return None
-    axis = percentile_axis(drawn)
-    known = {point["x"] for line in drawn for point in line["curve"]}
+    axis = percentile_axis(curves)
+    known = {point["x"] for line in curves for point in line["curve"]}
     stops = [
         (found, text)
         for x, text in sorted(_STOPS)
         if (found := next((each for each in known if abs(each - x) < x * 1e-6), None))
     ]
     xs = [x for x, _ in stops]
-    series = [each for line in drawn for each in _percentile_series(line, xs)]
+    series = [each for line in curves for each in _percentile_series(line, xs)]
     panel = Chart(
         "percentiles",
         "Percentiles",
@@ -112,9 +112,9 @@ def difference_panel(
 
     def ends_of(q: int) -> list[float]:
         """Its place, difference and interval."""
-        found = shift[q]
-        changes = [each - 1 for each in (found.ratio, found.low, found.high)]
-        return [WHOLE / (WHOLE - q), *(each * found.baseline / 1000 for each in changes)]
+        ends = shift[q]
+        changes = [each - 1 for each in (ends.ratio, ends.low, ends.high)]
+        return [WHOLE / (WHOLE - q), *(each * ends.baseline / 1000 for each in changes)]
 
     def band_of(q: int) -> list[float]:
         """Which differences are none in practice."""

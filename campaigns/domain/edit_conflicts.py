@@ -27,13 +27,13 @@ def check_unchanged(opened: str | None, *, stored: Content, wanted: Content) -> 
     before = dict(part.partition("=")[::2] for part in opened.split())
     now, after = _digests(stored), _digests(wanted)
     paths = [*now, *(path for path in before if path not in now)]
-    lost = [
+    changed = [
         path
         for path in paths
         if before.get(path) != now.get(path) and now.get(path) != after.get(path)
     ]
-    if lost:
-        raise ChangedMeanwhile(lost, version_token(stored))
+    if changed:
+        raise ChangedMeanwhile(changed, version_token(stored))
 
 
 def _digests(content: Content) -> dict[str, str]:

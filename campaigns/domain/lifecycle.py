@@ -57,10 +57,10 @@ class Trust(StrEnum):
         return self.replace("_", " ")
 
 
-def best_trust(found: Iterable[str | None]) -> str:
+def best_trust(trusts: Iterable[str | None]) -> str:
     """Of several runs; "" if none was judged."""
-    known = set(found)
-    return next((each for each in Trust if each in known), "")
+    levels = set(trusts)
+    return next((each for each in Trust if each in levels), "")
 
 
 class TargetState(StrEnum):

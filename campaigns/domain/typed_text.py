@@ -49,11 +49,11 @@ def composed(text: str) -> str:
 def _visible(text: str) -> str:
     if not _INVISIBLE.search(text):  # nearly every name
         return text
-    kept = ""
+    text_shown = ""
     for each in text:
-        if not _INVISIBLE.match(each) or (kept and _is_part_of(kept[-1], each)):
-            kept += each
-    return kept.rstrip(_JOINERS)
+        if not _INVISIBLE.match(each) or (text_shown and _is_part_of(text_shown[-1], each)):
+            text_shown += each
+    return text_shown.rstrip(_JOINERS)
 
 
 def _is_part_of(before: str, mark: str) -> bool:

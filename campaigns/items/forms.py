@@ -191,8 +191,8 @@ class OutputForm(forms.Form):
 
     def _read(self, upload) -> str:
         if upload.size > MOST_BYTES:
-            limit, found = size(MOST_BYTES), size(upload.size, MOST_BYTES)
-            self.add_error("file", f"This file has {found}. Choose one of at most {limit}.")
+            limit, n_bytes = size(MOST_BYTES), size(upload.size, MOST_BYTES)
+            self.add_error("file", f"This file has {n_bytes}. Choose one of at most {limit}.")
             return ""
         try:
             return upload.read().decode("utf-8-sig")

@@ -159,8 +159,8 @@ def purge_items(*, by: Actor, items: Sequence[Item]) -> None:
     and deletes none, if one of them is in use or was restored."""
     _require(by, items)
     with _refused_while_parts_change(items):
-        found = _locked(items)
-        for item in found:
+        rows = _locked(items)
+        for item in rows:
             if item.deleted_at is None:
                 raise Refused(f"{item.name} has been restored.")
             if refusal := refusal_to_delete(item):
@@ -171,7 +171,7 @@ def purge_items(*, by: Actor, items: Sequence[Item]) -> None:
             # other way round. Less than the second after which PostgreSQL would end one of the two.
             with connection.cursor() as cursor:
                 cursor.execute("SET LOCAL lock_timeout = '500ms'")
-        _delete_rows(found)
+        _delete_rows(rows)
         connection.check_constraints()  # here, where it can be refused, and not when it is stored
 
 
@@ -185,14 +185,14 @@ def empty_trash(*, is_over: Callable[[], bool]) -> int:
             old = old.exclude(pk__in=Test.objects.values(_PATHS[kind]))
         while not is_over():
             with transaction.atomic():
-                held = list(old.select_for_update(of=("self",), skip_locked=True)[:_AT_ONCE])
-                for item in held:
+                due = list(old.select_for_update(of=("self",), skip_locked=True)[:_AT_ONCE])
+                for item in due:
                     what = f"{_label_of(item)}, {item.KEPT_DAYS} days after its deletion"
                     audit.note(NOBODY, AuditEvent.DELETED_FOREVER, what, project=item.home)
-                if held:
-                    _delete_rows(held)
-            n_gone += len(held)
-            if len(held) < _AT_ONCE:
+                if due:
+                    _delete_rows(due)
+            n_gone += len(due)
+            if len(due) < _AT_ONCE:
                 break
     return n_gone
 

@@ -178,8 +178,10 @@ class ExporterViewSet(VisibleViewSet):
         return super().get_queryset().select_related("target__project")
 
     def filter_queryset(self, queryset):
-        found = super().filter_queryset(queryset)
-        return found.filter(target=self.kwargs["target"]) if self.action == "list" else found
+        exporters = super().filter_queryset(queryset)
+        return (
+            exporters.filter(target=self.kwargs["target"]) if self.action == "list" else exporters
+        )
 
     @extend_schema(operation_id="targets_exporters_list")
     def list(self, request, target):
@@ -194,10 +196,10 @@ class ExporterViewSet(VisibleViewSet):
     )
     def create(self, request, target):
         """Sets one more, and has a worker ask it what it offers."""
-        found = find(Target.objects.select_related("project"), request, pk=target)
-        require(self.actor, Action.EDIT, found.project)
+        target_row = find(Target.objects.select_related("project"), request, pk=target)
+        require(self.actor, Action.EDIT, target_row.project)
         data = fields.validated(ExporterInput, request.data)
-        exporter = add_exporter(by=self.actor, target=found, **data)
+        exporter = add_exporter(by=self.actor, target=target_row, **data)
         return self.answer(exporter.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=ExporterInput)

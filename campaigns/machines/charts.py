@@ -30,17 +30,17 @@ _PANELS = (
 _DASHES = ((), (5, 3), (1, 3))
 
 
-def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> Charts | None:
+def machine_run_charts(runs: MachineRuns, name_of: Callable[[MachineRun], str]) -> Charts | None:
     """What the target's machine did, one run after another, each as wide as it has steps. None
     where it told nothing that is drawn."""
-    gap = max(1.0, _GAP_SHARE * sum(run.n_steps for run in told.runs))
+    gap = max(1.0, _GAP_SHARE * sum(run.n_steps for run in runs.runs))
     begins, x = [], 0.0
-    for run in told.runs:
+    for run in runs.runs:
         begins.append(x)
         x += run.n_steps + gap
     bands = [
         Band(low=begin, high=begin + run.n_steps, label=name_of(run))
-        for run, begin in zip(told.runs, begins, strict=True)
+        for run, begin in zip(runs.runs, begins, strict=True)
     ]
     axis = Axis(low=0, high=x - gap, ticks=[(-1.0, "")], title="Run")
     panels = [
@@ -51,7 +51,7 @@ def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
             f"{title} of the target's machine in every run. The table below has the means.",
             size="low",
             x=axis,
-            y=_machine_axis(told, names, whole_above),
+            y=_machine_axis(runs, names, whole_above),
             series=[
                 Series(
                     name=names[key],
@@ -59,21 +59,21 @@ def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
                     look="steps",
                     width=1.4,
                     end=names[key] if len(names) > 1 else "",
-                    **_steps(told.runs, begins, key),
+                    **_steps(runs.runs, begins, key),
                 )
-                for key, dash in zip(filter(told.tells, names), _DASHES, strict=False)
+                for key, dash in zip(filter(runs.tells, names), _DASHES, strict=False)
             ],
             bands=[replace(band, label="") for band in bands],
         )
         for title, unit, names, whole_above in _PANELS
-        if any(map(told.tells, names))
+        if any(map(runs.tells, names))
     ]
     if not panels:
         return None
     panels[-1] = replace(panels[-1], bands=bands)
     places = [
-        (begin + step.number, f"{name_of(run)}, {second_text(step.number * told.step_s)}")
-        for run, begin in zip(told.runs, begins, strict=True)
+        (begin + step.number, f"{name_of(run)}, {second_text(step.number * runs.step_s)}")
+        for run, begin in zip(runs.runs, begins, strict=True)
         for step in run.steps
     ]
     return Charts(
@@ -84,8 +84,8 @@ def machine_run_charts(told: MachineRuns, name_of: Callable[[MachineRun], str]) 
     )
 
 
-def _machine_axis(told: MachineRuns, names: dict[str, str], whole_above: float | None) -> Axis:
-    steps = [step for run in told.runs for step in run.steps]
+def _machine_axis(runs: MachineRuns, names: dict[str, str], whole_above: float | None) -> Axis:
+    steps = [step for run in runs.runs for step in run.steps]
     highest = max(getattr(step, name) or 0.0 for step in steps for name in names)
     if whole_above is not None and highest > whole_above:
         return Axis(low=0, high=100)

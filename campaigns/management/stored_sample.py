@@ -43,22 +43,22 @@ _LEFT_OUT = {"judgement", "trust", "target_state", "precision", "machines", "arc
 @transaction.atomic
 def load_sample(by: Actor) -> Campaign:
     """The stored sample, in its project if nobody has loaded it there."""
-    if found := stored_sample(by):
-        return found
+    if sample := stored_sample(by):
+        return sample
     project = Project.objects.visible_to(by).filter(name=SAMPLE_PROJECT).first()
     project = project or create_project(by=by, name=SAMPLE_PROJECT)
     with gzip.open(FILE, "rt") as lines:
         rows = [json.loads(line) for line in lines]
-    made = _inserted(rows, project=project.pk, user=by.user.pk)
-    for run in Run.objects.filter(pk__in=made["campaigns.run"]).order_by("position"):
+    pks = _inserted(rows, project=project.pk, user=by.user.pk)
+    for run in Run.objects.filter(pk__in=pks["campaigns.run"]).order_by("position"):
         summarise_run(run)
-    return Campaign.objects.get(pk__in=made["campaigns.campaign"])
+    return Campaign.objects.get(pk__in=pks["campaigns.campaign"])
 
 
 def _inserted(rows: Iterable[dict[str, Any]], *, project: int, user: int) -> dict[str, list[int]]:
     """The new keys of the rows by model. A row refers to rows before it by their old keys."""
     new: dict[tuple[str, int], int] = {}
-    made: dict[str, list[int]] = {}
+    pks: dict[str, list[int]] = {}
     for row in rows:
         name, values = row["model"], row["values"]
         model = apps.get_model(name)
@@ -66,8 +66,8 @@ def _inserted(rows: Iterable[dict[str, Any]], *, project: int, user: int) -> dic
             value = values.get(field.attname)
             if field.is_relation and value is not None:
                 of = field.related_model._meta.label_lower
-                given = {PROJECT: project, USER: user}
-                values[field.attname] = given[of] if of in given else new[of, value]
+                replacements = {PROJECT: project, USER: user}
+                values[field.attname] = replacements[of] if of in replacements else new[of, value]
             elif isinstance(field, models.BinaryField):
                 values[field.attname] = b64decode(value)
             elif isinstance(field, models.DateTimeField):
@@ -78,8 +78,8 @@ def _inserted(rows: Iterable[dict[str, Any]], *, project: int, user: int) -> dic
         (added,) = model.objects.bulk_create([model(**values)])
         if old is not None:
             new[name, old] = added.pk
-            made.setdefault(name, []).append(added.pk)
-    return made
+            pks.setdefault(name, []).append(added.pk)
+    return pks
 
 
 def freeze_sample(campaign: Campaign) -> None:
@@ -88,7 +88,7 @@ def freeze_sample(campaign: Campaign) -> None:
     endpoints = Endpoint.objects.filter(tests__in=tests).distinct()
     versions = PlanVersion.objects.filter(tests__in=tests).distinct()
     of_runs = {"run__in": runs}
-    found = [
+    tables = [
         Target.objects.filter(endpoints__in=endpoints).distinct(),
         endpoints,
         SavedPlan.objects.filter(versions__in=versions).distinct(),
@@ -103,7 +103,7 @@ def freeze_sample(campaign: Campaign) -> None:
         RequestsOfShard.objects.filter(**of_runs).order_by("run"),
     ]
     campaign.name = STORED_SAMPLE
-    lines = [json.dumps(_plain(row)) for rows in found for row in rows]
+    lines = [json.dumps(_plain(row)) for rows in tables for row in rows]
     with gzip.GzipFile(FILE, "wb", mtime=0) as file:
         file.write("\n".join(lines).encode())
 

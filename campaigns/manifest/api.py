@@ -70,9 +70,9 @@ class ManifestOfProject(APIView):
         """Makes the project have what a benchsite.yaml says, all of it or nothing. Faults have the
         line of the file. Its JSON Schema is at `/ci/benchsite.schema.json`."""
         project = find(Project, request, pk=pk)
-        asked = fields.validated(ManifestQuery, request.query_params.dict())
+        query = fields.validated(ManifestQuery, request.query_params.dict())
         text = request.data if isinstance(request.data, str) else ""
-        changes = apply_manifest(by=actor_of(request), project=project, text=text, **asked)
+        changes = apply_manifest(by=actor_of(request), project=project, text=text, **query)
         return Response(_ChangesSerializer(changes).data)
 
 

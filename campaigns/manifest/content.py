@@ -112,8 +112,8 @@ def _target(target: Target) -> Content:
 
 
 def _endpoint(endpoint: Endpoint) -> Content:
-    found = endpoint.described().to_json()
-    return {name: value for name, value in found.items() if (name, value) != ("verify_tls", True)}
+    values = endpoint.described().to_json()
+    return {name: value for name, value in values.items() if (name, value) != ("verify_tls", True)}
 
 
 def _plan(plan: SavedPlan) -> Content:
@@ -210,28 +210,28 @@ def _chosen(kind: type[serializers.Serializer], values: Mapping[str, Any]) -> Co
 def exported(project: Project, schema_url: str) -> str:
     """A file that makes the same in an empty project. What it can't have is named at its top."""
     left_out: list[str] = []
-    found: dict[str, list[Content]] = {}
+    sections: dict[str, list[Content]] = {}
     for section, of_project in SECTIONS.items():
         rows, content_of = of_project(project)
         if section == "campaigns":
             rows = rows.filter(Q(started_at=None) | Q(is_copied=True))
-        kept = list(_exported(rows, content_of, section, left_out))
+        contents = list(_exported(rows, content_of, section, left_out))
         if section == "plans":
-            _write_files(project, kept)
-        if kept:
-            found[section] = kept
+            _write_files(project, contents)
+        if contents:
+            sections[section] = contents
     head = [f"# yaml-language-server: $schema={schema_url}"]
     head += [f"# Left out: {each}." for each in left_out]
-    return "\n".join([*head, written_yaml({"version": 1, **found})])
+    return "\n".join([*head, written_yaml({"version": 1, **sections})])
 
 
 def _exported(
     rows: QuerySet, content_of: Callable[[Any], Content], section: str, left_out: list[str]
 ) -> Iterator[Content]:
-    known = set()
+    names = set()
     noun = section.removesuffix("s").replace("_", " ")
     for row in rows:
-        if row.name in known:
+        if row.name in names:
             left_out.append(f"another {noun} named {row.name}")
             continue
         try:
@@ -239,10 +239,10 @@ def _exported(
         except ValueError as why:
             left_out.append(f"{noun} {row.name}: {why}")
             continue
-        if len(known) == MOST_ITEMS:
+        if len(names) == MOST_ITEMS:
             left_out.append(f"{noun}s after the first {MOST_ITEMS}")
             return
-        known.add(row.name)
+        names.add(row.name)
         yield _public(content)
 
 
@@ -254,14 +254,14 @@ def _public(value: Any) -> Any:
 
 def _write_files(project: Project, plans: Sequence[Content]) -> None:
     """The bytes of stored bodies in place of their digests, while there is room."""
-    known = load_bodies(project.pk, [each["spec"] for each in plans]).get("bodies", {})
-    left = MOST_FILE_BYTES
+    bodies = load_bodies(project.pk, [each["spec"] for each in plans]).get("bodies", {})
+    n_bytes_left = MOST_FILE_BYTES
     for holder in _holders(plans):
         for name in ("body_file", "file"):
-            data = known.get(holder[name]["sha256"]) if _is_digest(holder.get(name)) else None
-            if data is not None and len(data) <= left:
+            data = bodies.get(holder[name]["sha256"]) if _is_digest(holder.get(name)) else None
+            if data is not None and len(data) <= n_bytes_left:
                 holder[name] = data
-                left -= len(data)
+                n_bytes_left -= len(data)
 
 
 def _holders(value: Any) -> Iterator[dict[str, Any]]:

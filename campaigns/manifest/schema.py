@@ -141,11 +141,11 @@ def with_lines(document: YamlDocument, errors: Mapping[str, str]) -> InvalidFiel
 
 def _named_twice(data: Mapping[str, Any]) -> Iterable[str]:
     for kind, rows in data.items():
-        known: set[str] = set()
+        names: set[str] = set()
         for index, row in enumerate(rows if isinstance(rows, list) else ()):
-            if row["name"] in known:
+            if row["name"] in names:
                 yield f"{kind}.{index}.name"
-            known.add(row["name"])
+            names.add(row["name"])
 
 
 @cache

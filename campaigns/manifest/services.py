@@ -60,8 +60,8 @@ class ManifestChange:
         for name, before, after in self.fields:
             if name == "name":
                 continue
-            told = [json.dumps(each, ensure_ascii=False) for each in (before, after)]
-            yield f"    {name}: {told[1] if before is None else ' → '.join(told)}"
+            texts = [json.dumps(each, ensure_ascii=False) for each in (before, after)]
+            yield f"    {name}: {texts[1] if before is None else ' → '.join(texts)}"
         if self.note:
             yield f"    {self.note}"
 
@@ -76,10 +76,10 @@ class ManifestChanges:
     def of(cls, changes: Sequence[ManifestChange]) -> Self:
         real = [each for each in changes if each.action != "keep"]
         counts = Counter(each.action for each in real)
-        told = json.dumps([(each.kind, each.name, each.action, each.fields) for each in real])
+        text = json.dumps([(each.kind, each.name, each.action, each.fields) for each in real])
         return cls(
             ", ".join(f"{counts[key]} {word}" for key, word in _DONE.items() if counts[key]),
-            blake2s(told.encode(), digest_size=16).hexdigest(),
+            blake2s(text.encode(), digest_size=16).hexdigest(),
             [replace(each, fields=list(map(_short, each.fields))) for each in changes],
         )
 
@@ -164,19 +164,19 @@ class _Work:
         kind, name, tags = _noun(section), values["name"], values.pop("tags", None)
         with transaction.atomic():
             before = self._content(section, row)
-            made = _SAVE[section](self, row, values)
+            saved = _SAVE[section](self, row, values)
             if tags is not None:
-                describe_item(by=self.by, item=made, tags=tags)
-            after = self._content(section, made)
+                describe_item(by=self.by, item=saved, tags=tags)
+            after = self._content(section, saved)
             if before == after:  # a save would make its saver a schedule's owner, among others
                 transaction.set_rollback(True)
-                made = row
+                saved = row
         if section == "campaigns":
-            self.campaigns[name] = made
+            self.campaigns[name] = saved
         if before == after:
             return ManifestChange(kind, name, "keep")
         action, note = "change" if row else "create", ""
-        if row and made.pk != row.pk:
+        if row and saved.pk != row.pk:
             note = f"Campaign {row.pk} has been started and stays. A new draft has the change."
         return ManifestChange(kind, name, action, list(_differences(before, after)), note)
 
@@ -309,8 +309,8 @@ def _cells_of(
     endpoint, version = _endpoint(target, row.get("endpoint")), plan.latest
     modes = row.get("connection_mode") or [version.value().connection_mode]
     if endpoint is None:
-        known = and_joined([str(each) for each in target.endpoints.filter(archived_at=None)])
-        errors[f"cells.{index}.endpoint"] = f"Name one endpoint of {target.name}: {known}."
+        endpoints = and_joined([str(each) for each in target.endpoints.filter(archived_at=None)])
+        errors[f"cells.{index}.endpoint"] = f"Name one endpoint of {target.name}: {endpoints}."
         return []
     if unknown := [mode for mode in modes if mode not in list(ConnectionMode)]:
         errors[f"cells.{index}.connection_mode"] = (
@@ -322,10 +322,10 @@ def _cells_of(
 
 def _endpoint(target: Target, named: str | None) -> Endpoint | None:
     """The only one that this may mean."""
-    found = list(target.endpoints.filter(archived_at=None).select_related("target"))
+    endpoints = list(target.endpoints.filter(archived_at=None).select_related("target"))
     if named:
-        found = [each for each in found if named in (str(each), each.scheme)]
-    return found[0] if len(found) == 1 else None
+        endpoints = [each for each in endpoints if named in (str(each), each.scheme)]
+    return endpoints[0] if len(endpoints) == 1 else None
 
 
 def _save_schedule(work: _Work, row: Any, values: dict[str, Any]) -> Any:

@@ -38,10 +38,10 @@ class ManifestForm(CheckedForm):
     @classmethod
     def of(cls, request: HttpRequest) -> "ManifestForm":
         """Of a chosen file its text is as if it were pasted."""
-        given = request.POST.copy()
+        data = request.POST.copy()
         if upload := request.FILES.get("file"):
-            given["text"] = upload.read().decode("utf-8-sig", "replace")
-        return cls(given)
+            data["text"] = upload.read().decode("utf-8-sig", "replace")
+        return cls(data)
 
     def clean_text(self) -> str:
         text = self.cleaned_data["text"]
@@ -66,8 +66,8 @@ def project_manifest(request: HttpRequest, actor: Actor, project: Project) -> Ht
         form, is_preview = ManifestForm.of(request), "apply" not in request.POST
 
         def save(given: dict[str, Any]) -> ManifestChanges:
-            seen = None if is_preview else given["version"]
-            file = {"text": given["text"], "prune": given["prune"], "version": seen}
+            version = None if is_preview else given["version"]
+            file = {"text": given["text"], "prune": given["prune"], "version": version}
             return apply_manifest(by=actor, project=project, dry_run=is_preview, **file)
 
         changes = saved_by(form, save)

@@ -46,21 +46,21 @@ def edit_note(
 ) -> Note:
     """`opened`: what the form was opened with. Raises Forbidden, ChangedMeanwhile, InvalidFields
     and Refused."""
-    held = _held(by, note)
+    row = _held(by, note)
     wanted = {"text": _clean(text), "is_shared": is_shared}
-    check_unchanged(opened, stored=content_of(held), wanted=wanted)
-    if wanted != content_of(held):
-        held.text, held.is_shared, held.edited_at = wanted["text"], is_shared, timezone.now()
-        held.save(update_fields=["text", "is_shared", "edited_at"])
-        audit.note(by, AuditEvent.NOTE_CHANGED, str(held), project=held.project)
-    return held
+    check_unchanged(opened, stored=content_of(row), wanted=wanted)
+    if wanted != content_of(row):
+        row.text, row.is_shared, row.edited_at = wanted["text"], is_shared, timezone.now()
+        row.save(update_fields=["text", "is_shared", "edited_at"])
+        audit.note(by, AuditEvent.NOTE_CHANGED, str(row), project=row.project)
+    return row
 
 
 @transaction.atomic
 def delete_note(*, by: Actor, note: Note) -> None:
-    held = _held(by, note)
-    audit.note(by, AuditEvent.NOTE_DELETED, str(held), project=held.project)
-    held.delete()
+    row = _held(by, note)
+    audit.note(by, AuditEvent.NOTE_DELETED, str(row), project=row.project)
+    row.delete()
 
 
 def content_of(note: Note) -> Content:
@@ -76,14 +76,14 @@ def may_change(by: Actor, note: Note, project: Project) -> bool:
 
 def _held(by: Actor, note: Note) -> Note:
     """As it is by now, and until the transaction ends."""
-    held = Note.objects.select_related("project").select_for_update(of=("self",), no_key=True)
-    found = held.filter(pk=note.pk).first()
-    if found is None:
+    rows = Note.objects.select_related("project").select_for_update(of=("self",), no_key=True)
+    row = rows.filter(pk=note.pk).first()
+    if row is None:
         raise Refused("This note was deleted meanwhile.")
-    require(by, Action.EDIT, found.project)
-    if not may_change(by, found, found.project):
+    require(by, Action.EDIT, row.project)
+    if not may_change(by, row, row.project):
         raise Forbidden("Only its author or an owner may change this note.")
-    return found
+    return row
 
 
 def _clean(text: str) -> str:

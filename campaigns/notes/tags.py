@@ -72,9 +72,9 @@ def html_of(text: str) -> str:
     for token in tokens:
         if token.type in {"heading_open", "heading_close"}:
             token.tag = f"h{min(_TOP + int(token.tag[1]), 6)}"
-    made = _READER.renderer.render(tokens, _READER.options, {})
+    html = _READER.renderer.render(tokens, _READER.options, {})
     return nh3.clean(
-        made,
+        html,
         tags=_TAGS,
         attributes={"a": {"href"}, "ol": {"start"}},
         url_schemes={"http", "https", "mailto"},

@@ -35,7 +35,7 @@ def _add(request: HttpRequest, actor: Actor, row: Campaign | Run | Test) -> Http
     campaign = row if isinstance(row, Campaign) else row.campaign
     require(actor, Action.EDIT, campaign.project)
     form, page = NoteForm(request.POST), reverse(_PAGES[type(row)], args=[row.pk])
-    if saved_by(form, lambda given: services.add_note(by=actor, of=row, **given)):
+    if saved_by(form, lambda values: services.add_note(by=actor, of=row, **values)):
         return redirect(f"{page}#notes")
     context = {"project": campaign.project, "form": form, "page": page}
     return render(request, "notes/form.html", context, status=422)
@@ -53,7 +53,7 @@ def note_detail(request: HttpRequest, actor: Actor, note: Note) -> HttpResponse:
     form = NoteForm(posted, initial=services.content_of(note))
     if posted is not None:
         change = partial(edit.save, services.edit_note, by=actor, note=note)
-        if saved_by(form, lambda given: change(**given)):
+        if saved_by(form, lambda values: change(**values)):
             return redirect(f"{_page_of(note)}#notes")
     elif not services.may_change(actor, note, note.project):
         require(actor, Action.ADMINISTER, note.project)

@@ -285,8 +285,8 @@ def note_silent_agents() -> int:
 
 def _last_states() -> dict[int, tuple[int, str]]:
     """By exporter: the last event, and what it said."""
-    sent = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
-    rows = sent.filter(message__data__has_key="exporter").values_list("pk", "message__data")
+    events = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
+    rows = events.filter(message__data__has_key="exporter").values_list("pk", "message__data")
     return {data["exporter"]: (pk, data["state"]) for pk, data in rows}
 
 

@@ -68,8 +68,8 @@ def _message(
         "campaign": {"id": campaign.pk, "name": campaign.name, "url": url},
         **more,
     }
-    shown = tuple((name, text) for name, text in facts if text)
-    return EventMessage(headline, shown[:MOST_FACTS], url, data=data)
+    rows = tuple((name, text) for name, text in facts if text)
+    return EventMessage(headline, rows[:MOST_FACTS], url, data=data)
 
 
 def site_url(name: str, *args: Any) -> str:
@@ -104,8 +104,8 @@ def _end(campaign: Campaign, new_levels: Sequence["_Level"]) -> Announcement:
         headline = f"{campaign}: {sentence}" if sentence else f"{campaign} has ended."
         first = ("Baseline", against)
     else:
-        said = f"{against[:1].lower()}{against[1:]}" or level
-        headline, first = f"{campaign}: {said}", ("Result", sentence)
+        text = f"{against[:1].lower()}{against[1:]}" or level
+        headline, first = f"{campaign}: {text}", ("Result", sentence)
     took = (campaign.finished_at or campaign.started_at) - campaign.started_at
     facts = [
         first,

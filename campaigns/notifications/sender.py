@@ -85,9 +85,9 @@ def answer_to(order: Mapping[str, Any], guard: DialGuard) -> dict[str, Any]:
         if order.get("is_check"):
             return {"problem": "", "name": str(service.service_name)}
         with apprise.LogCapture(level=apprise.logging.WARNING) as log:
-            sent = apprise.Apprise()
-            sent.add(service)
-            if sent.notify(title=order["title"], body=order["body"], body_format="markdown"):
+            sender = apprise.Apprise()
+            sender.add(service)
+            if sender.notify(title=order["title"], body=order["body"], body_format="markdown"):
                 return {"problem": ""}
             return {"problem": guard.refusal or _last_line(log.getvalue())}
     except Exception as error:  # of a plugin: the next attempt may go better

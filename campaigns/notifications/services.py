@@ -159,7 +159,7 @@ def _checked_by_sender(address: str) -> tuple[str, str]:
     secret of ours. Nothing is sent."""
     order = {"id": 0, "address": address, "is_check": True, **sending_policy()}
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [sys.executable, "-m", "campaigns.notifications.sender"],
             input=json.dumps(order) + "\n",
             cwd=settings.BASE_DIR,
@@ -169,7 +169,7 @@ def _checked_by_sender(address: str) -> tuple[str, str]:
             timeout=_CHECK_WITHIN_S,
             check=True,
         )
-        answer = json.loads(done.stdout)
+        answer = json.loads(process.stdout)
     except (subprocess.SubprocessError, ValueError):
         return "This address could not be checked. Try again.", ""
     return answer["problem"], answer.get("name", "")
@@ -203,10 +203,10 @@ def replace_secret(*, by: Actor, channel: NotificationChannel) -> str:
     if channel.kind != ChannelKind.WEBHOOK:
         raise Refused("Only webhooks are signed.")
     with transaction.atomic():
-        held = NotificationChannel.objects.select_for_update(of=("self",)).get(pk=channel.pk)
-        known, secret = decrypt(held.secrets).split(), new_secret()
-        kept = " ".join([secret, *known][:SIGNED_BY])
-        NotificationChannel.objects.filter(pk=channel.pk).update(secrets=encrypt(kept))
+        row = NotificationChannel.objects.select_for_update(of=("self",)).get(pk=channel.pk)
+        secrets, secret = decrypt(row.secrets).split(), new_secret()
+        encrypted = " ".join([secret, *secrets][:SIGNED_BY])
+        NotificationChannel.objects.filter(pk=channel.pk).update(secrets=encrypt(encrypted))
         audit.note(by, AuditEvent.CHANNEL_CHANGED, f"{channel}: secret", project=channel.project)
     return secret
 
@@ -215,8 +215,8 @@ def replace_secret(*, by: Actor, channel: NotificationChannel) -> str:
 def send_test(*, by: Actor, channel: NotificationChannel) -> NotificationDelivery:
     """Its delivery, as of any message. Refused where one was sent a moment ago."""
     require_own(by, channel)
-    held = NotificationChannel.objects.select_for_update(of=("self",)).get(pk=channel.pk)
-    if held.paused_at:
+    row = NotificationChannel.objects.select_for_update(of=("self",)).get(pk=channel.pk)
+    if row.paused_at:
         raise Refused("This channel is paused. Resume it first.")
     lately = NotificationDelivery.objects.filter(channel=channel, event__kind=EventKind.TEST)
     if lately.filter(event__at__gt=db_now(-TEST_EVERY_S)).exists():

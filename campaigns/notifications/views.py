@@ -64,7 +64,7 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
     form = ChannelForm(kind, request.POST or None, initial=start, is_new=True) if kind else None
     made = form and saved_by(
         form,
-        lambda given: services.add_channel(by=actor, project=project, kind=kind, **given),
+        lambda values: services.add_channel(by=actor, project=project, kind=kind, **values),
     )
     if made and "untested" not in request.POST:
         _test(request, actor, made.channel)
@@ -86,14 +86,16 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
 
 
 def _kind(request: HttpRequest) -> ChannelKind | None:
-    asked = request.POST.get("kind") or request.GET.get("add", "")
-    return ChannelKind(asked) if asked in ChannelKind else None
+    kind = request.POST.get("kind") or request.GET.get("add", "")
+    return ChannelKind(kind) if kind in ChannelKind else None
 
 
 def _with_latest(channels: list[NotificationChannel]) -> list[NotificationChannel]:
     """Each with its `latest` delivery."""
-    found = NotificationDelivery.objects.filter(channel__in=channels).order_by("channel_id", "-pk")
-    latest = {each.channel_id: each for each in found.distinct("channel_id")}
+    deliveries = NotificationDelivery.objects.filter(channel__in=channels).order_by(
+        "channel_id", "-pk"
+    )
+    latest = {each.channel_id: each for each in deliveries.distinct("channel_id")}
     for channel in channels:
         channel.latest = latest.get(channel.pk)
     return channels
@@ -115,17 +117,17 @@ def _found(request: HttpRequest, channel: int) -> NotificationChannel:
 @signed_in_form
 @never_cache
 def channel_detail(request: HttpRequest, channel: int) -> HttpResponse:
-    actor, found = actor_of(request), _found(request, channel)
-    services.require_own(actor, found)
-    stored = {"label": found.label, "kinds": found.kinds}
-    form = ChannelForm(ChannelKind(found.kind), request.POST or None, initial=stored)
+    actor, row = actor_of(request), _found(request, channel)
+    services.require_own(actor, row)
+    stored = {"label": row.label, "kinds": row.kinds}
+    form = ChannelForm(ChannelKind(row.kind), request.POST or None, initial=stored)
     saved = saved_by(
-        form, lambda given: services.change_channel(by=actor, channel=found, **given) or True
+        form, lambda values: services.change_channel(by=actor, channel=row, **values) or True
     )
     if saved:
-        messages.success(request, f"{found.label} saved.")
-        return redirect("channel-detail", channel=found.pk)
-    return _channel_page(request, found, form)
+        messages.success(request, f"{row.label} saved.")
+        return redirect("channel-detail", channel=row.pk)
+    return _channel_page(request, row, form)
 
 
 def _channel_page(
@@ -149,31 +151,31 @@ def _channel_page(
 @answers_refusals("channel-detail")
 def channel_action(request: HttpRequest, channel: int) -> HttpResponse:
     """`do` is test, pause, resume, secret or remove."""
-    actor, found = actor_of(request), _found(request, channel)
+    actor, row = actor_of(request), _found(request, channel)
     match request.POST.get("do"):
         case "test":
-            services.require_own(actor, found)
-            _test(request, actor, found)
+            services.require_own(actor, row)
+            _test(request, actor, row)
         case "pause":
-            services.pause_channel(by=actor, channel=found)
-            messages.success(request, f"{found.label} is paused.")
+            services.pause_channel(by=actor, channel=row)
+            messages.success(request, f"{row.label} is paused.")
         case "resume":
-            services.resume_channel(by=actor, channel=found)
-            messages.success(request, f"{found.label} gets messages again.")
+            services.resume_channel(by=actor, channel=row)
+            messages.success(request, f"{row.label} gets messages again.")
         case "secret":
-            secret = services.replace_secret(by=actor, channel=found)
-            form = ChannelForm(ChannelKind(found.kind), initial={"label": found.label})
-            form.initial["kinds"] = found.kinds
-            return _channel_page(request, found, form, secret)
+            secret = services.replace_secret(by=actor, channel=row)
+            form = ChannelForm(ChannelKind(row.kind), initial={"label": row.label})
+            form.initial["kinds"] = row.kinds
+            return _channel_page(request, row, form, secret)
         case "remove":
-            services.remove_channel(by=actor, channel=found)
-            messages.success(request, f"{found.label} is removed.")
+            services.remove_channel(by=actor, channel=row)
+            messages.success(request, f"{row.label} is removed.")
         case _:
             raise Http404
     if request.POST.get("next") == "channel":
-        return redirect("channel-detail", channel=found.pk)
-    if found.project_id:
-        return redirect("project-notifications", project=found.project_id)
+        return redirect("channel-detail", channel=row.pk)
+    if row.project_id:
+        return redirect("project-notifications", project=row.project_id)
     return redirect("account-notifications")
 
 

@@ -42,22 +42,22 @@ def _serializer_of(owner: type) -> type[serializers.Serializer]:
 
 
 def _field(row: PlanField) -> serializers.Field:
-    given: dict[str, Any] = {"help_text": row.help}
-    given |= {"required": False} if row.default in (None, "") else {"default": row.default}
+    options: dict[str, Any] = {"help_text": row.help}
+    options |= {"required": False} if row.default in (None, "") else {"default": row.default}
     if row.is_number:
         null = {"allow_null": True} if row.default is None else {}
         amount = AMOUNTS.get(row.unit)
         if row.positive:
             kind = _ABOVE_0.get(amount, fields.AboveField)
-            return kind(**given, **null, max_value=row.high)
+            return kind(**options, **null, max_value=row.high)
         kind = _AMOUNTS.get(amount, _NUMBERS[row.kind])
-        return kind(**given, **null, min_value=row.low, max_value=row.high)
+        return kind(**options, **null, min_value=row.low, max_value=row.high)
     if row.kind is bool:
-        return serializers.BooleanField(**given)
+        return serializers.BooleanField(**options)
     if row.is_choice:
         pairs = [(str(value), str(value)) for value in row.kind]
-        return serializers.ChoiceField(choices=pairs, **given)
-    return serializers.CharField(allow_blank=True, max_length=int(row.high), **given)
+        return serializers.ChoiceField(choices=pairs, **options)
+    return serializers.CharField(allow_blank=True, max_length=int(row.high), **options)
 
 
 def _help(owner: type, name: str) -> str:

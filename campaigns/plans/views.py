@@ -185,8 +185,8 @@ def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
 @signed_in_get(SavedPlan.objects.select_related("project"))
 def plan_file(request: HttpRequest, actor: Actor, plan: SavedPlan, sha256: str) -> HttpResponse:
     """A file that its requests send."""
-    if found := queries.file_of(plan, sha256):
-        return bytes_file(*found)
+    if blob := queries.file_of(plan, sha256):
+        return bytes_file(*blob)
     raise Http404
 
 
@@ -329,9 +329,9 @@ class TriedStep:
     @property
     def words(self) -> str:
         """200 OK, 14.2 ms"""
-        said = self.report.sentence.rstrip(".") if self.report else ""
+        sentence = self.report.sentence.rstrip(".") if self.report else ""
         took = self.report.total_ms if self.report else ""
-        return f"{said}, {took} ms" if took else said
+        return f"{sentence}, {took} ms" if took else sentence
 
     @classmethod
     def of(cls, probe: Probe) -> "TriedStep":
@@ -373,9 +373,9 @@ def _plan_of(form: _PreviewForm) -> Plan | None:
         return None
     spec = form.spec()
     read = {name: spec[name] for name in _READ if name in spec}
-    sent = {"exchange": {}} if form.is_exchange else {"steps": spec["steps"]}
+    parts = {"exchange": {}} if form.is_exchange else {"steps": spec["steps"]}
     try:
-        return Plan.from_json(read | sent)
+        return Plan.from_json(read | parts)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)
         return None

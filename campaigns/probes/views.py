@@ -96,8 +96,8 @@ def _try_typed(request: HttpRequest, project: Project | None) -> HttpResponse:
 def _read(request: HttpRequest, text: str) -> Paste:
     """With the files that were sent for those that the text names. Raises NotUnderstood."""
     paste = read_paste(text)
-    chosen = {n: request.FILES.get(f"file_{n}") for n in range(len(paste.files))}
-    files = {paste.files[n]: upload.read() for n, upload in chosen.items() if upload is not None}
+    uploads = {n: request.FILES.get(f"file_{n}") for n in range(len(paste.files))}
+    files = {paste.files[n]: upload.read() for n, upload in uploads.items() if upload is not None}
     return read_paste(text, files) if files else paste
 
 
@@ -168,17 +168,17 @@ def target_measure(request: HttpRequest, actor: Actor, target: Target) -> HttpRe
         question = QUESTIONS.get(request.POST.get("question", ""))
         if question is None or tried is None:
             raise Refused("Choose one of the questions, after one request was tried.")
-        asked = {
+        values = {
             "by": actor,
             "question": question,
             "step": tried.step,
             "probes": [each.probe for each in tried.right],
         }
         if question.has_form:
-            (cell,) = typed_targets.cells_of_question(**asked)
+            (cell,) = typed_targets.cells_of_question(**values)
             form = address_of_ladder if question.is_ladder else address_of_search
             return redirect(form(cell))
-        campaign = typed_targets.start_question(**asked)
+        campaign = typed_targets.start_question(**values)
         return redirect("campaign-detail", campaign=campaign.pk)
     context = {
         **_page(request, target.project),
@@ -196,11 +196,11 @@ def _drawn(tried: Tried | None) -> dict[str, Any]:
     """The endpoints with their bars, the axis, and the names of the parts in them."""
     if tried is None:
         return {}
-    drawn = draw_stacked([each.report for each in tried.endpoints])
-    used = {part.name for row in drawn.rows for part in row}
+    drawing = draw_stacked([each.report for each in tried.endpoints])
+    used = {part.name for row in drawing.rows for part in row}
     return {
-        "rows": list(zip(tried.endpoints, drawn.rows, strict=True)),
-        "ticks": drawn.ticks,
+        "rows": list(zip(tried.endpoints, drawing.rows, strict=True)),
+        "ticks": drawing.ticks,
         "part_names": [name for name in PARTS if name in used],
     }
 
@@ -222,9 +222,13 @@ def _offers(tried: Tried) -> list[dict[str, Any]]:
 
 def _takes(question: Question, tried: Tried) -> tuple[str, str]:
     """(how long, how many requests) in words."""
-    sent = tried.typed.request
-    given = sent.get("auth", {}), sent.get("http_version", ""), sent.get("redirects", "")
-    plan = Plan.from_json(question.spec(tried.step, *given))
+    request_sent = tried.typed.request
+    facts = (
+        request_sent.get("auth", {}),
+        request_sent.get("http_version", ""),
+        request_sent.get("redirects", ""),
+    )
+    plan = Plan.from_json(question.spec(tried.step, *facts))
     if question.is_search:
         return search_words(usual_cost(plan))
     modes = [mode for _, mode in question.arms(tried.schemes)]
@@ -280,19 +284,19 @@ def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
         paste = _read(request, text)
     except NotUnderstood as fault:
         return _paste_page(request, project, text=text, fault=str(fault), status=422)
-    chosen = {int(each) for each in request.POST.getlist("chosen") if each.isdecimal()}
+    numbers = {int(each) for each in request.POST.getlist("chosen") if each.isdecimal()}
     if len(paste.requests) > 1 and "choose" not in request.POST:
         return choice_page(request, project, text, paste)
     numbered = enumerate(paste.requests)
-    requests = [each for number, each in numbered if number in chosen or len(paste.requests) == 1]
+    requests = [each for number, each in numbered if number in numbers or len(paste.requests) == 1]
     try:
         version, note = plan_from_requests(by=actor, project=project, requests=requests)
     except FilesMissing as fault:
-        asked = {"files": _numbered(paste, fault), "requests": requests, "chosen": chosen}
-        return _paste_page(request, project, text=text, note=paste.note, **asked)
+        context = {"files": _numbered(paste, fault), "requests": requests, "chosen": numbers}
+        return _paste_page(request, project, text=text, note=paste.note, **context)
     except (InvalidFields, Refused) as fault:
-        told = " ".join(dict.fromkeys(getattr(fault, "errors", {"": str(fault)}).values()))
-        return choice_page(request, project, text, paste, fault=told, chosen=chosen, status=422)
+        message = " ".join(dict.fromkeys(getattr(fault, "errors", {"": str(fault)}).values()))
+        return choice_page(request, project, text, paste, fault=message, chosen=numbers, status=422)
     messages.success(
         request, " ".join(filter(None, (f"{version.plan.name} created.", paste.note, note)))
     )
@@ -305,8 +309,8 @@ def choice_page(
     """Which of several requests become steps; those of third parties are not ticked."""
     origins = _origins(paste.requests)
     first = [number for each in origins if each.is_first for number, _ in each.requests]
-    chosen = more.pop("chosen", None)
-    ticked = set(first[:MAX_STEPS]) if chosen is None else chosen
+    numbers = more.pop("chosen", None)
+    ticked = set(first[:MAX_STEPS]) if numbers is None else numbers
     return _paste_page(
         request, project, text=text, note=paste.note, origins=origins, ticked=ticked, **more
     )

@@ -303,8 +303,8 @@ class PlanViewSet(ItemViewSet):
 def file_of_plan(request, plan: SavedPlan, sha256: str):
     """A file that the plan's requests send, by the `sha256` that its steps have for it."""
     refuse_unknown(request)
-    if found := file_of(plan, sha256):
-        return bytes_file(*found)
+    if blob := file_of(plan, sha256):
+        return bytes_file(*blob)
     raise Http404
 
 

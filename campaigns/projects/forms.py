@@ -86,13 +86,13 @@ class JobForm(forms.Form):
     def job(self) -> dict[str, str]:
         """What is chosen; what is not, or is wrong, as it is proposed."""
         self.full_clean()
-        chosen = getattr(self, "cleaned_data", {})
+        values = getattr(self, "cleaned_data", {})
         numbers = {"slower": ("slower", _SLOWER), "errors": ("errors_over", _ERRORS)}
         return {
-            "campaign": chosen.get("campaign") or self._first,
-            "against": chosen.get("against") or "baseline",
+            "campaign": values.get("campaign") or self._first,
+            "against": values.get("against") or "baseline",
             **{
-                key: f"{usual if chosen.get(name) is None else chosen[name]:g}"
+                key: f"{usual if values.get(name) is None else values[name]:g}"
                 for key, (name, usual) in numbers.items()
             },
         }

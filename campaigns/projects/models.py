@@ -18,11 +18,11 @@ def _not_in_trash(model: type[models.Model], *, whole: bool = True) -> models.Q:
     `project_path`, and by what it has `beside`. Unless `whole`, the row itself may be."""
     names = model.project_path.split("__")
     paths = ["__".join(names[:n]) for n in range(len(names) + 1)]
-    found = models.Q()
+    condition = models.Q()
     for path in (*paths, *getattr(model, "beside", ())):
         if (path or whole) and "deleted_at" in _fields_at(model, path):
-            found &= models.Q(**{f"{path}__deleted_at".removeprefix("__"): None})
-    return found
+            condition &= models.Q(**{f"{path}__deleted_at".removeprefix("__"): None})
+    return condition
 
 
 def _fields_at(model: type[models.Model], path: str) -> set[str]:
@@ -42,8 +42,10 @@ class ProjectQuerySet(models.QuerySet):
         return self.filter(_not_in_trash(self.model))
 
     def in_trash(self, actor: Actor):
-        seen = visible(actor, self.model.project_path)
-        return self.filter(seen, _not_in_trash(self.model, whole=False), deleted_at__isnull=False)
+        condition = visible(actor, self.model.project_path)
+        return self.filter(
+            condition, _not_in_trash(self.model, whole=False), deleted_at__isnull=False
+        )
 
     def viewers(self):
         """The numbers of the users who see one of these rows, by `visible_to`."""

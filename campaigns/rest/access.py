@@ -39,10 +39,12 @@ def actor_of(request: Request) -> Actor:
 def find(rows: type[Model] | QuerySet, request: Request, **lookup: Any) -> Any:
     """A row that the actor may see; others' rows give the same 404 as missing ones. `rows` is a
     model or a queryset of one."""
-    found = getattr(rows, "objects", rows).visible_to(actor_of(request)).filter(**lookup).first()
-    if found is None:
+    row_found = (
+        getattr(rows, "objects", rows).visible_to(actor_of(request)).filter(**lookup).first()
+    )
+    if row_found is None:
         raise Http404
-    return found
+    return row_found
 
 
 def answers(
@@ -62,8 +64,8 @@ def answers(
         @wraps(make)
         def answering(request: Request, **named: Any) -> HttpResponseBase:
             row = [find(of, request, pk=named.pop("pk"))] if of else []
-            made = make(request, *row, **named)
-            return made if is_file else Response(kind(made, many=many).data)
+            data = make(request, *row, **named)
+            return data if is_file else Response(kind(data, many=many).data)
 
         view = api_view(["GET"])(answering)
         if is_file:
@@ -168,13 +170,13 @@ class VisibleViewSet(GenericViewSet):
         """A misspelt filter, a number or a time that is empty, and a switch that is neither true
         nor false would silently return unfiltered rows."""
         filters = self.filterset_class.get_filters() if self.filterset_class else {}
-        known, asked = [*filters, *self.paging], self.request.query_params
-        sentence = f"Unknown filter. Available filters: {', '.join(known)}."
-        faults = {name: [sentence] for name in sorted(set(asked) - set(known))}
+        names, params = [*filters, *self.paging], self.request.query_params
+        sentence = f"Unknown filter. Available filters: {', '.join(names)}."
+        faults = {name: [sentence] for name in sorted(set(params) - set(names))}
         for name, each in filters.items():
-            if not isinstance(each, CharFilter) and asked.get(name) == "":
+            if not isinstance(each, CharFilter) and params.get(name) == "":
                 faults[name] = ["Write a value, or leave the filter out."]
-            elif isinstance(each, BooleanFilter) and asked.get(name, "true") not in _SWITCHED:
+            elif isinstance(each, BooleanFilter) and params.get(name, "true") not in _SWITCHED:
                 faults[name] = ["Write true or false."]
         if faults:
             raise ValidationError(faults)

@@ -90,8 +90,8 @@ def serializer_of(owner: type, names: str = "", noun: str = "") -> type[serializ
             getter = getattr(owner, name).fget
             kind = get_type_hints(getter)["return"]
             kinds[name] = Annotated[kind, getter.__doc__] if getter.__doc__ else kind
-    made = {name: _field_of(kinds[name]) for name in names.split() or kinds}
-    return type(f"{noun or owner.__name__}Serializer", (serializers.Serializer,), made)
+    fields = {name: _field_of(kinds[name]) for name in names.split() or kinds}
+    return type(f"{noun or owner.__name__}Serializer", (serializers.Serializer,), fields)
 
 
 def _field_of(kind: Any, **options: Any) -> serializers.Field:
@@ -124,8 +124,8 @@ class ReadSerializer(serializers.ModelSerializer):
     # Answers a row; what clients send has a serializer of its own.
 
     def get_extra_kwargs(self) -> dict[str, dict[str, Any]]:
-        given = super().get_extra_kwargs()
-        return {name: {**given.get(name, {}), "read_only": True} for name in self.Meta.fields}
+        kwargs = super().get_extra_kwargs()
+        return {name: {**kwargs.get(name, {}), "read_only": True} for name in self.Meta.fields}
 
 
 class InputSerializer(serializers.Serializer):

@@ -120,8 +120,8 @@ class Pages(PageNumberPagination):
 
 
 def _check_number(request, name: str) -> None:
-    asked = request.query_params.get(name, "1")
-    if not (asked.isdecimal() and int(asked[:10])):
+    number = request.query_params.get(name, "1")
+    if not (number.isdecimal() and int(number[:10])):
         raise ValidationError({name: [_A_NUMBER]})
 
 
@@ -153,13 +153,13 @@ class SecondPages(Pages):
         return rows
 
     def _edge_of(self, request) -> tuple[int, int, int] | None:
-        asked = request.query_params.get(self.after_param)
-        if asked is None:
+        after = request.query_params.get(self.after_param)
+        if after is None:
             return None
-        found = re.fullmatch(r"(-?\d{1,9})\.(\d{1,9})\.(\d{1,9})", asked)
-        if found is None:
+        match = re.fullmatch(r"(-?\d{1,9})\.(\d{1,9})\.(\d{1,9})", after)
+        if match is None:
             raise ValidationError({self.after_param: ["Take it from the answer's next."]})
-        second, step, shard = map(int, found.groups())
+        second, step, shard = map(int, match.groups())
         return second, step, shard
 
     def get_next_link(self) -> str | None:

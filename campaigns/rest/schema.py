@@ -109,20 +109,20 @@ def describe_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
 
 def _refusals_of(method: str, path: str, operation: dict[str, Any]) -> set[str]:
     """The statuses in which an operation may refuse a request, from what it takes and gives."""
-    found = {"401", "429", "503", *_ALSO.get(operation["operationId"], ())}
-    asked = {parameter["in"] for parameter in operation.get("parameters", ())}
+    statuses = {"401", "429", "503", *_ALSO.get(operation["operationId"], ())}
+    places = {parameter["in"] for parameter in operation.get("parameters", ())}
     gives = {kind for each in operation["responses"].values() for kind in each.get("content", ())}
     if gives <= {"application/json"}:
-        found.add("406")
+        statuses.add("406")
     if method != "get":
-        found |= {"403", "409"}
+        statuses |= {"403", "409"}
     if method in _CHANGES:
-        found.add("412")
+        statuses.add("412")
     if "requestBody" in operation:
-        found |= {"400", "404", "413", "415"}
-    if "query" in asked:
-        found |= {"400", "404", _BEFORE_US}
-    return found | ({"404"} if "{" in path else set())
+        statuses |= {"400", "404", "413", "415"}
+    if "query" in places:
+        statuses |= {"400", "404", _BEFORE_US}
+    return statuses | ({"404"} if "{" in path else set())
 
 
 @cache
@@ -196,8 +196,8 @@ class DocsView(APIView):
         origin = request.build_absolute_uri("/").rstrip("/")
         tags, content = _content()
         # Origins are made by whoever asks: the rest is the same for all.
-        shown = SafeString(content.replace(_ORIGIN, escape(origin)))
-        return render(request._request, "rest/docs.html", {"tags": tags, "shown": shown})
+        html = SafeString(content.replace(_ORIGIN, escape(origin)))
+        return render(request._request, "rest/docs.html", {"tags": tags, "shown": html})
 
 
 _ORIGIN = "https://benchsite.invalid"
@@ -219,8 +219,8 @@ def _content() -> tuple[list[str], str]:
 
 
 def _operation(schema: Schema, path: str, method: str, operation: Schema) -> Operation:
-    taken = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    body = taken.get("schema")
+    body_taken = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    body = body_taken.get("schema")
     parameters = [
         Field(each["name"], _kind(each["schema"]), each.get("required", False), _text(each))
         for each in operation.get("parameters", ())
@@ -324,8 +324,8 @@ def _example(schema: Schema, path: str, method: str, body: Schema | None) -> str
     if method != "get":
         lines.append(f"-X {method.upper()}")
     if body:
-        sent = json.dumps(_sample(schema, body, _DEPTH), ensure_ascii=False)
-        lines += ['-H "Content-Type: application/json"', f"-d '{sent}'"]
+        text = json.dumps(_sample(schema, body, _DEPTH), ensure_ascii=False)
+        lines += ['-H "Content-Type: application/json"', f"-d '{text}'"]
     return " \\\n  ".join([*lines, f'"{_ORIGIN}{address}"'])
 
 

@@ -301,8 +301,8 @@ def run_failures(request, run: Run):
     """What failed, the most frequent first, and up to three examples of each."""
     refuse_unknown(request, "format")
     examples = examples_of(actor_of(request), run=run)
-    seen = measurement_of(run)
-    labels = seen.plan.full_labels
+    measurement = measurement_of(run)
+    labels = measurement.plan.full_labels
     return [
         {
             "row": row,
@@ -311,7 +311,7 @@ def run_failures(request, run: Run):
             "remedy": remedy(row.kind, row.status, row.details),
             "examples": examples.get((label, row.kind, row.status), []),
         }
-        for row in seen.failures
+        for row in measurement.failures
         for label in [labels[row.step] if row.step < len(labels) else ""]
     ]
 
@@ -348,8 +348,8 @@ class ToolOutputViewSet(VisibleViewSet):
         return ToolOutputSerializer if self.action == "list" else WholeOutputSerializer
 
     def filter_queryset(self, queryset):
-        found = super().filter_queryset(queryset)
-        return found.filter(run=self.kwargs["pk"]) if self.action == "list" else found
+        outputs = super().filter_queryset(queryset)
+        return outputs.filter(run=self.kwargs["pk"]) if self.action == "list" else outputs
 
     @extend_schema(operation_id="runs_outputs_list")
     def list(self, request, pk):

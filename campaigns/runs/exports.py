@@ -170,22 +170,27 @@ def _counts(counts: dict[str, int]) -> str:
     return " ".join(f"{key}:{count}" for key, count in sorted(counts.items()))
 
 
-def _times(timing: str, wanted: set[str], seen: Timing) -> dict[str, Any]:
-    if not seen.n:
+def _times(timing: str, wanted: set[str], timings: Timing) -> dict[str, Any]:
+    if not timings.n:
         return {f"{timing}_n": 0} if "n" in wanted else {}
-    figures = {"n": seen.n, "mean": seen.mean_us, "min": seen.min_us, "max": seen.max_us}
+    figures = {
+        "n": timings.n,
+        "mean": timings.mean_us,
+        "min": timings.min_us,
+        "max": timings.max_us,
+    }
     figures |= {
-        title: seen.percentile_us(q)
+        title: timings.percentile_us(q)
         for title, q in _RANKS.items()
-        if title in wanted and shown(seen.n, q) is not Shown.NO
+        if title in wanted and shown(timings.n, q) is not Shown.NO
     }
     return {_time_column(timing, key): value for key, value in figures.items() if key in wanted}
 
 
 def requests_file(run: Run) -> HttpResponse:
     """The single requests that were kept, a row each."""
-    kept = kept_requests(run, measurement_of(run))
-    return text_file(f"run-{run.label}-requests.csv", csv_of_lines(csv_rows(kept)))
+    requests = kept_requests(run, measurement_of(run))
+    return text_file(f"run-{run.label}-requests.csv", csv_of_lines(csv_rows(requests)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,15 +241,15 @@ def csv_of_search(report: SearchReport, busy: BusyByRun) -> str:
     return csv_of_rows([each.name for each in fields(TrialRow)], rows)
 
 
-def _trial_row(made: MadeTrial, busy: Busy) -> TrialRow:
-    run = made.run
+def _trial_row(trial: MadeTrial, busy: Busy) -> TrialRow:
+    run = trial.run
     return TrialRow(
         trial=run.repeat,
-        search=made.search,
+        search=trial.search,
         run=run.pk,
-        rate_per_s=made.trial.rate_per_s,
-        result=made.trial.result,
-        reason=made.trial.reason,
+        rate_per_s=trial.trial.rate_per_s,
+        result=trial.trial.result,
+        reason=trial.trial.reason,
         ended_at=run.ended_at and run.ended_at.isoformat(),
         requests=run.n,
         errors=run.errors,
@@ -265,9 +270,9 @@ def csv_of_machine_seconds(machines: BySource) -> Iterator[str]:
     each figure that one of them told. Empty cells: not told. Counts are of the whole second, which
     took `lasted_s`; perf's of `perf lasted_s`."""
     rows = {source: [_flat(point) for point in points] for source, points in machines.items()}
-    told = {name for of_source in rows.values() for row in of_source for name in row}
-    columns = [name for name in (*COUNTED, *GAUGES, "busiest_core_percent") if name in told]
-    columns += sorted(told - set(columns))
+    names = {name for of_source in rows.values() for row in of_source for name in row}
+    columns = [name for name in (*COUNTED, *GAUGES, "busiest_core_percent") if name in names]
+    columns += sorted(names - set(columns))
     yield csv_of_lines([["source", "second", "lasted_s", *map(safe, columns)]])
     for source, points in machines.items():
         yield csv_of_lines(
@@ -335,8 +340,8 @@ def csv_of_seconds(parts: Iterable[Columns], kinds: Sequence[str]) -> Iterator[s
     )
     for columns in parts:
         errors = ([each.get(kind, 0) for each in columns["errors"]] for kind in kinds)
-        shown = (columns.get(key, repeat("")) for key, _ in _SECOND_COLUMNS)
-        rows = zip(*shown, *errors, strict=False)
+        cells = (columns.get(key, repeat("")) for key, _ in _SECOND_COLUMNS)
+        rows = zip(*cells, *errors, strict=False)
         lines = [",".join(["" if each is None else str(each) for each in row]) for row in rows]
         yield "".join(f"{line}\r\n" for line in lines)
 

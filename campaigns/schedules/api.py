@@ -80,17 +80,19 @@ class ScheduleViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Starts copies of a campaign by a timetable, with your rights of that moment."""
-        found = find(Project, request, pk=project)
-        values = self._values(found)
-        made = services.create_schedule(by=self.actor, project=found, now=timezone.now(), **values)
-        return self.answer(made.pk, status.HTTP_201_CREATED)
+        project_row = find(Project, request, pk=project)
+        values = self._values(project_row)
+        schedule = services.create_schedule(
+            by=self.actor, project=project_row, now=timezone.now(), **values
+        )
+        return self.answer(schedule.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=ScheduleInput)
     def update(self, request, pk):
         """Replaces it. From then on it has your rights."""
-        found = self.get_object()
-        values = self._values(found.project)
-        services.edit_schedule(by=self.actor, schedule=found, now=timezone.now(), **values)
+        schedule = self.get_object()
+        values = self._values(schedule.project)
+        services.edit_schedule(by=self.actor, schedule=schedule, now=timezone.now(), **values)
         return self.answer(pk)
 
     def _values(self, project):
@@ -107,8 +109,8 @@ class ScheduleViewSet(VisibleViewSet):
     @extend_schema(request=None, responses={201: FiringSerializer})
     def run(self, request, pk):
         """Starts its campaign now. Refused (409) while the one before is running."""
-        found = self.get_object()
-        firing = services.run_now(by=self.actor, schedule=found, now=timezone.now())
+        schedule = self.get_object()
+        firing = services.run_now(by=self.actor, schedule=schedule, now=timezone.now())
         return Response(FiringSerializer(firing).data, status.HTTP_201_CREATED)
 
     @extend_schema(request=None)
@@ -122,8 +124,8 @@ class ScheduleViewSet(VisibleViewSet):
         return self._switch(pk, is_on=True)
 
     def _switch(self, pk: int, *, is_on: bool) -> Response:
-        found = self.get_object()
-        services.switch_schedule(by=self.actor, schedule=found, is_on=is_on, now=timezone.now())
+        schedule = self.get_object()
+        services.switch_schedule(by=self.actor, schedule=schedule, is_on=is_on, now=timezone.now())
         return self.answer(pk)
 
 

@@ -59,28 +59,28 @@ def edit_schedule(
     """Whoever saves it becomes its owner. A paused one stays so. Raises also ChangedMeanwhile."""
     require(by, Action.EDIT, schedule.project)
     checked = _checked(schedule.project, **values)
-    held = _held(schedule)
-    check_unchanged(opened, stored=content_of(held), wanted=checked)
-    was_paused = held.next_at is None
-    _set(held, by, now, **checked)
+    row = _held(schedule)
+    check_unchanged(opened, stored=content_of(row), wanted=checked)
+    was_paused = row.next_at is None
+    _set(row, by, now, **checked)
     if was_paused:
-        held.next_at = None
-    held.save()
-    _note(by, held)
-    return held
+        row.next_at = None
+    row.save()
+    _note(by, row)
+    return row
 
 
 @transaction.atomic
 def switch_schedule(*, by: Actor, schedule: Schedule, is_on: bool, now: datetime) -> None:
     """Pause it, or resume it from its next time on: what was due meanwhile is not made up for."""
     require(by, Action.EDIT, schedule.project)
-    held = _held(schedule)
-    if is_on == (held.next_at is not None):
+    row = _held(schedule)
+    if is_on == (row.next_at is not None):
         return
-    held.next_at = next(held.timetable.after(now)) if is_on else None
-    held.on_since, held.silent_since = now, None
-    held.save(update_fields=["next_at", "on_since", "silent_since"])
-    _note(by, held)
+    row.next_at = next(row.timetable.after(now)) if is_on else None
+    row.on_since, row.silent_since = now, None
+    row.save(update_fields=["next_at", "on_since", "silent_since"])
+    _note(by, row)
 
 
 @transaction.atomic
@@ -97,11 +97,11 @@ def delete_schedule(*, by: Actor, schedule: Schedule) -> None:
 def run_now(*, by: Actor, schedule: Schedule, now: datetime) -> Firing:
     """Start its campaign beside the timetable. Raises Forbidden, or Refused with the reason."""
     require(by, Action.EDIT, schedule.project)
-    held = _held(schedule)
-    if why := _why_not([held]).get(held):
+    row = _held(schedule)
+    if why := _why_not([row]).get(row):
         raise Refused(why)
-    campaign = _start_copies(by, [held])[held]
-    return Firing.objects.create(schedule=held, due_at=now, fired_at=now, campaign=campaign)
+    campaign = _start_copies(by, [row])[row]
+    return Firing.objects.create(schedule=row, due_at=now, fired_at=now, campaign=campaign)
 
 
 def content_of(schedule: Schedule) -> Content:
@@ -148,10 +148,10 @@ def _set(schedule: Schedule, by: Actor, now: datetime, **checked: Any) -> None:
 
 def _held(schedule: Schedule) -> Schedule:
     """As it is by now, and until the transaction ends."""
-    held = Schedule.objects.select_for_update(no_key=True).filter(pk=schedule.pk).first()
-    if held is None:
+    rows = Schedule.objects.select_for_update(no_key=True).filter(pk=schedule.pk).first()
+    if rows is None:
         raise Refused("This schedule was deleted meanwhile.")
-    return held
+    return rows
 
 
 def _note(by: Actor, schedule: Schedule) -> None:

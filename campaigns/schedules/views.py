@@ -46,7 +46,7 @@ def schedule_list(request: HttpRequest, actor: Actor, project: Project) -> HttpR
     if request.method == "POST":
         require(actor, Action.EDIT, project)
         who = {"by": actor, "project": project, "now": timezone.now()}
-        if saved := saved_by(form, lambda given: services.create_schedule(**who, **given)):
+        if saved := saved_by(form, lambda values: services.create_schedule(**who, **values)):
             first = timezone.localtime(saved.next_at)
             messages.success(request, f"{saved.name} added. It starts {first:%a %-d %b %H:%M}.")
             return redirect("schedule-list", project=project.pk)
@@ -65,22 +65,22 @@ def schedule_list(request: HttpRequest, actor: Actor, project: Project) -> HttpR
 @signed_in_form
 def schedule_detail(request: HttpRequest, schedule: int) -> HttpResponse:
     actor = actor_of(request)
-    found = find(_rows(actor), actor, pk=schedule)
-    edit = Edit(request, lambda: services.content_of(found), labels_of(ScheduleForm))
-    form = _form(request, found.project, schedule=found)
+    row = find(_rows(actor), actor, pk=schedule)
+    edit = Edit(request, lambda: services.content_of(row), labels_of(ScheduleForm))
+    form = _form(request, row.project, schedule=row)
     if request.method == "POST":
-        require(actor, Action.EDIT, found.project)
-        what = {"by": actor, "schedule": found, "now": timezone.now()}
+        require(actor, Action.EDIT, row.project)
+        what = {"by": actor, "schedule": row, "now": timezone.now()}
         change = partial(edit.save, services.edit_schedule, **what)
-        if saved := saved_by(form, lambda given: change(**given)):
+        if saved := saved_by(form, lambda values: change(**values)):
             messages.success(request, f"{saved.name} saved.")
-            return redirect("schedule-detail", schedule=found.pk)
-    firings = list(found.firings.select_related("campaign")[:N_FIRINGS])
+            return redirect("schedule-detail", schedule=row.pk)
+    firings = list(row.firings.select_related("campaign")[:N_FIRINGS])
     context = {
-        "project": found.project,
-        "may": rights_in(found.project, actor),
-        "schedule": found,
-        "next": _next(found.timetable, found.next_at),
+        "project": row.project,
+        "may": rights_in(row.project, actor),
+        "schedule": row,
+        "next": _next(row.timetable, row.next_at),
         "firings": _with_campaigns(firings),
         "form": form,
         "edit": edit,
@@ -96,8 +96,8 @@ def schedule_preview(request: HttpRequest, actor: Actor, project: Project) -> Ht
     form.is_valid()
     times = []
     with suppress(InvalidFields, KeyError, AttributeError):  # a part is missing as yet
-        given = form.fields_of_service()
-        times = _next(Timetable.read(given["cron"], given["zone"]), timezone.now())
+        values = form.fields_of_service()
+        times = _next(Timetable.read(values["cron"], values["zone"]), timezone.now())
     return render(request, "schedules/_next.html", {"next": times})
 
 
@@ -176,7 +176,7 @@ def _with_campaigns(firings: list[Firing]) -> list[Firing]:
     """Each with its campaign as lists show it."""
     numbers = [each.campaign_id for each in firings if each.campaign_id]
     campaigns = with_counts(Campaign.objects.outside_trash().filter(pk__in=numbers))
-    shown = {campaign.pk: campaign for campaign in with_words(list(campaigns))}
+    campaigns_by_pk = {campaign.pk: campaign for campaign in with_words(list(campaigns))}
     for firing in firings:
-        firing.shown = shown.get(firing.campaign_id)
+        firing.shown = campaigns_by_pk.get(firing.campaign_id)
     return firings

@@ -54,8 +54,8 @@ def campaign_share(request: HttpRequest, actor: Actor, campaign: Campaign) -> Ht
 
 @signed_in_post
 def run_share(request: HttpRequest, run: int) -> HttpResponse:
-    found = find_run(actor_of(request), run)
-    return _share(request, found.campaign.project, run=found)
+    row = find_run(actor_of(request), run)
+    return _share(request, row.campaign.project, run=row)
 
 
 @signed_in_post
@@ -102,17 +102,17 @@ def test_badge(request: HttpRequest, test: int) -> HttpResponse:
     """The page that shows once what to write into a README."""
     actor = actor_of(request)
     rows = Test.objects.select_related("campaign__project", "plan_version__plan", "endpoint")
-    found = find(rows, actor, pk=test)
-    project, days = found.campaign.project, services.MAX_DAYS
-    link, token = services.create_share(by=actor, project=project, test=found, days=days)
+    row = find(rows, actor, pk=test)
+    project, days = row.campaign.project, services.MAX_DAYS
+    link, token = services.create_share(by=actor, project=project, test=row, days=days)
     image, page = (
         request.build_absolute_uri(reverse(name, args=[value]))
-        for name, value in (("share-badge", token), ("history-test", found.pk))
+        for name, value in (("share-badge", token), ("history-test", row.pk))
     )
-    name = found.plan_version.plan.name.replace("[", "").replace("]", "")
+    name = row.plan_version.plan.name.replace("[", "").replace("]", "")
     context = {
         "project": project,
-        "shown": found,
+        "shown": row,
         "noun": "badge",
         "link": link,
         "address": f"[![{name}]({image})]({page})",
@@ -147,38 +147,38 @@ _Shared = tuple[str, Callable[[], dict[str, Any]], tuple]
 
 
 def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
-    found = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
-    seen = campaign_key(found)
-    if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
+    campaign = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
+    version = campaign_key(campaign)
+    if search := Search.objects.select_related("campaign").filter(pk=campaign.pk).first():
         trials = request.GET.get("trials", "")
-        return "shares/search.html", partial(search_context, search, visitor, trials), seen
+        return "shares/search.html", partial(search_context, search, visitor, trials), version
     try:
-        chosen = chosen_tests(found, request.GET)
+        tests = chosen_tests(campaign, request.GET)
     except InvalidFields:
         raise Http404 from None
 
-    context = partial(campaign_context, found, visitor, chosen, asked=request.GET)
-    return "shares/campaign.html", context, seen
+    context = partial(campaign_context, campaign, visitor, tests, asked=request.GET)
+    return "shares/campaign.html", context, version
 
 
 def _shared_run(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
-    found = find_run(visitor, share.run_id)
+    run = find_run(visitor, share.run_id)
 
     def context() -> dict[str, Any]:
-        made = run_context(found, visitor)
-        return made if share.shows_machines else made | _without_machines(made)
+        values = run_context(run, visitor)
+        return values if share.shows_machines else values | _without_machines(values)
 
-    return "shares/run.html", context, run_key(found)
+    return "shares/run.html", context, run_key(run)
 
 
 def _comparison_of(request: HttpRequest, share: ShareLink) -> dict[str, Any]:
     """Of what differs a visitor reads only the names: values may be headers or addresses. Nor does
     the title name the project."""
     columns = shared_columns(Actor(user=share.created_by), share.comparison)
-    asked = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
+    params = {name: request.GET[name] for name in ("show", "test") if name in request.GET}
     shows_machines = share.shows_machines
-    compared = comparison_of(columns, asked.get("test", ""), shows_machines=shows_machines)
-    return comparison_context(columns, replace(compared, same=[]), asked) | {"project": None}
+    compared = comparison_of(columns, params.get("test", ""), shows_machines=shows_machines)
+    return comparison_context(columns, replace(compared, same=[]), params) | {"project": None}
 
 
 @require_GET
@@ -231,9 +231,9 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
         context = _comparison_of(request, share) | link
         response = render(request, "shares/comparison.html", context)
     else:
-        shown = _shared_campaign if share.campaign_id else _shared_run
-        template, made, seen = shown(request, share, Actor(share=share))
-        response = live_page(request, template, lambda: made() | link, (share.pk, *seen))
+        handler = _shared_campaign if share.campaign_id else _shared_run
+        template, made, version = handler(request, share, Actor(share=share))
+        response = live_page(request, template, lambda: made() | link, (share.pk, *version))
     return _for_link_only(response)
 
 

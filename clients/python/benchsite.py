@@ -75,8 +75,8 @@ class Api:
         self._headers = {"Authorization": "Bearer " + token, "User-Agent": agent}
 
     def get(self, path: str, **query: Any) -> Any:
-        asked = "?" + urllib.parse.urlencode(query) if query else ""
-        return json.loads(self.text("GET", path + asked))
+        suffix = "?" + urllib.parse.urlencode(query) if query else ""
+        return json.loads(self.text("GET", path + suffix))
 
     def send(self, method: str, path: str, body: Optional[Json] = None) -> Any:
         return json.loads(self.text(method, path, {} if body is None else body))
@@ -84,9 +84,9 @@ class Api:
     def rows(self, path: str, **query: Any) -> Iterator[Json]:
         """Of all pages of a list."""
         for page in itertools.count(1):
-            found = self.get(path, page=page, page_size=200, **query)
-            yield from found["results"]
-            if not found["next"]:
+            page_rows = self.get(path, page=page, page_size=200, **query)
+            yield from page_rows["results"]
+            if not page_rows["next"]:
                 return
 
     def text(self, method: str, path: str, body: Union[Json, bytes, None] = None) -> str:
@@ -127,8 +127,8 @@ class Api:
 def _http_error(error: urllib.error.HTTPError, url: str) -> HttpError:
     """With the sentence of benchsite, or of GitHub."""
     try:
-        told = json.loads(error.read().decode("utf-8", "replace"))
-        fault = told.get("error", told)
+        answer = json.loads(error.read().decode("utf-8", "replace"))
+        fault = answer.get("error", answer)
         fields = fault.get("fields") or {}
         words = [fault["message"], *("%s: %s" % each for each in fields.items())]
     except (ValueError, AttributeError, KeyError):
@@ -167,10 +167,10 @@ class Rule(NamedTuple):
         return cls(text, False, float(slower["limit"]) / 100, _METRICS.get(name, (name,)))
 
     def metric_of(self, comparison: Json) -> Optional[Json]:
-        found = comparison["metrics"]
+        metrics = comparison["metrics"]
         if not self.metrics:
-            return found[0] if found else None
-        named = {each["metric"]: each for each in found}
+            return metrics[0] if metrics else None
+        named = {each["metric"]: each for each in metrics}
         return next((named[name] for name in self.metrics if name in named), None)
 
 
@@ -189,16 +189,16 @@ class Result(NamedTuple):
 
 def judge(verdict: Json, tests: Sequence[Json], rules: Sequence[Rule]) -> List[Result]:
     """The plans' own rules, then those of the job; without any, each comparison's word."""
-    found = [
+    judgements = [
         Result(each["rule"], "failed", "%(rule)s is broken: %(worst)s at worst." % each)
         for each in verdict["broken_rules"]
     ]
     for rule in rules:
         if rule.is_of_errors:
-            found += [_judge_errors(rule, test) for test in _candidates(verdict, tests)]
+            judgements += [_judge_errors(rule, test) for test in _candidates(verdict, tests)]
         else:
-            found += [_judge_slower(rule, each) for each in verdict["comparisons"]]
-    return found + ([] if rules else [_judge_word(each) for each in verdict["comparisons"]])
+            judgements += [_judge_slower(rule, each) for each in verdict["comparisons"]]
+    return judgements + ([] if rules else [_judge_word(each) for each in verdict["comparisons"]])
 
 
 def _candidates(verdict: Json, tests: Sequence[Json]) -> List[Json]:
@@ -211,8 +211,8 @@ def _judge_errors(rule: Rule, test: Json) -> Result:
     n, errors = test["n"] or 0, test["errors"] or 0
     share = errors / (n + errors) if n + errors else 0.0
     state = "failed" if share > rule.limit else "passed"
-    told = (errors, n + errors, test["name"], _percent(share))
-    text = "%d of %d requests of %s failed (%s)." % told
+    values = (errors, n + errors, test["name"], _percent(share))
+    text = "%d of %d requests of %s failed (%s)." % values
     return Result("%s: %s" % (test["name"], rule.text), state, _with_limit(text, rule))
 
 
@@ -222,8 +222,8 @@ def _judge_slower(rule: Rule, comparison: Json) -> Result:
     if metric is None:
         why = comparison["why"] or "Measure longer, or judge the median."
         return Result(name, "open", "%s cannot be judged. %s" % (comparison["label"], why))
-    told = (comparison["label"], _ends(metric), comparison["names"][0], _at(metric["metric"]))
-    text = _with_limit("%s is %s than %s %s." % told, rule)
+    values = (comparison["label"], _ends(metric), comparison["names"][0], _at(metric["metric"]))
+    text = _with_limit("%s is %s than %s %s." % values, rule)
     if metric["low"] > 1 + rule.limit:
         return Result(name, "failed", text)
     return Result(name, "open" if metric["high"] > 1 + rule.limit else "passed", text)
@@ -335,8 +335,8 @@ def markdown(report: Report, limit: int = LONGEST_COMMENT, marker: str = "") -> 
     head = ["%s**%s**" % (marker, _cell(report.headline)), ""]
     if verdict["comparisons"]:
         head += ["| Test | Baseline | Now | Difference | Verdict |", "|:--|--:|--:|--:|:--|"]
-    told = "%d of %d requests failed" % (errors["failed"], errors["requests"])
-    tail = ["", "[See the result](%s) · %s" % (report.url, told)]
+    errors_text = "%d of %d requests failed" % (errors["failed"], errors["requests"])
+    tail = ["", "[See the result](%s) · %s" % (report.url, errors_text)]
     source = " ".join(filter(None, (report.campaign["branch"], report.campaign["commit"][:7])))
     tail[-1] += " · " + _cell(source) if source else ""
     rows = [_row(each) for each in verdict["comparisons"]]
@@ -369,8 +369,8 @@ def junit(report: Report) -> str:
     states, is_broken = [each.state for each in report.results], report.code == NOT_MEASURED
     counts = {"tests": len(states) + is_broken, "failures": states.count("failed")}
     counts.update(errors=int(is_broken), skipped=states.count("open"))
-    told = {key: str(count) for key, count in counts.items()}
-    suite = ElementTree.Element("testsuite", name=report.campaign["name"], **told)
+    attributes = {key: str(count) for key, count in counts.items()}
+    suite = ElementTree.Element("testsuite", name=report.campaign["name"], **attributes)
     tags = {"failed": "failure", "open": "skipped"}
     cases = [(each.name, tags.get(each.state), each.text) for each in report.results]
     for name, tag, text in cases + [("measured", "error", report.headline)] * is_broken:
@@ -404,7 +404,7 @@ def load_performance(report: Report) -> str:
 
 def code_quality(report: Report) -> str:
     """An issue for each thing that failed, at the file of the job."""
-    found = [
+    issues = [
         {
             "description": each.text,
             "check_name": "benchsite",
@@ -415,7 +415,7 @@ def code_quality(report: Report) -> str:
         for each in report.results
         if each.state == "failed"
     ]
-    return json.dumps(found, indent=2)
+    return json.dumps(issues, indent=2)
 
 
 def bencher(report: Report) -> str:
@@ -480,8 +480,8 @@ class GitHub:
     def begin_check(self, name: str) -> None:
         """Before the load, so that a conclusion of an earlier attempt does not stay."""
         body = {"name": name, "head_sha": self.sha, "status": "in_progress"}
-        made = self._try("checks: write", "POST", "check-runs", body)
-        self._check = made["id"] if made else None
+        check = self._try("checks: write", "POST", "check-runs", body)
+        self._check = check["id"] if check else None
 
     def end_check(self, conclusion: str, title: str, summary: str) -> None:
         if self._check is not None:
@@ -504,12 +504,12 @@ class GitHub:
 
     def _find(self, where: str, marker: str) -> Optional[int]:
         for page in itertools.count(1):
-            asked = "%s?per_page=100&page=%d" % (where, page)
-            found = self._try("pull-requests: write", "GET", asked) or []
-            for each in found:
+            path = "%s?per_page=100&page=%d" % (where, page)
+            comments = self._try("pull-requests: write", "GET", path) or []
+            for each in comments:
                 if (each["body"] or "").startswith(marker):
                     return each["id"]
-            if len(found) < 100:
+            if len(comments) < 100:
                 break
         return None
 
@@ -541,10 +541,10 @@ class Site:
 
     @cached_property
     def project(self) -> Json:
-        found = [each for each in self.api.rows("projects/") if not each["archived_at"]]
-        named = [e for e in found if self._wanted in ("", e["name"], str(e["id"]))]
+        projects = [each for each in self.api.rows("projects/") if not each["archived_at"]]
+        named = [e for e in projects if self._wanted in ("", e["name"], str(e["id"]))]
         if len(named) != 1:
-            names = ", ".join(each["name"] for each in found) or "none"
+            names = ", ".join(each["name"] for each in projects) or "none"
             raise Stop("Choose one project by --project. The token sees: %s." % names)
         return named[0]
 
@@ -561,8 +561,8 @@ class Site:
         return found
 
     def _named(self, path: str, name: str) -> Optional[Json]:
-        asked = {"project": self.project["id"], "search": name, "archived": "false"}
-        return next((each for each in self.api.rows(path, **asked) if each["name"] == name), None)
+        query = {"project": self.project["id"], "search": name, "archived": "false"}
+        return next((each for each in self.api.rows(path, **query) if each["name"] == name), None)
 
     def endpoint(self, url: str) -> int:
         """The endpoint of this origin, on a new target where no target has it."""
@@ -593,19 +593,19 @@ class Site:
 
     def wait(self, campaign: Json, minutes: float) -> Json:
         """Until there is a verdict."""
-        until, said = time.monotonic() + 60 * minutes, ""
+        until, last_words = time.monotonic() + 60 * minutes, ""
         while True:
             left_s = until - time.monotonic()
             timeout_s = max(0.0, min(WAIT_S, left_s))
-            found = self.api.get("campaigns/%d/wait/" % campaign["id"], timeout="%.0f" % timeout_s)
-            if found["verdict"]:
-                return found
+            answer = self.api.get("campaigns/%d/wait/" % campaign["id"], timeout="%.0f" % timeout_s)
+            if answer["verdict"]:
+                return answer
             if left_s <= 0:
-                raise Stop("No result within %g minutes: %s" % (minutes, self.page(found)), 4)
-            words = "%s: %d of %d runs" % (found["state"], found["n_done"], found["n_runs"])
-            if words != said:
+                raise Stop("No result within %g minutes: %s" % (minutes, self.page(answer)), 4)
+            words = "%s: %d of %d runs" % (answer["state"], answer["n_done"], answer["n_runs"])
+            if words != last_words:
                 print(words, flush=True)
-                said = words
+                last_words = words
 
 
 def cells_of(site: Site, asked: argparse.Namespace) -> List[Json]:
@@ -639,11 +639,11 @@ def _file_plan(path: str) -> Tuple[str, Json]:
     """A plan's JSON, alone or as {"name", "spec"}."""
     try:
         with open(path, encoding="utf-8") as file:
-            found = json.load(file)
-        spec = found.get("spec", found)
+            plan = json.load(file)
+        spec = plan.get("spec", plan)
     except (OSError, ValueError, AttributeError) as fault:
         raise Stop("--plan %s: %s" % (path, fault)) from None
-    return found.get("name") or os.path.splitext(os.path.basename(path))[0], spec
+    return plan.get("name") or os.path.splitext(os.path.basename(path))[0], spec
 
 
 def _get_plan(urls: Sequence[str], rate_per_s: float) -> Tuple[str, Json]:
@@ -744,24 +744,24 @@ def report(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
 
 def finish(site: Site, campaign: Json, asked: argparse.Namespace, github: GitHub) -> int:
     """Writes everything; the exit code."""
-    found = report_of(site, campaign, asked)
+    result = report_of(site, campaign, asked)
     wanted = [(vars(asked)[name.replace("-", "_")], "w", _FILES[name][0]) for name in _FILES]
-    for path, mode, written in [*wanted, (os.environ.get("GITHUB_STEP_SUMMARY"), "a", markdown)]:
+    for path, mode, content in [*wanted, (os.environ.get("GITHUB_STEP_SUMMARY"), "a", markdown)]:
         if path:
             with open(path, mode, encoding="utf-8") as file:
-                file.write(written(found) + "\n")
-    is_open = any(each.state == "open" for each in found.results)
-    conclusion = "failure" if found.code else "neutral" if is_open else "success"
-    github.end_check(conclusion, found.headline, markdown(found))
+                file.write(content(result) + "\n")
+    is_open = any(each.state == "open" for each in result.results)
+    conclusion = "failure" if result.code else "neutral" if is_open else "success"
+    github.end_check(conclusion, result.headline, markdown(result))
     if asked.comment:
-        github.comment(found, asked.id)
-    if asked.save_baseline and found.code in (PASSED, TOO_CLOSE):
+        github.comment(result, asked.id)
+    if asked.save_baseline and result.code in (PASSED, TOO_CLOSE):
         body = {"name": asked.save_baseline, "campaign": campaign["id"]}
         site.api.send("POST", "projects/%d/baselines/" % campaign["project"], body)
         print("Later campaigns are compared with this one, “%s”." % asked.save_baseline)
-    lines = ["  %-6s  %s" % (each.state, each.text) for each in found.results]
-    print("\n".join([found.headline, *lines, found.url]))
-    return found.code
+    lines = ["  %-6s  %s" % (each.state, each.text) for each in result.results]
+    print("\n".join([result.headline, *lines, result.url]))
+    return result.code
 
 
 def doctor(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
@@ -799,9 +799,9 @@ def apply(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
     with open(asked.file, "rb") as file:
         text = file.read()
     where = "projects/%d/manifest/?prune=%d&" % (site.project["id"], asked.prune)
-    found = json.loads(site.api.text("POST", where + "dry_run=1", text))
-    print(found["text"], flush=True)
-    if asked.dry_run or not found["sentence"]:
+    changes = json.loads(site.api.text("POST", where + "dry_run=1", text))
+    print(changes["text"], flush=True)
+    if asked.dry_run or not changes["sentence"]:
         return PASSED
     if not asked.yes:
         if not sys.stdin.isatty():
@@ -809,8 +809,8 @@ def apply(asked: argparse.Namespace, site: Site, github: GitHub) -> int:
         if input("Apply? (y/N) ").strip().lower() not in ("y", "yes"):
             raise Stop("Nothing was changed.")
     # The site refuses if that is not what was shown.
-    site.api.text("POST", where + "version=" + found["version"], text)
-    print("Applied: %s." % found["sentence"])
+    site.api.text("POST", where + "version=" + changes["version"], text)
+    print("Applied: %s." % changes["sentence"])
     return PASSED
 
 
@@ -879,16 +879,16 @@ def _add_report(to: argparse.ArgumentParser) -> None:
 def main(arguments: Optional[Sequence[str]] = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # a terminal may lack a letter
         stream.reconfigure(errors="replace")
-    asked = parser().parse_args(arguments)
+    options = parser().parse_args(arguments)
     env = dict(os.environ)
     try:
         github = GitHub(env)
-        if github.is_of_fork and asked.act is not doctor:
+        if github.is_of_fork and options.act is not doctor:
             raise Stop(
                 "This pull request comes from a fork, whose code must not get the site's token. "
                 "Measure it after a review, from a branch of this repository."
             )
-        return asked.act(asked, Site(env, asked.project), github)
+        return options.act(options, Site(env, options.project), github)
     except (Stop, OSError) as fault:
         print("benchsite: %s" % fault, file=sys.stderr)
         return getattr(fault, "code", USAGE)

@@ -165,7 +165,7 @@ def test_the_gitlab_job_writes_its_reports(site, new_project, tmp_path):
     }
     job = template["benchsite"]
     env = {
-        name: re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda found: inputs[found[1]], text)
+        name: re.sub(r"\$\[\[ inputs\.([\w-]+) \]\]", lambda match: inputs[match[1]], text)
         for name, text in job["variables"].items()
     }
     env |= {"BENCHSITE_URL": site.url, "BENCHSITE_TOKEN": rest.token, "CI_COMMIT_SHA": "7" * 40}

@@ -118,7 +118,7 @@ def page(client: Client, rows, noun: str = "campaign") -> str:
 def as_read(page: str) -> str:
     """Without form tokens, and with one space for many."""
     page = re.sub(r'(csrfmiddlewaretoken" value=)"\w+"', r"\1", page)
-    return re.sub(r">\s+|\s+<", lambda found: found[0].strip(), " ".join(page.split()))
+    return re.sub(r">\s+|\s+<", lambda match: match[0].strip(), " ".join(page.split()))
 
 
 def digests(rows) -> set[tuple[str, int, int]]:

@@ -55,7 +55,7 @@ class Job:
 
     def _filled(self, text: str) -> str:
         known = {**self.known, "env": self._env_of_job()}
-        return _EXPRESSION.sub(lambda found: known[found[1]][found[2]], text)
+        return _EXPRESSION.sub(lambda match: known[match[1]][match[2]], text)
 
     def _env_of_job(self) -> dict[str, str]:
         path = Path(self.env["GITHUB_ENV"])

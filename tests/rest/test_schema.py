@@ -158,7 +158,7 @@ ROUTES = [str(each.pattern) for each in PATTERNS if each.name != "api-nothing-he
 def in_words(route: str) -> str:
     """projects/<int:pk>/ is projects/ID/ in the table; a version is named by its NUMBER."""
     named = {"number": "NUMBER", "sha256": "SHA256"}
-    return NUMBER.sub(lambda found: named.get(found[1], "ID"), route)
+    return NUMBER.sub(lambda match: named.get(match[1], "ID"), route)
 
 
 def test_the_table_has_every_address_and_no_other():

@@ -112,16 +112,18 @@ class ArmsRun:
     def _table(self) -> list[str]:
         """A column for each arm, and one for each ratio to the reference."""
         columns = [["", *_LABELS]]
-        compared = {found.arm: found for found in self.comparisons}
+        compared = {comparison.arm: comparison for comparison in self.comparisons}
         for number, arm in enumerate(self._figures):
             low_us, high_us = arm.bounds_us["p50"] or (None, None)
             tails = [_between(bounds) for rank, bounds in arm.bounds_us.items() if rank != "p50"]
             counts = f"{arm.n:,}", f"{arm.failed:,}"
             without = _ms(low_us) if arm.is_timed else DASH
             columns.append([self._names[number], without, _ms(high_us), *tails, *counts])
-            if found := compared.get(number):
-                tails = map(ratio_text, self._by_second.ratios(number, found.reference).values())
-                ratios = ratio_text(found.p50), ratio_text(found.p50_measured), *tails
+            if comparison := compared.get(number):
+                tails = map(
+                    ratio_text, self._by_second.ratios(number, comparison.reference).values()
+                )
+                ratios = ratio_text(comparison.p50), ratio_text(comparison.p50_measured), *tails
                 columns.append(["ratio", *ratios, "", ""])
         widths = [max(map(len, column)) for column in columns]
         return [

@@ -101,11 +101,11 @@ def arms_order(
 ) -> dict[str, Any]:
     """The order of protocol 2; `make_order` makes that of one address. Raises ValueError."""
     limit_s = options.exactly or options.at_most or LIMIT_S
-    given = vars(options)
+    values = vars(options)
     if not (options.plan or options.duration or options.requests or options.stages):
-        given = given | {"duration": limit_s}
+        values = values | {"duration": limit_s}
     urls = [options.url, *options.against]
-    orders = [make_order(argparse.Namespace(**given | {"url": url})) for url in urls]
+    orders = [make_order(argparse.Namespace(**values | {"url": url})) for url in urls]
     for order in orders:
         plan = Plan.from_json(order["plan"])
         if reason := why_not_in_turns(plan):

@@ -136,7 +136,7 @@ def tls_fields(options: argparse.Namespace, scheme: str) -> dict[str, Any]:
     ValueError where it is no text."""
     if scheme not in TLS_SCHEMES:
         _refuse_tls(options)
-    given = {
+    fields = {
         "min_version": options.tls_min,
         "max_version": options.tls_max,
         "ciphers": options.ciphers,
@@ -150,7 +150,7 @@ def tls_fields(options: argparse.Namespace, scheme: str) -> dict[str, Any]:
         "alpn": not options.no_alpn,
     }
     offers = PROFILES[options.tls_profile].offers
-    tls = {name: given[name] or offers.get(name, given[name]) for name in given}
+    tls = {name: fields[name] or offers.get(name, fields[name]) for name in fields}
     return {"verify_tls": not options.insecure, "tls": tls}
 
 
@@ -243,11 +243,11 @@ def session_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _variables_of(options: argparse.Namespace) -> dict[str, Any]:
-    made = {"generators": parse_lines("\n".join(options.value))} if options.value else {}
+    generators = {"generators": parse_lines("\n".join(options.value))} if options.value else {}
     if not options.csv:
         refuse_given(options, Variables, "says which row of --csv is next; there is no --csv.")
-        return made
-    return {"csv": text_of(options.csv), **given_fields(options, Variables), **made}
+        return generators
+    return {"csv": text_of(options.csv), **given_fields(options, Variables), **generators}
 
 
 def read_secrets(options: argparse.Namespace, plan: dict[str, Any]) -> dict[str, str]:

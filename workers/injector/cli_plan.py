@@ -170,8 +170,8 @@ def _read_extract(text: str) -> dict[str, Any]:
     source, _, header = source.partition(":")
     if source not in set(Source) or not (pattern or header):
         raise ValueError(f"--extract {text!r}: write it as in {EXTRACT_EXAMPLE}.")
-    given = {"name": name.removesuffix("?"), "from": source, "header": header, "pattern": pattern}
-    return {**given, **({"may_miss": True} if name.endswith("?") else {})}
+    rule = {"name": name.removesuffix("?"), "from": source, "header": header, "pattern": pattern}
+    return {**rule, **({"may_miss": True} if name.endswith("?") else {})}
 
 
 def _method_for(body: dict[str, Any]) -> str:
@@ -345,9 +345,9 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
 
 def make_load(options: argparse.Namespace) -> dict[str, Any]:
     """The load that the options name; what does not fit its model is for the plan to refuse."""
-    given = given_fields(options, Load)
-    model = next((model for model, names in _NAMES.items() if names & given.keys()), Model.CLOSED)
-    load = {"model": model, **given}
+    fields = given_fields(options, Load)
+    model = next((model for model, names in _NAMES.items() if names & fields.keys()), Model.CLOSED)
+    load = {"model": model, **fields}
     if model == Model.CLOSED:
         load.setdefault("connections", 1)
         if "duration_s" not in load:

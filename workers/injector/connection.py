@@ -194,13 +194,13 @@ class Dialler:
 
     def _look_up(self, worker: Any) -> list[str]:
         """Resolve again; a single address that is not allowed refuses the connection."""
-        asked = now()
-        self._limit(worker, asked + int(self._lookups.limit_s * NS))
+        started = now()
+        self._limit(worker, started + int(self._lookups.limit_s * NS))
         addresses = self._lookups.ask(worker)
         for address in addresses:
             if refusal := self._guard.refusal(address):
                 raise AttemptFailed(Kind.ADDRESS_REFUSED, refusal)
-        worker.request.recorder.lookups_us[worker.began] = now() // 1000 - asked // 1000
+        worker.request.recorder.lookups_us[worker.began] = now() // 1000 - started // 1000
         return addresses
 
     def _connect(self, worker: Any, address: str, first: bytes) -> Connection:

@@ -18,8 +18,8 @@ MAX_VERDICTS = 10_000
 def look_up(host: str, port: int) -> list[str]:
     """The literal addresses of a host, in the resolver's order. Blocks; raises OSError,
     UnicodeError."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(each[4][0]) for each in found))[:_MAX_ADDRESSES]
+    rows = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(each[4][0]) for each in rows))[:_MAX_ADDRESSES]
 
 
 def resolve(host: str, port: int, limit_s: float = RESOLVE_LIMIT_S) -> list[str]:

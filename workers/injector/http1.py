@@ -83,21 +83,21 @@ def request_bytes(
     header of the step replaces `host_header`."""
     body, kind = step.content
     headers = step.headers
-    given = {name.lower() for name, _ in headers}
-    if "host" in given:
+    names = {name.lower() for name, _ in headers}
+    if "host" in names:
         host_header = own_host(headers)
         headers = tuple(pair for pair in headers if pair[0].lower() != "host")
     lines = [f"{step.method} {step.path} HTTP/{version}", f"Host: {host_header}"]
-    if "user-agent" not in given:
+    if "user-agent" not in names:
         lines.append("User-Agent: benchsite")
-    if "accept" not in given:
+    if "accept" not in names:
         lines.append("Accept: */*")
-    if "accept-encoding" not in given:
+    if "accept-encoding" not in names:
         lines.append("Accept-Encoding: identity")
     keeps = mode == ConnectionMode.KEEP_ALIVE
     if keeps != (version == HttpVersion.HTTP_1_1):
         lines.append("Connection: keep-alive" if keeps else "Connection: close")
-    if kind and "content-type" not in given:
+    if kind and "content-type" not in names:
         lines.append(f"Content-Type: {kind}")
     lines += [f"{name}: {value}" for name, value in headers]
     if body or step.method in {"POST", "PUT", "PATCH"}:

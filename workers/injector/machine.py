@@ -204,7 +204,7 @@ class CpuQuota:
 def _groups(cgroup: list[str], mountinfo: list[str]) -> list[_Group]:
     """The process's group in each hierarchy that can limit CPU time, and all groups around it."""
     mounts = [mount for line in mountinfo if (mount := _mount(line))]
-    found = []
+    groups = []
     for line in cgroup:
         number, controllers, path = line.split(":", 2)
         is_old = number != "0"
@@ -212,8 +212,8 @@ def _groups(cgroup: list[str], mountinfo: list[str]) -> list[_Group]:
             continue
         for is_old_mount, root, folder in mounts:
             if is_old_mount == is_old:
-                found += [_Group(each, is_old) for each in _folders(path, root, folder)]
-    return found
+                groups += [_Group(each, is_old) for each in _folders(path, root, folder)]
+    return groups
 
 
 def _mount(line: str) -> tuple[bool, str, str] | None:
@@ -259,18 +259,18 @@ class Traffic:
 
 def read_traffic(files: ProcFiles) -> dict[str, Traffic]:
     """Every interface except loopback; {} if the kernel does not list them."""
-    found = {}
+    traffic = {}
     for line in files.lines(_COUNTS)[2:]:
         name, _, text = line.partition(":")
         numbers = [int(word) for word in text.split()]
         if name.strip() != _LOOPBACK and len(numbers) >= 12:
-            found[name.strip()] = Traffic(
+            traffic[name.strip()] = Traffic(
                 received_bytes=numbers[0],
                 sent_bytes=numbers[8],
                 packets=numbers[1] + numbers[9],
                 lost=sum(numbers[2:4]) + sum(numbers[10:12]),
             )
-    return found
+    return traffic
 
 
 def bits_per_s_of(name: str) -> int:
@@ -302,13 +302,13 @@ class Links:
         pairs = [(name, before[name], each) for name, each in now.items() if name in before]
         lost = sum(each.lost - old.lost for _, old, each in pairs)
         packets = sum(each.packets - old.packets for _, old, each in pairs)
-        seen = {"packets_lost_share": round(max(0, lost) / max(packets + lost, _FEW_PACKETS), 6)}
+        figures = {"packets_lost_share": round(max(0, lost) / max(packets + lost, _FEW_PACKETS), 6)}
         shares = [
             self._bits(old, each) * _NS / elapsed_ns / self._speeds[name]
             for name, old, each in pairs
             if name in self._speeds
         ]
-        return {"link_share": round(max(shares), 4), **seen} if shares else seen
+        return {"link_share": round(max(shares), 4), **figures} if shares else figures
 
     @staticmethod
     def _bits(before: Traffic, now: Traffic) -> int:

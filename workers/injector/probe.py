@@ -92,8 +92,8 @@ def _attempt(order: Order) -> dict[str, Any]:
     kind = error and kind_of(error, *prober.count_bytes())
     detail = faults.detail_of(error, kind) if error else ""
     secrets = secrets_of(order.plan.auth.user, order.secret)
-    said = kind, redacted(printable(detail), secrets)
-    return _answer(prober, began, instants | prober.instants, *said)
+    outcome = kind, redacted(printable(detail), secrets)
+    return _answer(prober, began, instants | prober.instants, *outcome)
 
 
 def _make_prober(order: Order, guard: Guard) -> Prober:

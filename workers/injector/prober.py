@@ -39,12 +39,12 @@ class Prober(Worker):
         the step's checks and extractions, if it has any."""
         if reader.head is None:
             return {"snippet": ""}
-        kept, step = body_of(reader, SNIPPET_BYTES), self.request.step
-        said: dict[str, Any] = {"snippet": kept.decode("utf-8", "replace")}
+        snippet, step = body_of(reader, SNIPPET_BYTES), self.request.step
+        facts: dict[str, Any] = {"snippet": snippet.decode("utf-8", "replace")}
         if reader.is_complete and (step.checks or step.extract):
             outcomes = ReplyRules(step).outcomes(reply_of(reader))
-            said["rules"] = [_as_json(each) for each in outcomes]
-        return said
+            facts["rules"] = [_as_json(each) for each in outcomes]
+        return facts
 
     @property
     def keep_bytes(self) -> int:

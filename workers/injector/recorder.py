@@ -449,20 +449,20 @@ class StepRecorder:
             for start, count in part.starts.items()
             if start <= number
         )
-        done = self._unfinished.pop(number, None) or Unfinished()
+        unfinished = self._unfinished.pop(number, None) or Unfinished()
         self._first_open = number + 1
-        done.count("dropped", dropped)
-        never_sent = done.counters.get("dropped", 0)
-        done.count("started", begun + in_flight.count(number) + never_sent)
+        unfinished.count("dropped", dropped)
+        never_sent = unfinished.counters.get("dropped", 0)
+        unfinished.count("started", begun + in_flight.count(number) + never_sent)
         return Second(
             second=number,
             step=self.step,
-            counters=done.counters,
-            errors=done.errors,
-            statuses=done.statuses,
+            counters=unfinished.counters,
+            errors=unfinished.errors,
+            statuses=unfinished.statuses,
             in_flight=over_the_edge + sum(1 for start in in_flight if start <= number),
-            timings=done.timings,
-            details=done.details,
+            timings=unfinished.timings,
+            details=unfinished.details,
             examples=self.examples.take(),
         )
 

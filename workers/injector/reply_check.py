@@ -187,14 +187,14 @@ def _equal(values_in: "ValuesIn", wanted: Any, reply: Reply) -> list[Any] | None
 def _came(check: ReplyCheck, find: Find, reply: Reply) -> str:
     """What is in place of what a check expects; "" if it holds."""
     try:
-        found = find(reply)
-        if (found is None) == check.is_absent:
+        place = find(reply)
+        if (place is None) == check.is_absent:
             return ""
         if check.kind == CheckKind.STATUS:
             return f"the status is {reply.head.status}"
         if check.kind == CheckKind.JSON:
-            return _json_words(found or _reader(check.value)(reply))
-        return f"there is {found[:_EXCERPT]}" if found is not None else reply.beginning()
+            return _json_words(place or _reader(check.value)(reply))
+        return f"there is {place[:_EXCERPT]}" if place is not None else reply.beginning()
     except Undecodable as error:
         return str(error)
 

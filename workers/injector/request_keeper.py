@@ -149,13 +149,13 @@ _EMPTY = np.empty((0, len(_FIELDS)), dtype=np.int64)
 
 
 def _table(recorder: Any, rows: np.ndarray, durations_us: dict[str, np.ndarray]) -> np.ndarray:
-    made = np.full((len(rows), len(_FIELDS)), _ABSENT, dtype=np.int64)
-    made[:, _START_NS] = rows[:, START]
-    made[:, _AT["step"]] = recorder.step
-    made[:, _AT["start_us"]] = recorder.offsets_us(rows[:, START])
-    made[:, _RESPONSE] = durations_us["response"]
-    made[:, _AT["status"]] = rows[:, STATUS]
-    made[:, _AT["kind"]] = _NUMBERS[""]
+    table = np.full((len(rows), len(_FIELDS)), _ABSENT, dtype=np.int64)
+    table[:, _START_NS] = rows[:, START]
+    table[:, _AT["step"]] = recorder.step
+    table[:, _AT["start_us"]] = recorder.offsets_us(rows[:, START])
+    table[:, _RESPONSE] = durations_us["response"]
+    table[:, _AT["status"]] = rows[:, STATUS]
+    table[:, _AT["kind"]] = _NUMBERS[""]
     is_new, talked = rows[:, CONNECTED] > 0, rows[:, FIRST] > rows[:, SENT]
     # Of these only the attempts have a duration in which the part happened.
     had = {"connect": is_new, "tls": rows[:, SECURED] > 0, "exchange": talked, **recorder.had}
@@ -165,10 +165,10 @@ def _table(recorder: Any, rows: np.ndarray, durations_us: dict[str, np.ndarray])
         if values is None:
             continue
         if len(values) == len(rows):
-            made[:, _AT[column]] = values
+            table[:, _AT[column]] = values
         else:
-            made[had[part], _AT[column]] = values
-    return made
+            table[had[part], _AT[column]] = values
+    return table
 
 
 def _columns(rows: np.ndarray) -> dict[str, list[Any]]:
@@ -253,8 +253,8 @@ class Examples:
 
     def take(self) -> list[dict[str, Any]]:
         """All that are not written out, now to be."""
-        kept, self._kept = self._kept, []
-        return kept
+        examples, self._kept = self._kept, []
+        return examples
 
 
 def secrets_of(auth_user: str, secret: str) -> tuple[str, ...]:
@@ -272,9 +272,9 @@ def _reply(reader: Any, secrets: tuple[str, ...]) -> str:
     head = reader.head
     lines = [f"{head.status} {head.reason}".strip()]
     lines += [f"{name}: {value}" for name, value in head.headers]
-    told = redacted_head(printable("\n".join(lines))[:_HEAD_BYTES], secrets)
+    reply = redacted_head(printable("\n".join(lines))[:_HEAD_BYTES], secrets)
     body = redacted(_text(body_of(reader, BODY_BYTES)), secrets)
-    return f"{told}\n\n{body}" if body else told
+    return f"{reply}\n\n{body}" if body else reply
 
 
 def body_of(reader: Any, most_bytes: int) -> bytes:

@@ -168,9 +168,9 @@ class Rounds:
             pace, free_ns = self._try_out(start_ns)
             begin_ns = max(free_ns, now() + 4 * _SOON_NS)
             if self._is_shared and self._stop_reason is None:
-                told = self._begin.get()
-                pace = replace(pace, **{name: told["pace"][name] for name in _SHARED})
-                begin_ns = told["begin_at_ns"]
+                order = self._begin.get()
+                pace = replace(pace, **{name: order["pace"][name] for name in _SHARED})
+                begin_ns = order["begin_at_ns"]
             if self._stop_reason is None:
                 self._measure(pace, begin_ns)
         finally:
@@ -201,9 +201,9 @@ class Rounds:
                 arm.gather()
             tried_s = (free_ns - start_ns) / NS
             p95_s = max(arm.p95_s(self._first) for arm in arms)
-            found = next_pace(pace, self._rounds_so_far(), p95_s)
-            is_new = found.keeps_up is None and tried_s < LONGEST_TRIAL_S / 2
-            pace = found if is_new else replace(pace, keeps_up=bool(found.keeps_up))
+            pace_found = next_pace(pace, self._rounds_so_far(), p95_s)
+            is_new = pace_found.keeps_up is None and tried_s < LONGEST_TRIAL_S / 2
+            pace = pace_found if is_new else replace(pace, keeps_up=bool(pace_found.keeps_up))
             n_tried = len(self._begun) - self._first
             is_enough = tried_s >= least_s and (not pace.gap_s or n_tried >= _ENOUGH_TO_SEE_A_QUEUE)
             if not is_new and (is_enough or not pace.keeps_up):

@@ -111,10 +111,10 @@ class TakingCall(CheckedCall):
         missed = [each for each in outcomes if each.value is None]
         self.events["extract_missed"] += [now()] * len(missed)
         values = {each.name: each.value for each in outcomes if each.value is not None}
-        lost = [each for each in missed if each.name in self.needed and each.name not in values]
-        self.taken = values | dict.fromkeys(each.name for each in lost)
-        if fault is None and lost:
-            return ReplyFault(Kind.VALUE_MISSING, lost[0].line, lost[0].came)
+        missing = [each for each in missed if each.name in self.needed and each.name not in values]
+        self.taken = values | dict.fromkeys(each.name for each in missing)
+        if fault is None and missing:
+            return ReplyFault(Kind.VALUE_MISSING, missing[0].line, missing[0].came)
         return fault
 
 

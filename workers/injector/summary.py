@@ -145,19 +145,19 @@ class LocalRun:
     def to_json(self) -> dict[str, Any]:
         """The summary. Names of figures as in presentation.metrics, times in ms; what was not timed
         is absent, what cannot be said is null."""
-        seen, total = self.measurement, self.total
+        measurement, total = self.measurement, self.total
         attempts = sum(end.totals.get(name, 0) for end in self.ends for name in _ENDED)
-        metrics = _metrics(seen.figures)
+        metrics = _metrics(measurement.figures)
         return {
             "judgement": self.judgement.to_json(),
             "warnings": warnings_of(self.ends),
             "threshold_state": threshold_state(self.verdicts),
             "thresholds": [each.to_json() for each in self.verdicts],
-            "outcome": "complete" if seen.is_whole else "stopped",
+            "outcome": "complete" if measurement.is_whole else "stopped",
             "metrics": metrics,
             "low": {
                 key: round(each.low, 6)
-                for key, each in figures_by_key(seen.figures).items()
+                for key, each in figures_by_key(measurement.figures).items()
                 if each.low is not None
             },
             "units": {name: METRICS[name].unit for name in metrics if METRICS[name].unit},
@@ -167,16 +167,16 @@ class LocalRun:
             "counters": total.counters,
             "errors": total.errors,
             "statuses": total.statuses,
-            "tail_s": round(seen.tail_s, 6),
-            "failures": [_failure(each) for each in seen.failures],
-            "warm_up": seen.warm_up.counters,
+            "tail_s": round(measurement.tail_s, 6),
+            "failures": [_failure(each) for each in measurement.failures],
+            "warm_up": measurement.warm_up.counters,
             "slowest": [asdict(each) for each in self.kept.slowest()],
             "tls": [asdict(each) for end in self.ends for each in end.tls],
             "peers": peers_of(self.ends),
-            **_addresses(seen),
+            **_addresses(measurement),
             "servers": servers_of(self.ends) or [],
-            **_sessions(total, seen.duration_s),
-            **_flows(seen),
+            **_sessions(total, measurement.duration_s),
+            **_flows(measurement),
             "cpu_us_per_request": _per(sum_of(self.ends, "cpu_us") or 0, attempts),
             "vitals": self._worst_vitals(),
         }

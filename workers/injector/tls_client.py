@@ -269,9 +269,9 @@ class TlsClient:
         return str(error)
 
     def _compare_fingerprint(self, tls: Tls) -> None:
-        shown = sha256(tls.certificate or b"").hexdigest()
-        if shown != self._fingerprint:
-            detail = f"its SHA-256 is {shown}"
+        fingerprint = sha256(tls.certificate or b"").hexdigest()
+        if fingerprint != self._fingerprint:
+            detail = f"its SHA-256 is {fingerprint}"
             raise AttemptFailed(Kind.TLS_FINGERPRINT, detail)
 
     def note(self, connection: Any) -> bool:

@@ -201,8 +201,8 @@ class TurnRecorder(StepRecorder):
         super().gather()
 
     def _sampled(self, *given: Any) -> dict[str, np.ndarray]:
-        found = super()._sampled(*given)
-        return found if self._is_exact else {}
+        samples = super()._sampled(*given)
+        return samples if self._is_exact else {}
 
     def _own_parts(
         self, rows: np.ndarray, own_delay_us: np.ndarray

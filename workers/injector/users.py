@@ -77,12 +77,12 @@ class CookieJar:
         """Store what a reply (of another host) sets; beyond MAX_COOKIES that have not expired, what
         was set first is dropped. Returns how many were too large.
         """
-        given = [value for name, value in headers if name.lower() == "set-cookie"]
+        cookies = [value for name, value in headers if name.lower() == "set-cookie"]
         # Its attributes do not count, as in browsers.
-        fitting = [each for each in given if len(each.partition(";")[0]) <= MAX_COOKIE_BYTES]
+        fitting = [each for each in cookies if len(each.partition(";")[0]) <= MAX_COOKIE_BYTES]
         for value in fitting:
             self._set(value, request_path, host or self._own[0])
-        return len(given) - len(fitting)
+        return len(cookies) - len(fitting)
 
     def _set(self, text: str, request_path: str, host: str) -> None:
         pair, *rest = text.split(";")
@@ -462,9 +462,9 @@ class Rows:
         self._n_rows = len(variables.table[1])
         self._seed = seed
         self._uses = shard.all()
-        made = ValueMaker(variables.generators, seed, os.urandom(16))
-        self.at = partial(self._with_made, made) if variables.generators else self._row
-        self.times = partial(_times, made) if made.has_times else None
+        maker = ValueMaker(variables.generators, seed, os.urandom(16))
+        self.at = partial(self._with_made, maker) if variables.generators else self._row
+        self.times = partial(_times, maker) if maker.has_times else None
 
     def take(self) -> dict[str, str]:
         """The values of the next use."""

@@ -63,9 +63,9 @@ class GarbageClock:
 
     def take(self) -> tuple[int, int]:
         """(longest, sum of all) since the last call, ns."""
-        seen = self._longest_ns, self._sum_ns
+        pauses = self._longest_ns, self._sum_ns
         self._longest_ns = self._sum_ns = 0
-        return seen
+        return pauses
 
     def close(self) -> None:
         gc.callbacks.remove(self._note)

@@ -146,10 +146,10 @@ def _first_line(path: str) -> str:
 
 @shared_task(name=OWNERSHIP)
 def check_ownership(claim_id: int) -> None:
-    found = what_to_check(claim_id=claim_id)
-    if found is None:
+    request = what_to_check(claim_id=claim_id)
+    if request is None:
         return
-    claim, origins = found
+    claim, origins = request
     off = HostCheck(faults=(LOAD_IS_OFF,)) if why_load_is_off() else None
     finish_check(
         claim_id=claim.pk, asked_at=claim.asked_at, seen=off or _check_claim(claim, origins)

@@ -29,18 +29,18 @@ _WORST = {
 
 def observed_vitals(vitals: list[dict[str, Any]]) -> dict[str, Observed]:
     """By the criterion's code, of a measurement's vitals: a row for each injector process."""
-    seen: dict[str, Observed] = {}
+    observed: dict[str, Observed] = {}
     for code, vital in _MEANS.items():
         shards = [each for each in vitals if vital in each["mean"]]
         worst = max(shards, key=lambda each: each["mean"][vital], default=None)
         if worst:
             at = worst["at"][vital]
-            seen[code] = Observed(worst["mean"][vital], at, injector_number(vitals, worst))
+            observed[code] = Observed(worst["mean"][vital], at, injector_number(vitals, worst))
     for code, vital in _WORST.items():
         if worst := worst_shard(vitals, vital):
             at = worst["at"][vital]
-            seen[code] = Observed(worst["worst"][vital], at, injector_number(vitals, worst))
-    return seen
+            observed[code] = Observed(worst["worst"][vital], at, injector_number(vitals, worst))
+    return observed
 
 
 def others_cpu(vitals: Sequence[Mapping[str, Any]]) -> Observed | None:
@@ -48,12 +48,12 @@ def others_cpu(vitals: Sequence[Mapping[str, Any]]) -> Observed | None:
     host where it kept one of them from running. Each process counts the others among other
     programs."""
     names = {"other_cpu_share", "other_cores", "cpu_share"}
-    told = [each for each in vitals if names <= each["mean"].keys()]
-    all_cores = sum(each["mean"]["cpu_share"] for each in told)
+    complete = [each for each in vitals if names <= each["mean"].keys()]
+    all_cores = sum(each["mean"]["cpu_share"] for each in complete)
     shares = [
         mean["other_cpu_share"]
         * max(0.0, 1 - (all_cores - mean["cpu_share"]) / (mean["other_cores"] or 1.0))
-        for each in told
+        for each in complete
         if _was_kept_waiting(each["worst"]) and (mean := each["mean"])
     ]
     return Observed(max(shares)) if shares else None
@@ -109,14 +109,14 @@ class Busy:
     @property
     def network(self) -> float | None:
         """The fullest link at either end."""
-        told = [each for each in (self.target_link, self.injector_link) if each is not None]
-        return max(told, default=None)
+        links = [each for each in (self.target_link, self.injector_link) if each is not None]
+        return max(links, default=None)
 
 
 def link_share(directions: Iterable[float | None], speed: float | None) -> float | None:
     """Of the link's speed, both in bytes/s; None where one of them is not known."""
-    told = [each for each in directions if each is not None]
-    return max(told) / speed if told and speed else None
+    shares = [each for each in directions if each is not None]
+    return max(shares) / speed if shares and speed else None
 
 
 def busy_of(vitals: Sequence[Mapping[str, Any]], machines: Sequence[MachineLoad]) -> Busy:
@@ -137,8 +137,8 @@ def mean_busy(every: Sequence[Busy]) -> Busy:
     """Over several runs; a share that some of them lack is of the others."""
 
     def mean_of(name: str) -> float | None:
-        told = [value for each in every if (value := getattr(each, name)) is not None]
-        return fmean(told) if told else None
+        values = [value for each in every if (value := getattr(each, name)) is not None]
+        return fmean(values) if values else None
 
     return Busy(
         target_cpu=mean_of("target_cpu"),
@@ -162,16 +162,16 @@ def observed_machines(
     """Of the measured seconds of each machine by name: `target_cpu` and `target_link`, the longest
     time in a row in which it was full, s; `listen_overflows` as a share of the attempts. The CPU of
     an injector's machine says nothing of the target, unless its processes were chosen."""
-    found: dict[str, Observed] = {}
+    worst: dict[str, Observed] = {}
     for name, points in machines.items():
         place = f" on {name}" if len(machines) > 1 else ""
         is_anybodys = is_co_located and all(point.watched_share is None for point in points)
         for code, seen in _of_one(points, attempts, place):
             if is_anybodys and code == "target_cpu":
                 continue
-            if code not in found or seen.value > found[code].value:
-                found[code] = seen
-    return found
+            if code not in worst or seen.value > worst[code].value:
+                worst[code] = seen
+    return worst
 
 
 def _cpu_share(point: MachinePoint) -> float | None:
@@ -187,8 +187,8 @@ def _cpu_share(point: MachinePoint) -> float | None:
 def _link_share(point: MachinePoint) -> float | None:
     """Of the network link in its busier direction; None where its speed is not known."""
     speed = point.did.get("link_bytes_per_s")
-    told = [point.per_s(name) for name in ("received_bytes", "sent_bytes")]
-    return max(told) / speed if speed and None not in told else None
+    rates = [point.per_s(name) for name in ("received_bytes", "sent_bytes")]
+    return max(rates) / speed if speed and None not in rates else None
 
 
 def _of_one(

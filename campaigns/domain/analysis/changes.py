@@ -231,14 +231,14 @@ def _t(difference: float, error: float) -> float:
 def _expected(stretch: Sequence[float], newest: float) -> Expected | None:
     """From the values of the present level before the newest one, but those at its end that may be
     the first of another level."""
-    found = _held_against(stretch, newest)
+    expected = _held_against(stretch, newest)
     for _ in range(MIN_SEGMENT - 1):
         before = _held_against(stretch[:-1], stretch[-1]) if stretch else None
         if before is None or not before.is_outlier:
             break
         stretch = stretch[:-1]
-        found = _held_against(stretch, newest)
-    return found
+        expected = _held_against(stretch, newest)
+    return expected
 
 
 def _held_against(stretch: Sequence[float], newest: float) -> Expected | None:

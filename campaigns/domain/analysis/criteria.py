@@ -616,8 +616,8 @@ class JudgementReason:
         """As it is stored, without words: a later release may have others."""
         if self.params is None:
             return self.to_json()
-        told = {name: each for name, each in self.params.items() if each}
-        return self.to_json() | {"text": "", "params": told}
+        params = {name: each for name, each in self.params.items() if each}
+        return self.to_json() | {"text": "", "params": params}
 
 
 _IN_JSON = ("code", "state", "text", "value", "limit", "second")
@@ -650,21 +650,23 @@ class LimitsByCode:
     def __getitem__(self, code: str) -> Limits:
         return self.overrides.get(code, CRITERIA[code].limits)
 
-    def at(self, code: str, seen: Observed) -> Limits:
+    def at(self, code: str, observed: Observed) -> Limits:
         """For this value: of some the larger of a time and a share of the run's times."""
         limits, share = self[code], CRITERIA[code].share
         if share is None:
             return limits
         return Limits(
-            _larger(limits.mild, share.mild, seen.waits, seen.whole),
-            _larger(limits.severe, share.severe, 1, seen.whole),
+            _larger(limits.mild, share.mild, observed.waits, observed.whole),
+            _larger(limits.severe, share.severe, 1, observed.whole),
         )
 
-    def excess(self, code: str, seen: Observed) -> Excess | None:
+    def excess(self, code: str, observed: Observed) -> Excess | None:
         """The worst limit that the value is beyond; None if it is within both."""
-        limits, less_is_worse = self.at(code, seen), CRITERIA[code].less_is_worse
+        limits, less_is_worse = self.at(code, observed), CRITERIA[code].less_is_worse
         for limit, is_severe in ((limits.severe, True), (limits.mild, False)):
-            if limit is not None and (seen.value < limit if less_is_worse else seen.value > limit):
+            if limit is not None and (
+                observed.value < limit if less_is_worse else observed.value > limit
+            ):
                 return Excess(limit, is_severe)
         return None
 
@@ -684,28 +686,28 @@ def worst_value(code: str, values: Iterable[float]) -> float:
     return min(values) if CRITERIA[code].less_is_worse else max(values)
 
 
-def reason_for(code: str, state: str, seen: Observed, limit: float) -> JudgementReason:
+def reason_for(code: str, state: str, observed: Observed, limit: float) -> JudgementReason:
     """The reason with the criterion's sentence."""
     row = CRITERIA[code]
-    who = f"Injector process {seen.injector}" if seen.injector else "The injector"
+    who = f"Injector process {observed.injector}" if observed.injector else "The injector"
     # The limit without its noun, which the value already has.
     is_counted = row.unit not in ("", "us", "s")
     text = row.sentence.format(
-        value=value_words(code, seen.value, limit),
+        value=value_words(code, observed.value, limit),
         limit=count(int(limit)) if is_counted else value_words(code, limit),
-        were="was" if seen.value == 1 else "were",
+        were="was" if observed.value == 1 else "were",
         who=who,
         whose=f"{who[0].lower()}{who[1:]}'s",
         Whose=f"{who}'s",
-        measure=seen.measure,
-        whole=ms_text(seen.whole),
-        rest=percent(1 - seen.value) if 0 <= seen.value <= 1 else "",
+        measure=observed.measure,
+        whole=ms_text(observed.whole),
+        rest=percent(1 - observed.value) if 0 <= observed.value <= 1 else "",
     )
-    if seen.second is not None:
+    if observed.second is not None:
         place = "Steady from second {} on." if row.is_stretch else "Worst in second {}."
-        text = f"{text} {place.format(seen.second)}"
-    params = {name: getattr(seen, name) for name in ("injector", "measure", "whole")}
-    return JudgementReason(code, str(state), text, seen.value, limit, seen.second, params)
+        text = f"{text} {place.format(observed.second)}"
+    params = {name: getattr(observed, name) for name in ("injector", "measure", "whole")}
+    return JudgementReason(code, str(state), text, observed.value, limit, observed.second, params)
 
 
 def in_short(reason: JudgementReason, value: str = "") -> str:

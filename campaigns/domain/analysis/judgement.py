@@ -104,10 +104,10 @@ class Judgement:
     def without_machine(self) -> "Judgement":
         """For readers who may not know what the target's machine did: the same answers."""
         state, reasons = self.target.state, self.target.reasons
-        told = tuple(each for each in reasons if each.code not in TARGET_MACHINE)
-        if len(told) < len(reasons) and all(each.state != state for each in told):
-            told = (_MACHINE_UNTOLD, *told)
-        return replace(self, target=Finding(state, told))
+        rest = tuple(each for each in reasons if each.code not in TARGET_MACHINE)
+        if len(rest) < len(reasons) and all(each.state != state for each in rest):
+            rest = (_MACHINE_UNTOLD, *rest)
+        return replace(self, target=Finding(state, rest))
 
     def said_of(self, nouns: str) -> "Judgement":
         """The same answers in the words of what the plan counts, its `nouns`."""
@@ -199,12 +199,12 @@ def _beyond(
 ) -> Iterator[JudgementReason]:
     """What is beyond its limit, in the order of the table."""
     for code, row in CRITERIA.items():
-        seen = observed.get(code)
-        if row.aspect == aspect and seen and (beyond := limits.excess(code, seen)):
+        value = observed.get(code)
+        if row.aspect == aspect and value and (beyond := limits.excess(code, value)):
             if code == "dropped" and beyond.is_severe:
                 code = SATURATED
             decides = beyond.is_severe or aspect == Aspect.TARGET
-            yield reason_for(code, CRITERIA[code].state if decides else "", seen, beyond.limit)
+            yield reason_for(code, CRITERIA[code].state if decides else "", value, beyond.limit)
 
 
 def _reasons_of_measurement(
@@ -215,14 +215,14 @@ def _reasons_of_measurement(
     if HIGH_EFFECT in observed:
         # What lateness added was timed.
         observed = {code: seen for code, seen in observed.items() if code != LATE}
-    found = list(_beyond(Aspect.MEASUREMENT, observed, limits))
-    if found and "no_seconds" not in observed:
+    reasons = list(_beyond(Aspect.MEASUREMENT, observed, limits))
+    if reasons and "no_seconds" not in observed:
         for code in sorted(UNSENT & observed.keys()):
             if beyond := limits.excess(code, observed[code]):
                 state = Trust.BUSY if beyond.is_severe else ""
-                found.append(reason_for(code, state, observed[code], beyond.limit))
+                reasons.append(reason_for(code, state, observed[code], beyond.limit))
     worst_first = [*reversed(Trust), ""]
-    return tuple(sorted(found, key=lambda each: worst_first.index(each.state)))
+    return tuple(sorted(reasons, key=lambda each: worst_first.index(each.state)))
 
 
 def _target(
@@ -287,13 +287,13 @@ def precision_reason(
 
 def _fact(n: int, spread: Mapping[str, Any]) -> str:
     highest = spread.get("per_100k")
-    known = []
+    parts = []
     if spread:
         low, high = (figure(spread[end] / 1000) for end in ("low_us", "high_us"))
         ms = with_unit(low if low == high else f"between {low} and {high}", "ms")
-        known = [f"{name(highest)} {ms}"]
+        parts = [f"{name(highest)} {ms}"]
     missing = [] if highest == P99 else ["no p99" if highest else "no percentiles"]
-    return f"{counted(n, 'requests')}: {', '.join(known + missing)}."
+    return f"{counted(n, 'requests')}: {', '.join(parts + missing)}."
 
 
 def _spread(response: Timing) -> dict[str, Any]:

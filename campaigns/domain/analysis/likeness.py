@@ -46,15 +46,15 @@ def like_for_like(
 
     "same" has choices (target, host, plan, injectors), "equal" measured values that agree.
     """
-    found: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
+    facts: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
     if not baseline or not candidate:
-        return found
+        return facts
     for name, values, agree in _chosen([baseline, candidate]):
-        _sort_in(found, "same", name, values, agree)
+        _sort_in(facts, "same", name, values, agree)
     for each in likeness_among([baseline, candidate]):
         kind = "same" if each.name == HOSTS else "equal"
-        _sort_in(found, kind, each.name, each.values, each.is_alike)
-    return found
+        _sort_in(facts, kind, each.name, each.values, each.is_alike)
+    return facts
 
 
 def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
@@ -79,12 +79,12 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     ]
 
 
-def _sort_in(found: dict, kind: str, name: str, values: Sequence[str], agree: bool) -> None:
+def _sort_in(facts: dict, kind: str, name: str, values: Sequence[str], agree: bool) -> None:
     if agree:
-        shown = values[0] if values[0] == values[1] else f"{values[0]} and {values[1]}"
-        found[kind].append([name, shown])
+        text = values[0] if values[0] == values[1] else f"{values[0]} and {values[1]}"
+        facts[kind].append([name, text])
     else:
-        found["different"].append([name, *values])
+        facts["different"].append([name, *values])
 
 
 def _chosen(arms: Sequence[Sequence[ArmRun]]):
@@ -94,8 +94,8 @@ def _chosen(arms: Sequence[Sequence[ArmRun]]):
         ("plan", lambda each: each.frozen.plan_label),
     ):
         values = [_joined(of_run(each) for each in arm) for arm in arms]
-        shown = _shown(arms, values) if of_run is _host else values
-        yield name, shown, values[0] == values[1]
+        texts = _shown(arms, values) if of_run is _host else values
+        yield name, texts, values[0] == values[1]
 
 
 def _shown(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Sequence[str]:
@@ -181,7 +181,7 @@ def partners(
     injectors and what either sweeps must be equal.
     """
     of_baseline: set[int] = set()
-    found: dict[int, int] = {}
+    pairs: dict[int, int] = {}
     candidates = [
         (distance, second, first)
         for second, theirs in enumerate(candidate)
@@ -189,10 +189,10 @@ def partners(
         if (distance := _distance(ours, theirs)) is not None
     ]
     for _, second, first in sorted(candidates):
-        if first not in of_baseline and second not in found:
+        if first not in of_baseline and second not in pairs:
             of_baseline.add(first)
-            found[second] = first
-    return [(found[second], second) for second in sorted(found)]
+            pairs[second] = first
+    return [(pairs[second], second) for second in sorted(pairs)]
 
 
 def _distance(first: PlanOnArm, second: PlanOnArm) -> tuple[int, int] | None:

@@ -57,8 +57,8 @@ def blame(judged: Judgement) -> JudgementReason:
     if reasons[0].code not in _OF_CPU:
         return reasons[0]
     own = [each for each in reasons if each.code == "cpu"]
-    if spent := [each for each in own if each.state]:
-        return spent[0]
+    if beyond := [each for each in own if each.state]:
+        return beyond[0]
     # Others that used the CPU are to blame where the injector waited for it, as the notes know.
     others = [each for each in (*reasons, *judged.notes) if each.code in OTHERS]
     return max(others, key=lambda each: each.value or 0.0, default=(*own, reasons[0])[0])
@@ -68,13 +68,13 @@ def with_noise_noted(judged: Judgement) -> Judgement:
     """Of a run that took turns with others: noise met all of them, so its cause is a note. What was
     not sent, or not recorded, stays a doubt."""
     reasons = judged.measurement.reasons
-    kept = tuple(each for each in reasons if each.code not in BUSY - UNSENT)
-    if len(kept) == len(reasons):
+    rest = tuple(each for each in reasons if each.code not in BUSY - UNSENT)
+    if len(rest) == len(reasons):
         return judged
     cause = blame(judged)
     notes = judged.notes if cause in judged.notes else (replace(cause, state=""), *judged.notes)
-    state = Trust((kept and kept[0].state) or Trust.TRUSTED)
-    return replace(judged, measurement=Finding(state, kept), notes=notes)
+    state = Trust((rest and rest[0].state) or Trust.TRUSTED)
+    return replace(judged, measurement=Finding(state, rest), notes=notes)
 
 
 def limit_of(
@@ -111,8 +111,8 @@ def limit_of(
         if _highest_cpu(machines) is None:
             return Limit(Who.UNKNOWN, f"{text} {_TO_KNOW}")
         return Limit(Who.NETWORK, f"{text}{_room_words(machines)}")
-    if left := next((reasons[code] for code in _NOT_KEPT_UP if code in reasons), None):
-        return _of_target_side(left, machines)
+    if reason := next((reasons[code] for code in _NOT_KEPT_UP if code in reasons), None):
+        return _of_target_side(reason, machines)
     if judged.target.state == TargetState.FAILING:
         failing = said_of(plan.nouns, "Requests that fail show no limit.")
         return Limit(Who.UNKNOWN, f"{judged.target.text} {failing}")
@@ -121,11 +121,11 @@ def limit_of(
     )
 
 
-def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
+def _of_target_side(reason: JudgementReason, machines: Sequence[MachineUse]) -> Limit:
     highest = _highest_cpu(machines)
     if highest is None:
         why = "It was the target, or the network on the way to it."
-        return Limit(Who.UNKNOWN, f"{left.text} {why} {_TO_KNOW}")
+        return Limit(Who.UNKNOWN, f"{reason.text} {why} {_TO_KNOW}")
     # Whether a machine used as much as a thread can, which moves from core to core; it may
     # have where nobody told how many cores it has.
     may_fill_a_core = any(
@@ -145,7 +145,7 @@ def _of_target_side(left: JudgementReason, machines: Sequence[MachineUse]) -> Li
     causes.append("it waited for something else")
     so = f"{', '.join(causes[:-1])}, or {causes[-1]}" if len(causes) > 1 else causes[0]
     why = f"Its CPU was never above {percent_at_most(highest)}, so {so}"
-    return Limit(Who.TARGET, f"{left.text} {why}, such as locks, a pool or a database.")
+    return Limit(Who.TARGET, f"{reason.text} {why}, such as locks, a pool or a database.")
 
 
 def _planned_words(plan: Plan, *, ended_early: bool) -> str:

@@ -45,81 +45,87 @@ def judged_percentile(n: int) -> int:
     return next((q for q in (P99, P90) if shown(n, q) is not Shown.NO), WHOLE)
 
 
-def observe(seen: Measurement, *, is_co_located: bool, n_lost: int = 0) -> dict[str, Observed]:
+def observe(
+    measurement: Measurement, *, is_co_located: bool, n_lost: int = 0
+) -> dict[str, Observed]:
     """The criteria that could be observed, by their codes in domain.analysis.judgement.
 
     `is_co_located`: the target is on an injector's own machine. `n_lost`: how many
     injector processes were lost during the run.
     """
-    total = seen.total
-    vitals = observed_vitals(seen.vitals)
+    total = measurement.total
+    vitals = observed_vitals(measurement.vitals)
     if is_co_located:
         vitals.pop("ports", None)  # they include the target's ends of the connections
-    found = {
-        **({} if seen.series else {"no_seconds": Observed(1)}),
-        **({} if seen.series and _attempts(total) else {"no_requests": Observed(1)}),
+    observed = {
+        **({} if measurement.series else {"no_seconds": Observed(1)}),
+        **({} if measurement.series and _attempts(total) else {"no_requests": Observed(1)}),
         "lost_shards": Observed(n_lost),
-        "sent_share": _sent_share(seen),
-        "dropped": _share_of_arrivals(seen, total.count("dropped")),
-        "slot_wait": _share_of_arrivals(seen, total.timing("slot_wait").n),
+        "sent_share": _sent_share(measurement),
+        "dropped": _share_of_arrivals(measurement, total.count("dropped")),
+        "slot_wait": _share_of_arrivals(measurement, total.timing("slot_wait").n),
         "injector_exhausted": Observed(sum(total.errors.get(kind, 0) for kind in _EXHAUSTED)),
         "injector_failed": Observed(total.errors.get(Kind.CLIENT_OTHER, 0)),
         # What made response times longer; nothing where there are none.
-        **({**_own_time(seen), LATE: _late(seen)} if total.timing("response").n else {}),
-        "little": _little(seen),
-        "missing_seconds": _missing(seen.series),
-        **_unsteady(seen),
-        "in_flight_growing": _in_flight_growing(seen),
+        **(
+            {**_own_time(measurement), LATE: _late(measurement)}
+            if total.timing("response").n
+            else {}
+        ),
+        "little": _little(measurement),
+        "missing_seconds": _missing(measurement.series),
+        **_unsteady(measurement),
+        "in_flight_growing": _in_flight_growing(measurement),
         # The loopback loses none. There a late acknowledgement looks like a lost segment.
         "resent": None if is_co_located else _resent(total),
-        "starts_apart": _starts_apart(seen),
+        "starts_apart": _starts_apart(measurement),
         "in_doubt": Observed(min(1.0, total.count("in_doubt") / _attempts(total)))
         if _attempts(total)
         else None,
-        **_target_errors(seen),
-        "extract_missed": Observed(total.count("extract_missed"), measure=_missed(seen)),
+        **_target_errors(measurement),
+        "extract_missed": Observed(total.count("extract_missed"), measure=_missed(measurement)),
         "only_redirects": Observed(
             float(bool(total.statuses) and all(status.startswith("3") for status in total.statuses))
         ),
-        "body_changed": _body_changed(seen.series),
+        "body_changed": _body_changed(measurement.series),
         "cookies_too_large": Observed(total.count("cookies_too_large")),
         "uncompressed": Observed(total.count("uncompressed")),
-        "streams_limit": _streams_limit(seen),
-        **_addresses_apart(seen),
-        **_tail(seen),
+        "streams_limit": _streams_limit(measurement),
+        **_addresses_apart(measurement),
+        **_tail(measurement),
         "co_located": Observed(float(is_co_located)),
-        CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(seen.vitals),
+        CROWDED_BESIDE if is_co_located else CROWDED: others_cpu(measurement.vitals),
         **vitals,
     }
-    return {code: each for code, each in found.items() if each is not None}
+    return {code: each for code, each in observed.items() if each is not None}
 
 
 def _attempts(total: Total) -> int:
     return total.count("ok") + total.count("failed") + total.count("dropped")
 
 
-def _share_of_arrivals(seen: Measurement, count: int) -> Observed | None:
+def _share_of_arrivals(measurement: Measurement, count: int) -> Observed | None:
     """`count` arrivals with all their calls, as a share of the intended requests."""
-    calls = seen.plan.calls_per_arrival
-    intended = _attempts(seen.total) + _not_as_planned(seen.total)
+    calls = measurement.plan.calls_per_arrival
+    intended = _attempts(measurement.total) + _not_as_planned(measurement.total)
     return Observed(min(1.0, count * calls / intended)) if intended else None
 
 
-def _own_time(seen: Measurement) -> dict[str, Observed]:
+def _own_time(measurement: Measurement) -> dict[str, Observed]:
     """By how much mean, p50 and a high percentile would be less without the injectors' delays.
 
     Of the attempts whose reading was timed: the same ones with and without.
     """
-    sampled, undelayed = seen.total.timing("sampled"), seen.total.timing("undelayed")
-    n_all = seen.total.timing("response").n
+    sampled, undelayed = measurement.total.timing("sampled"), measurement.total.timing("undelayed")
+    n_all = measurement.total.timing("response").n
     n_timed = min(n_all, _FEW_SAMPLED)
     if not n_timed or sampled.n < n_timed or undelayed.n != sampled.n:
         return {}
-    worst = worst_shard(seen.vitals, "hub_lag_max_us")
-    place = (worst and worst["at"]["hub_lag_max_us"], injector_number(seen.vitals, worst))
+    worst = worst_shard(measurement.vitals, "hub_lag_max_us")
+    place = (worst and worst["at"]["hub_lag_max_us"], injector_number(measurement.vitals, worst))
 
     # A handshake waits for its server once more than a request on a kept connection does.
-    waits = 1 + seen.total.timing("tls").n / n_all
+    waits = 1 + measurement.total.timing("tls").n / n_all
 
     def added(with_us: float, without_us: float, measure: str) -> Observed:
         return Observed(with_us - without_us, *place, measure, without_us, waits)
@@ -136,21 +142,21 @@ def _own_time(seen: Measurement) -> dict[str, Observed]:
     return {TYPICAL_EFFECT: typical, HIGH_EFFECT: high}
 
 
-def _late(seen: Measurement) -> Observed | None:
+def _late(measurement: Measurement) -> Observed | None:
     """The larger of the injectors' delays in sending and in reacting, at a high percentile, beside
     the run's own."""
-    response = seen.total.timing("response")
+    response = measurement.total.timing("response")
     whole_us = response.percentile_us(judged_percentile(response.n)) or 0.0
-    found = []
+    late = []
     for delay, vital in (("own_delay", "own_delay_p99_us"), ("hub_lag", "hub_lag_max_us")):
-        timing = seen.total.timing(delay)
+        timing = measurement.total.timing(delay)
         if not timing.n:
             continue
-        q, worst = judged_percentile(timing.n), worst_shard(seen.vitals, vital)
-        place = (worst and worst["at"][vital], injector_number(seen.vitals, worst))
+        q, worst = judged_percentile(timing.n), worst_shard(measurement.vitals, vital)
+        place = (worst and worst["at"][vital], injector_number(measurement.vitals, worst))
         measure = "max" if q == WHOLE else name(q)
-        found.append(Observed(timing.percentile_us(q), *place, measure, whole_us))
-    return max(found, key=lambda each: each.value, default=None)
+        late.append(Observed(timing.percentile_us(q), *place, measure, whole_us))
+    return max(late, key=lambda each: each.value, default=None)
 
 
 def _not_as_planned(total: Total) -> int:
@@ -158,80 +164,84 @@ def _not_as_planned(total: Total) -> int:
     return total.count("calls_skipped") - total.count("calls_retried")
 
 
-def _sent_share(seen: Measurement) -> Observed | None:
+def _sent_share(measurement: Measurement) -> Observed | None:
     """Started over intended requests, if the plan (not the target) decides how many there are."""
-    load = seen.plan.load
-    if load.model not in {Model.OPEN, Model.OVER} or not seen.is_whole:
+    load = measurement.plan.load
+    if load.model not in {Model.OPEN, Model.OVER} or not measurement.is_whole:
         return None
-    intended = seen.plan.planned_requests
-    looked_after = seen.total.count("started") + _not_as_planned(seen.total)
-    if seen.plan.flows:  # the seed decides how many requests its sessions have
+    intended = measurement.plan.planned_requests
+    looked_after = measurement.total.count("started") + _not_as_planned(measurement.total)
+    if measurement.plan.flows:  # the seed decides how many requests its sessions have
         intended = planned_arrivals(load)
-        looked_after = seen.total.count("sessions_started")
+        looked_after = measurement.total.count("sessions_started")
     return Observed(looked_after / intended) if intended else None
 
 
-def _tail(seen: Measurement) -> dict[str, Observed]:
-    words = seen.tail_words
-    if not words or not seen.duration_s:
+def _tail(measurement: Measurement) -> dict[str, Observed]:
+    words = measurement.tail_words
+    if not words or not measurement.duration_s:
         return {}
-    return {"tail": Observed(seen.tail_s / seen.duration_s, measure=words)}
+    return {"tail": Observed(measurement.tail_s / measurement.duration_s, measure=words)}
 
 
-def _little(seen: Measurement) -> Observed | None:
+def _little(measurement: Measurement) -> Observed | None:
     """|L − X·R| / L of a closed load: mean requests in flight against rate × service time."""
-    if seen.plan.load.model != Model.CLOSED:
+    if measurement.plan.load.model != Model.CLOSED:
         return None
-    inside = [point["in_flight"] for point in _in_time(seen)][:-1]
+    inside = [point["in_flight"] for point in _in_time(measurement)][:-1]
     if len(inside) < _LITTLE_MIN_SECONDS or sum(inside) < _LITTLE_MIN_IN_FLIGHT * len(inside):
         return None
     in_flight = sum(inside) / len(inside)
-    return Observed(abs(in_flight - seen.mean_in_flight) / in_flight)
+    return Observed(abs(in_flight - measurement.mean_in_flight) / in_flight)
 
 
-def _in_time(seen: Measurement) -> list[Point]:
+def _in_time(measurement: Measurement) -> list[Point]:
     """Without the warm-up and the seconds of the tail."""
-    return [point for point in seen.series if 0 <= point["second"] < seen.duration_s]
+    return [point for point in measurement.series if 0 <= point["second"] < measurement.duration_s]
 
 
-def steadiness_of(seen: Measurement) -> tuple[Steadiness | None, int, int]:
+def steadiness_of(measurement: Measurement) -> tuple[Steadiness | None, int, int]:
     """What the seconds' p50 say, the second in which the last level was left, where it had been
     there before, and the one from which it holds.
 
     Only for constant loads. Leaves out the last second, which is incomplete.
     """
-    load = seen.plan.load
+    load = measurement.plan.load
     is_even = load.model in _EVEN_MODELS and not (
         load.stages or load.ramp_up_s or load.start_offset_s
     )
     levels = [
-        (point["second"], point["p50_ms"]) for point in _in_time(seen)[:-1] if point["p50_ms"]
+        (point["second"], point["p50_ms"])
+        for point in _in_time(measurement)[:-1]
+        if point["p50_ms"]
     ]
-    found = steadiness([level for _, level in levels]) if is_even else None
+    result = steadiness([level for _, level in levels]) if is_even else None
     return (
-        (found, levels[found.left_at][0], levels[found.steady_from][0]) if found else (None, 0, 0)
+        (result, levels[result.left_at][0], levels[result.steady_from][0])
+        if result
+        else (None, 0, 0)
     )
 
 
-def _unsteady(seen: Measurement) -> dict[str, Observed]:
+def _unsteady(measurement: Measurement) -> dict[str, Observed]:
     """How much of the run precedes its last stretch at one level, or was away from that level."""
-    found, left, second = steadiness_of(seen)
-    if found is None or not found.steady_from:
+    steady, left, second = steadiness_of(measurement)
+    if steady is None or not steady.steady_from:
         return {}
-    if found.left_at:
-        code = "longer_for_a_while" if found.ratio > 1 else "shorter_for_a_while"
-        return {code: Observed(found.unsteady_share, second, measure=f"from second {left} on")}
-    code = "warming_up" if found.ratio > 1 else "slowing_down"
-    return {code: Observed(found.unsteady_share, second)}
+    if steady.left_at:
+        code = "longer_for_a_while" if steady.ratio > 1 else "shorter_for_a_while"
+        return {code: Observed(steady.unsteady_share, second, measure=f"from second {left} on")}
+    code = "warming_up" if steady.ratio > 1 else "slowing_down"
+    return {code: Observed(steady.unsteady_share, second)}
 
 
-def _in_flight_growing(seen: Measurement) -> Observed | None:
+def _in_flight_growing(measurement: Measurement) -> Observed | None:
     """How much of what arrived in the second half of an even open load was left in flight.
 
     Only if response times rose with it: a slow target that keeps up also needs some time until as
     many are in flight as it takes. Growth within the noise of a Poisson process is none.
     """
-    load = seen.plan.load
+    load = measurement.plan.load
     duration_s = planned_duration_s(load)
     if (
         load.model not in {Model.OPEN, Model.OVER}
@@ -240,7 +250,7 @@ def _in_flight_growing(seen: Measurement) -> Observed | None:
         or not duration_s
     ):
         return None
-    points = [point for point in seen.series if 0 <= point["second"] < int(duration_s)]
+    points = [point for point in measurement.series if 0 <= point["second"] < int(duration_s)]
     levels = [point["p50_ms"] for point in points if point["p50_ms"]]
     half = len(points) // 2
     if half < 1 or len(levels) < 2:
@@ -264,9 +274,9 @@ def _missing(series: list[Point]) -> Observed | None:
     return Observed(missing / (missing + sum(point["shards"] for point in measured)), first)
 
 
-def _starts_apart(seen: Measurement) -> Observed | None:
+def _starts_apart(measurement: Measurement) -> Observed | None:
     """The maximum distance between two injectors' starts; None for a single injector."""
-    errors = [end.start_error_us for end in seen.ends]
+    errors = [end.start_error_us for end in measurement.ends]
     known = sorted(error for error in errors if error is not None)
     return Observed(float(sum(known[-2:]))) if len(known) > 1 else None
 
@@ -277,48 +287,50 @@ def _resent(total: Total) -> Observed | None:
     return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
 
 
-def _target_errors(seen: Measurement) -> dict[str, Observed]:
+def _target_errors(measurement: Measurement) -> dict[str, Observed]:
     """Failures that are neither the injector's nor of a stop; without any success, `no_success`.
 
     Where the load looks for the limit, those of overload are the limit: `errors_at_limit`.
     """
-    total = seen.total
+    total = measurement.total
     failed = total.count("failed") - sum(total.errors.get(kind, 0) for kind in _NOT_THE_TARGETS)
     if failed <= 0:
         return {}
-    worst = max(seen.series, key=lambda point: point["failed"], default=None)
+    worst = max(measurement.series, key=lambda point: point["failed"], default=None)
     second = worst["second"] if worst and worst["failed"] else None
     if not total.timing("response").n:
-        return {"no_success": Observed(1, measure=_cause(seen))}
-    of_overload = (row.count for row in of_target(seen.failures) if is_of_overload(row))
-    at_limit = sum(of_overload) if seeks_limit(seen.plan) else 0
+        return {"no_success": Observed(1, measure=_cause(measurement))}
+    of_overload = (row.count for row in of_target(measurement.failures) if is_of_overload(row))
+    at_limit = sum(of_overload) if seeks_limit(measurement.plan) else 0
     if not at_limit:
-        return {"errors": Observed(failed / _attempts(total), second, measure=_cause(seen))}
+        return {"errors": Observed(failed / _attempts(total), second, measure=_cause(measurement))}
     others = max(0, failed - at_limit)
     return {
-        "errors_at_limit": Observed(at_limit / _attempts(total), second, measure=_cause(seen)),
+        "errors_at_limit": Observed(
+            at_limit / _attempts(total), second, measure=_cause(measurement)
+        ),
         "errors": Observed(others / _attempts(total), measure="of other kinds"),
     }
 
 
-def _missed(seen: Measurement) -> str:
+def _missed(measurement: Measurement) -> str:
     """Which extractions found nothing: "20 of 20 for ${id} at GET /a"."""
     return ", ".join(
         f"{n_missed:,} of {sum(total.statuses.values()) * len(step.extract):,} for "
         f"{' and '.join(f'${{{each.name}}}' for each in step.extract)} at {step.label}"
-        for step, total in zip(seen.plan.steps, seen.steps, strict=False)
+        for step, total in zip(measurement.plan.steps, measurement.steps, strict=False)
         if (n_missed := total.count("extract_missed"))
     )
 
 
-def _streams_limit(seen: Measurement) -> Observed | None:
-    limits = [each.streams_limit for each in seen.ends if each.streams_limit is not None]
-    return Observed(min(limits), measure=f"{seen.plan.streams:,}") if limits else None
+def _streams_limit(measurement: Measurement) -> Observed | None:
+    limits = [each.streams_limit for each in measurement.ends if each.streams_limit is not None]
+    return Observed(min(limits), measure=f"{measurement.plan.streams:,}") if limits else None
 
 
-def _addresses_apart(seen: Measurement) -> dict[str, Observed]:
+def _addresses_apart(measurement: Measurement) -> dict[str, Observed]:
     """How far the addresses of a name are apart, where load went over several."""
-    totals = totals_by_peer(seen.ends)
+    totals = totals_by_peer(measurement.ends)
     medians = {
         peer: total.timing("response").percentile_us(P50)
         for peer, total in totals.items()
@@ -340,9 +352,9 @@ def _addresses_apart(seen: Measurement) -> dict[str, Observed]:
     return apart
 
 
-def _cause(seen: Measurement) -> str:
+def _cause(measurement: Measurement) -> str:
     """The most frequent failure: "connection refused", or the status."""
-    causes = causes_of(row for row in seen.failures if row.kind not in _NOT_THE_TARGETS)
+    causes = causes_of(row for row in measurement.failures if row.kind not in _NOT_THE_TARGETS)
     if not causes:
         return "see the errors"
     most = causes[0]

@@ -90,8 +90,12 @@ class PairResult:
     @property
     def ends(self) -> tuple[float | None, float | None]:
         """Of the interval, if it is told; (None, None) with fewer than three runs."""
-        found = self.interval
-        return (None, None) if found is None or found.k < MIN_REPEATS else (found.low, found.high)
+        interval = self.interval
+        return (
+            (None, None)
+            if interval is None or interval.k < MIN_REPEATS
+            else (interval.low, interval.high)
+        )
 
     @property
     def difference(self) -> float | None:
@@ -126,8 +130,8 @@ class PairResult:
         return replace(self, flow=flow, word=word)
 
     def without_word(self, reason: Reason | None, text: str) -> "PairResult":
-        said = {"word": None, "reason": reason, "text": text}
-        return replace(self, **said, more=None, or_more=False, has_size=True)
+        row = {"word": None, "reason": reason, "text": text}
+        return replace(self, **row, more=None, or_more=False, has_size=True)
 
     def judged(
         self, threshold: float, *, floor: float = FLOOR_US, blockers: Sequence[Blocker] = ()
@@ -305,14 +309,14 @@ def cost_difference(
     sides = (baseline, candidate)
     amounts = [{block: cost.amount for block, cost in side.items()} for side in sides]
     steps = [max((cost.step for cost in side.values()), default=0.0) for side in sides]
-    found = amount_row("cost", *amounts, paired=paired, steps=steps)
-    low, high = found.ends
+    row = amount_row("cost", *amounts, paired=paired, steps=steps)
+    low, high = row.ends
     if low is None:
-        return found.without_word(Reason.TOO_FEW_REPEATS, say("too_few_repeats", have=""))
+        return row.without_word(Reason.TOO_FEW_REPEATS, say("too_few_repeats", have=""))
     if blocker:
-        return found.without_word(None, blocker)
+        return row.without_word(None, blocker)
     word = word_of(low, high, threshold)
-    return replace(found, word=word, text=say("too_varied") if word in BOUNDED else "")
+    return replace(row, word=word, text=say("too_varied") if word in BOUNDED else "")
 
 
 Runs = Mapping[int, float]  # block → mean response time in µs

@@ -86,9 +86,9 @@ def share_changes(before: Sequence[Profile], after: Sequence[Profile]) -> list[S
     if not every:
         return []
     z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(every))
-    found = [side.deviation(names) for side in (old, new) for names in every]
-    freedom = sum(degrees for _, degrees in found)
-    spread = max(1.0, sum(squares for squares, _ in found) / freedom) if freedom else 1.0
+    deviations = [side.deviation(names) for side in (old, new) for names in every]
+    freedom = sum(degrees for _, degrees in deviations)
+    spread = max(1.0, sum(squares for squares, _ in deviations) / freedom) if freedom else 1.0
     n_old, n_new = sum(old.totals), sum(new.totals)
     changes = []
     for names in every:

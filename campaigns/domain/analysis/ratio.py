@@ -162,10 +162,10 @@ def rank_ratio(
 
 
 def _of_rounds(ratio: float, low: float, high: float, n: int, confidence: float) -> RatioInterval:
-    found = RatioInterval(ratio, low, high, n, confidence, df=n - 1.0, candidate=ratio)
-    se = found.half_width / t_quantile((1 + confidence) / 2, _LIKE_NORMAL)
+    interval = RatioInterval(ratio, low, high, n, confidence, df=n - 1.0, candidate=ratio)
+    se = interval.half_width / t_quantile((1 + confidence) / 2, _LIKE_NORMAL)
     z = log(ratio) / se if 0 < se < inf else 0.0
-    return replace(found, se=se, p_value=erfc(abs(z) / sqrt(2)))
+    return replace(interval, se=se, p_value=erfc(abs(z) / sqrt(2)))
 
 
 def _means_of_pairs(values: Sequence[float]) -> np.ndarray:

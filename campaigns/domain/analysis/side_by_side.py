@@ -97,8 +97,8 @@ def compare(
     failing = [each for each in (reference, arm) if _failed_share(rounds, each) > MOST_FAILED]
     whole = [each for each in rounds if _is_complete(each, reference, arm)]
     if failing or len(whole) < 2:
-        known = {"failing": failing, "n_rounds": len(whole), "threshold": threshold}
-        return ArmComparison(arm, reference, None, None, **known)
+        facts = {"failing": failing, "n_rounds": len(whole), "threshold": threshold}
+        return ArmComparison(arm, reference, None, None, **facts)
     quiet, busy = _halves_by_load(whole)
 
     def logs(some: Sequence[ArmsRound], name: str) -> list[float]:

@@ -109,8 +109,8 @@ def change_points(series: np.ndarray, raw: np.ndarray) -> list[int]:
     if len(series) < 2 * _MIN_SEGMENT:
         return []
     noise = _Noise.of(_without_a_step(series))
-    found = _split(series, 0, len(series), noise, _limit_of(_LIMITS, len(series)))
-    return found or _hump(series, raw)
+    points = _split(series, 0, len(series), noise, _limit_of(_LIMITS, len(series)))
+    return points or _hump(series, raw)
 
 
 def _limit_of(limits: Sequence[tuple[int, float]], n: int) -> float:

@@ -243,23 +243,23 @@ class ThresholdJudge:
         passed = each.is_kept(measured)
         if not passed and since is None:
             since = max(0, ceil(duration_s) - 1)
-        shown = None if measured is None else round(measured, 6)
+        value = None if measured is None else round(measured, 6)
         since = None if passed else since
         rule = (each.rule, each.metric, each.limit, each.unit)
         at_least = _lower_end(each, total, measured)
         part = {"kind": each.kind, "step": each.step, "flow": each.flow}
-        return Verdict(*rule, shown, passed, since, at_least, **part)
+        return Verdict(*rule, value, passed, since, at_least, **part)
 
     def _of_machine(self, each: Threshold, duration_s: float) -> Verdict:
         """Of all seconds that were told; `since` None where none was."""
-        told = machine_figure(each.metric, self.machines, n_whole_seconds(duration_s))
+        figure = machine_figure(each.metric, self.machines, n_whole_seconds(duration_s))
         since = None
-        for second, value in told:
+        for second, value in figure:
             if each.is_kept(value):
                 since = None
             elif since is None:
                 since = second
-        measured = round(told[-1][1], 6) if told else None
+        measured = round(figure[-1][1], 6) if figure else None
         passed = each.is_kept(measured)
         return Verdict(each.rule, each.metric, each.limit, each.unit, measured, passed, since)
 
@@ -285,15 +285,17 @@ def machine_figure(
 ) -> list[tuple[int, float]]:
     """(second, % of everything told up to its end) of the machine with the highest one at last; []
     where none told it. `n_seconds`: how many were measured."""
-    found = [_so_far(metric, points, n_seconds) for points in machines.values()]
-    return max(filter(None, found), key=lambda each: each[-1][1], default=[])
+    figures = [_so_far(metric, points, n_seconds) for points in machines.values()]
+    return max(filter(None, figures), key=lambda each: each[-1][1], default=[])
 
 
 def _so_far(metric: str, points: Sequence[MachinePoint], n_seconds: int) -> list[tuple[int, float]]:
     measured = [point for point in points if 0 <= point.second < n_seconds]
-    told = [(each.second, parts) for each in measured if (parts := _PARTS[metric](each))]
-    sums = accumulate((parts for _, parts in told), lambda a, b: (a[0] + b[0], a[1] + b[1]))
-    seconds = (second for second, _ in told)
+    parts_by_second = [(each.second, parts) for each in measured if (parts := _PARTS[metric](each))]
+    sums = accumulate(
+        (parts for _, parts in parts_by_second), lambda a, b: (a[0] + b[0], a[1] + b[1])
+    )
+    seconds = (second for second, _ in parts_by_second)
     return [
         (second, 100 * part / whole)
         for second, (part, whole) in zip(seconds, sums, strict=True)

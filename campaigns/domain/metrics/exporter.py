@@ -41,8 +41,8 @@ class NotExposition(ValueError):
     """A line that is not in the format; the text names it."""
 
     def __init__(self, number: int, line: str):
-        shown = "".join(ch if ch.isprintable() else "�" for ch in line.strip()[:_SHOWN])
-        super().__init__(f"Line {number} is not in Prometheus' text format: {shown}")
+        printable = "".join(ch if ch.isprintable() else "�" for ch in line.strip()[:_SHOWN])
+        super().__init__(f"Line {number} is not in Prometheus' text format: {printable}")
 
 
 class Sample(NamedTuple):
@@ -55,8 +55,8 @@ def samples_of(text: str, names: Container[str]) -> Iterator[Sample]:
     """The samples with these names; lines with others cost nothing and are not checked. Raises
     NotExposition."""
     for number, line in enumerate(text.split("\n"), 1):
-        found = _NAME.match(line)
-        if found and found[1] in names:
+        match = _NAME.match(line)
+        if match and match[1] in names:
             yield _sample(number, line)
 
 
@@ -68,11 +68,11 @@ def check_exposition(text: str) -> None:
 
 
 def _sample(number: int, line: str) -> Sample:
-    found = _SAMPLE.fullmatch(line.rstrip("\r"))
-    if found is None:
+    match = _SAMPLE.fullmatch(line.rstrip("\r"))
+    if match is None:
         raise NotExposition(number, line)
     try:
-        return Sample(found["name"], _labels(found["labels"] or ""), _value(found["value"]))
+        return Sample(match["name"], _labels(match["labels"] or ""), _value(match["value"]))
     except ValueError:
         raise NotExposition(number, line) from None
 
@@ -80,11 +80,11 @@ def _sample(number: int, line: str) -> Sample:
 def _labels(text: str) -> dict[str, str]:
     labels, at = {}, 0
     while text[at:].strip(" \t"):
-        found = _LABEL.match(text, at)
-        if found is None or found[1] in labels:
+        match = _LABEL.match(text, at)
+        if match is None or match[1] in labels:
             raise ValueError(text)
-        labels[found[1]] = _ESCAPED.sub(_unescaped, found[2])
-        at = found.end()
+        labels[match[1]] = _ESCAPED.sub(_unescaped, match[2])
+        at = match.end()
     return labels
 
 
@@ -245,13 +245,13 @@ def _group(sample: Sample) -> str:
 def _groups(by_name: Mapping[str, list[Sample]]) -> dict[str, dict[str, float]]:
     """The gauges of chosen processes, by name."""
     names = dict.fromkeys(_group(each) for each in by_name.get(_GROUP_CPU, ()))
-    found: dict[str, dict[str, float]] = {name: {} for name in list(names)[:MOST_WATCHED] if name}
+    groups: dict[str, dict[str, float]] = {name: {} for name in list(names)[:MOST_WATCHED] if name}
     for metric, figure in _GROUP_GAUGES.items():
         for sample in by_name.get(metric, ()):
             is_resident = sample.labels.get("memtype", "resident") == "resident"
-            if (name := _group(sample)) in found and is_resident:
-                found[name][figure] = sample.value
-    return found
+            if (name := _group(sample)) in groups and is_resident:
+                groups[name][figure] = sample.value
+    return groups
 
 
 def _counters(by_name: Mapping[str, list[Sample]]) -> Iterator[tuple[_Key, float]]:

@@ -60,8 +60,8 @@ class FailureRow:
         """Add another row's failures, such as those of another run."""
         self.count += other.count
         self.add_details(other.details)
-        seen = [each for each in (self.first, other.first) if each is not None]
-        self.first = min(seen, default=None)
+        firsts = [each for each in (self.first, other.first) if each is not None]
+        self.first = min(firsts, default=None)
         self.last = max(
             (each for each in (self.last, other.last) if each is not None), default=None
         )
@@ -179,10 +179,10 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     """The text with secrets hidden; `secrets` are values that must not appear in it."""
     for secret in sorted(set(secrets), key=len, reverse=True):
         text = _without(text, secret)
-    text = _JSON_MEMBER.sub(lambda found: f'{found["name"]}"{HIDDEN}"', text)
-    text = _PARAMETER.sub(lambda found: f"{found['name']}{found['is']}{HIDDEN}", text)
+    text = _JSON_MEMBER.sub(lambda match: f'{match["name"]}"{HIDDEN}"', text)
+    text = _PARAMETER.sub(lambda match: f"{match['name']}{match['is']}{HIDDEN}", text)
     for token in _TOKENS:
-        text = token.sub(lambda found: found["kept"] + HIDDEN, text)
+        text = token.sub(lambda match: match["kept"] + HIDDEN, text)
     return text
 
 
@@ -207,7 +207,7 @@ def redacted_head(text: str, secrets: Iterable[str] = ()) -> str:
 
 def printable(text: str) -> str:
     """The text as it can be stored and shown: control characters and the like as escapes."""
-    return _UNPRINTABLE.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    return _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
 
 
 def _without(text: str, secret: str) -> str:

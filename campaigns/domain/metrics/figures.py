@@ -223,11 +223,11 @@ class QuieterSeconds:
 
     @classmethod
     def of_state(cls, state: Sequence[Sequence[Any]]) -> Self:
-        found = cls()
+        seconds = cls()
         n_seconds, rows = state
-        found._n_seconds.update(dict(n_seconds))
-        found._timings = {(group, step): Timing.from_json(each) for group, step, each in rows}
-        return found
+        seconds._n_seconds.update(dict(n_seconds))
+        seconds._timings = {(group, step): Timing.from_json(each) for group, step, each in rows}
+        return seconds
 
 
 SHOWN_PERCENTILES = (P50, P90, P95, P99)

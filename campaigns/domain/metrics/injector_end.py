@@ -41,10 +41,10 @@ class TlsHandshakes:
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> Self:
-        said = {name: entry[name] for name in cls.__slots__ if name in entry}
-        if said.get("group"):
-            said["group"] = group_name(said["group"])
-        return cls(**said)
+        values = {name: entry[name] for name in cls.__slots__ if name in entry}
+        if values.get("group"):
+            values["group"] = group_name(values["group"])
+        return cls(**values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +94,16 @@ class InjectorEnd:
     def from_json(cls, line: Mapping[str, Any] | None) -> Self:
         """From a received or stored line, None if there is none yet. Ignores unknown fields."""
         line = line or {}
-        said = {name: line[name] for name in cls.__slots__ if line.get(name) is not None}
-        handshakes = tuple(TlsHandshakes.from_json(each) for each in said.get("tls", ()))
-        return cls(**said | {"tls": handshakes})
+        values = {name: line[name] for name in cls.__slots__ if line.get(name) is not None}
+        handshakes = tuple(TlsHandshakes.from_json(each) for each in values.get("tls", ()))
+        return cls(**values | {"tls": handshakes})
 
     def to_json(self) -> dict[str, Any]:
         """The line without missing fields; only a certificate can be null."""
-        said = {name: value for name, value in asdict(self).items() if value is not None}
+        values = {name: value for name, value in asdict(self).items() if value is not None}
         if not self.by_peer:
-            del said["by_peer"]
-        return {"type": "end", **said, "certificate_der_b64": self.certificate_der_b64}
+            del values["by_peer"]
+        return {"type": "end", **values, "certificate_der_b64": self.certificate_der_b64}
 
 
 NO_END = InjectorEnd()
@@ -111,14 +111,14 @@ NO_END = InjectorEnd()
 
 def sum_of(ends: Sequence[InjectorEnd], name: str) -> int | None:
     """The sum over all injectors; None unless all reported it."""
-    said = [getattr(end, name) for end in ends]
-    return sum(said) if said and None not in said else None
+    values = [getattr(end, name) for end in ends]
+    return sum(values) if values and None not in values else None
 
 
 def most_of(ends: Iterable[InjectorEnd], name: str) -> int | None:
     """The maximum over the injectors that reported it; None if none did."""
-    said = (getattr(end, name) for end in ends)
-    return max((value for value in said if value is not None), default=None)
+    values = (getattr(end, name) for end in ends)
+    return max((value for value in values if value is not None), default=None)
 
 
 def warnings_of(ends: Iterable[InjectorEnd]) -> list[str]:
@@ -133,8 +133,8 @@ def tls_libraries_of(ends: Iterable[InjectorEnd]) -> list[str]:
 
 def servers_of(ends: Iterable[InjectorEnd]) -> list[str] | None:
     """The replies' Server names, each once; None if no injector reported them."""
-    said = [end.servers for end in ends if end.servers is not None]
-    return list(dict.fromkeys(name for names in said for name in names)) if said else None
+    servers = [end.servers for end in ends if end.servers is not None]
+    return list(dict.fromkeys(name for names in servers for name in names)) if servers else None
 
 
 def peers_of(ends: Iterable[InjectorEnd]) -> dict[str, int]:
@@ -158,5 +158,5 @@ def sending_s_of(ends: Sequence[InjectorEnd]) -> float | None:
 
     An injector that sent nothing had nothing to send.
     """
-    said = [end.sending_us for end in ends]
-    return None if None in said else max(said, default=0) / 1e6
+    sending_us = [end.sending_us for end in ends]
+    return None if None in sending_us else max(sending_us, default=0) / 1e6

@@ -41,21 +41,21 @@ def busy_s(did: Mapping[str, Any]) -> float | None:
 def machine_of(did: Mapping[str, Any]) -> str:
     """What exporters of one machine tell alike and those of two do not: when it was booted, in
     seconds since 1970 by its own clock, and its memory. "" where either is not told."""
-    told = [did.get(name) for name in ("booted_s", "memory_bytes")]
-    return "" if None in told else f"{told[0]:.0f}/{told[1]:.0f}"
+    values = [did.get(name) for name in ("booted_s", "memory_bytes")]
+    return "" if None in values else f"{values[0]:.0f}/{values[1]:.0f}"
 
 
 def watched_s(did: Mapping[str, Any]) -> float | None:
     """The CPU time of the chosen processes together; None where none was chosen, or one of them is
     told without it."""
-    told = [each.get("cpu_s") for each in did.get("processes", {}).values()]
-    return None if not told or None in told else sum(told)
+    cpu_s = [each.get("cpu_s") for each in did.get("processes", {}).values()]
+    return None if not cpu_s or None in cpu_s else sum(cpu_s)
 
 
 def moved_bytes(did: Mapping[str, Any]) -> float | None:
     """Received and sent by all interfaces, the loopback once; None where none was told."""
-    told = [did[name] for name in MOVED if did.get(name) is not None]
-    return sum(told) if told else None
+    counters = [did[name] for name in MOVED if did.get(name) is not None]
+    return sum(counters) if counters else None
 
 
 Pair = tuple[float, float]  # mean and highest second
@@ -209,8 +209,8 @@ def _of_process(name: str, points: Sequence[MachinePoint]) -> dict[str, Pair]:
 
 
 def _pair(values: Iterable[float | None]) -> Pair | None:
-    known = [value for value in values if value is not None]
-    return (sum(known) / len(known), max(known)) if known else None
+    values_known = [value for value in values if value is not None]
+    return (sum(values_known) / len(values_known), max(values_known)) if values_known else None
 
 
 def _sum(values: Iterable[float | None]) -> float | None:
@@ -250,8 +250,8 @@ class MachineRun:
 
     def mean(self, name: str) -> float | None:
         """Over what was told of this figure."""
-        told = [value for step in self.steps if (value := getattr(step, name)) is not None]
-        return sum(told) / len(told) if told else None
+        values = [value for step in self.steps if (value := getattr(step, name)) is not None]
+        return sum(values) / len(values) if values else None
 
 
 @dataclass(frozen=True, slots=True)

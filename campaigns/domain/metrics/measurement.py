@@ -339,7 +339,7 @@ class Measurement:
     ) -> Self:
         """A stored measurement; `steps`, `series` and `failures` may be missing."""
         ends = dict(enumerate(ends))
-        seen = cls(
+        measurement = cls(
             plan,
             hosts=dict.fromkeys(ends, ""),
             is_whole=is_whole,
@@ -352,10 +352,10 @@ class Measurement:
             thresholds=thresholds or [],
         )
         rows = [FailureRow.from_json(each) for each in data.get("failures", ())]
-        seen.failures = rows or rows_of_totals(
-            seen.steps if "steps" in data else [seen.total], plan
+        measurement.failures = rows or rows_of_totals(
+            measurement.steps if "steps" in data else [measurement.total], plan
         )
-        return seen
+        return measurement
 
 
 MAX_DIFFERENCE = 0.05

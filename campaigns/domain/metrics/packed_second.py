@@ -109,11 +109,11 @@ def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -
 
 def second_of(second: int, step: int, packed: bytes) -> Second:
     """The second; histograms that are not ours are decoded when their counts are asked for."""
-    (counters, errors, statuses, in_flight, vitals, timings, details), found = _read(packed)
-    histograms = [Histogram.at(*each) for each in found]
+    (counters, errors, statuses, in_flight, vitals, timings, details), buckets = _read(packed)
+    histograms = [Histogram.at(*each) for each in buckets]
     timed = {
         name: Timing(*moments, _at(place, histograms) or StoredHistogram(place))
-        for name, (*moments, place) in _timings_with_moments(timings, found)
+        for name, (*moments, place) in _timings_with_moments(timings, buckets)
     }
     counts = (counters, errors, statuses)
     return Second(second, step, *counts, in_flight, timed, vitals, details=details)
@@ -121,8 +121,8 @@ def second_of(second: int, step: int, packed: bytes) -> Second:
 
 def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
     """The second as in its line, with HdrHistogram's payloads; see `Second.to_json`."""
-    (counters, errors, statuses, in_flight, vitals, timings, details), found = _read(packed)
-    texts = [Histogram.at(*each).encode() for each in found]
+    (counters, errors, statuses, in_flight, vitals, timings, details), buckets = _read(packed)
+    texts = [Histogram.at(*each).encode() for each in buckets]
     return {
         "second": second,
         "step": step,
@@ -133,7 +133,7 @@ def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
         "timings": {
             name: dict(zip(MOMENTS, moments, strict=True))
             | {"histogram": _at(place, texts) or place}
-            for name, (*moments, place) in _timings_with_moments(timings, found)
+            for name, (*moments, place) in _timings_with_moments(timings, buckets)
         },
         "vitals": vitals,
         **({"details": details} if details else {}),
@@ -143,7 +143,7 @@ def line_of(second: int, step: int, packed: bytes) -> dict[str, Any]:
 def _parted(timings: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[_Buckets]]:
     """The head's `timings`, and the histograms that are there once."""
     places: dict[str, int] = {}
-    found: list[_Buckets] = []
+    buckets: list[_Buckets] = []
     parted = {}
     for name, timing in _in_order(timings).items():
         if not timing["n"]:
@@ -152,15 +152,15 @@ def _parted(timings: Mapping[str, Any]) -> tuple[dict[str, list[Any]], list[_Buc
         payload = str(timing.get("histogram", ""))
         try:
             if payload not in places:
-                found.append(buckets_of_runs(runs_of(payload)))
-                places[payload] = len(found) - 1
+                buckets.append(buckets_of_runs(runs_of(payload)))
+                places[payload] = len(buckets) - 1
         except CorruptHistogram:
             parted[name] = [*moments, payload]
             continue
         place = places[payload]
-        follow = _moments_of(*found[place]) == moments
+        follow = _moments_of(*buckets[place]) == moments
         parted[name] = [place] if follow else [*moments, place]
-    return parted, found
+    return parted, buckets
 
 
 def _moments_of(buckets: np.ndarray, counts: np.ndarray) -> list[int] | None:

@@ -92,17 +92,17 @@ class BodyWatch:
     def change(self, seconds: Iterable[Second]) -> float | None:
         """The relative change of one second's bodies, at the step where it is largest; 0 if chance
         explains it, None if nothing was compared. Call in order of seconds."""
-        found = []
-        for step, seen in _bodies_by_step(seconds).items():
+        changes = []
+        for step, bodies in _bodies_by_step(seconds).items():
             before = self._before.setdefault(step, _Bodies())
             latest = self._latest.setdefault(step, _Bodies())
-            latest.add(seen)
+            latest.add(bodies)
             if before.n and (change := _change(before, latest)) is not None:
-                found.append(change)
+                changes.append(change)
             elif before.n >= _FEW:
                 continue
             before.add(self._latest.pop(step))
-        return max(found, default=None)
+        return max(changes, default=None)
 
 
 def _bodies_by_step(seconds: Iterable[Second]) -> dict[int, _Bodies]:

@@ -107,21 +107,21 @@ _MEANS = ("mean_us", "mean_undelayed_us", "own_us")
 
 def _arm_of_all(shards: Sequence[ArmRound]) -> ArmRound:
     """What one of them lacks nobody knows of all."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     for name in (*_COUNTS, *_MEDIANS, *_MEANS):
         values = [getattr(each, name) for each in shards]
         if name in _COUNTS:
-            found[name] = sum(values)
+            merged[name] = sum(values)
         elif None not in values and name in _MEDIANS:
-            found[name] = geometric_mean(max(value, 1.0) for value in values)
+            merged[name] = geometric_mean(max(value, 1.0) for value in values)
         elif None not in values:
             weighted = (each.n * value for each, value in zip(shards, values, strict=True))
-            found[name] = sum(weighted) / found["n"]
-    if any(each.p50_bounds_us for each in shards) and "p50_us" in found:
+            merged[name] = sum(weighted) / merged["n"]
+    if any(each.p50_bounds_us for each in shards) and "p50_us" in merged:
         bounds = [each.p50_bounds_us or (each.typical_us,) * 2 for each in shards]
         ends = zip(*bounds, strict=True)
-        found["p50_bounds_us"] = tuple(geometric_mean(max(us, 1.0) for us in end) for end in ends)
-    return ArmRound(**found)
+        merged["p50_bounds_us"] = tuple(geometric_mean(max(us, 1.0) for us in end) for end in ends)
+    return ArmRound(**merged)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,8 +103,8 @@ def most_in_flight(series: Iterable[Point]) -> int | None:
 
     Ignores the last second, at whose end all is over; None if there is no other.
     """
-    seen = [point["in_flight"] for point in series if point["second"] >= 0]
-    return max(seen[:-1], default=None)
+    levels = [point["in_flight"] for point in series if point["second"] >= 0]
+    return max(levels[:-1], default=None)
 
 
 def _merged(timings: Iterable[Timing | None]) -> Timing:

@@ -146,11 +146,11 @@ class Timing:
         for name, values in values_us.items():
             by_size.setdefault(len(values), []).append(name)
         by_size.pop(0, None)
-        found: dict[str, Self] = {}
+        timings: dict[str, Self] = {}
         for names in by_size.values():
             rows = np.array([values_us[name] for name in names])
-            found |= zip(names, cls._of_rows(rows), strict=True)
-        return {name: found[name] for name in values_us if name in found}
+            timings |= zip(names, cls._of_rows(rows), strict=True)
+        return {name: timings[name] for name in values_us if name in timings}
 
     @classmethod
     def _of_rows(cls, values: np.ndarray) -> list[Self]:
@@ -365,12 +365,12 @@ def length_counter(n_calls: int) -> str:
 
 def lengths_of(counters: Mapping[str, int]) -> dict[int, int]:
     """Sessions by their number of ok calls, shortest first."""
-    found = {
+    lengths = {
         int(name.removeprefix(_PREFIX)): count
         for name, count in counters.items()
         if name.startswith(_PREFIX)
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(lengths.items()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ _TEMP_KEYS = {
 def ab(result: Measurement, head: ReportHead) -> str:
     total, duration_s = result.total, result.duration_s
     notes = Footnotes()
-    done = total.count("ok") + total.count("failed")
+    n_ended = total.count("ok") + total.count("failed")
     rate, late = per_s(result, "ok", "failed"), notes.mark(tail_note(result))
     received = total.count("bytes_received")
     in_time = total.in_time("bytes_received")
@@ -58,7 +58,7 @@ def ab(result: Measurement, head: ReportHead) -> str:
         "",
         f"Concurrency Level:      {_concurrency(result) or DASH}",
         f"Time taken for tests:   {duration_s:.3f} seconds{late}",
-        f"Complete requests:      {done}",
+        f"Complete requests:      {n_ended}",
         *_failure_lines(total, notes),
         *_kept_lines(total, head, notes),
         f"Total transferred:      {received} bytes",
@@ -115,9 +115,9 @@ def _kept_lines(total: Total, head: ReportHead, notes: Footnotes) -> list[str]:
     """Replies on a connection that an earlier request had opened, whatever their status."""
     if head.connection_mode != ConnectionMode.KEEP_ALIVE:
         return []
-    kept = max(0, sum(total.statuses.values()) - total.count("connections_opened"))
+    n_reused = max(0, sum(total.statuses.values()) - total.count("connections_opened"))
     mark = notes.mark("without the first of each connection, which ab counts too")
-    return [f"Keep-Alive requests:    {kept}{mark}"]
+    return [f"Keep-Alive requests:    {n_reused}{mark}"]
 
 
 def _body_lines(total: Total, notes: Footnotes) -> list[str]:
@@ -165,10 +165,10 @@ def _failure_lines(total: Total, notes: Footnotes) -> list[str]:
 
 def _time_per_request(result: Measurement, notes: Footnotes) -> list[str]:
     """Both are computed, not measured: concurrency · time / requests, and time / requests."""
-    done = result.total.in_time("ok") + result.total.in_time("failed")
-    if not done or not result.duration_s:
+    n_ended = result.total.in_time("ok") + result.total.in_time("failed")
+    if not n_ended or not result.duration_s:
         return []
-    between_ms = result.duration_s * 1000 / done
+    between_ms = result.duration_s * 1000 / n_ended
     across = f"{between_ms:.3f} [ms] (mean, across all concurrent requests)"
     lines = [f"Time per request:       {across}"]
     concurrency = _concurrency(result)

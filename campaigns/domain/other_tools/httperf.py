@@ -243,17 +243,18 @@ def _sampled(samples: list[float], decimals: int, average: float | None = None) 
 def _session_group(result: Measurement) -> list[list[str]]:
     """httperf's group of --wsess, where sessions arrived; its histogram counts failed ones too."""
     total = result.total
-    seen = session_figures(total, result.duration_s)
-    if seen is None:
+    figures = session_figures(total, result.duration_s)
+    if figures is None:
         return []
     samples = rate_samples(result, result.by_second("sessions"))
-    each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
-    whole = seen.rate_per_s
-    most = min(max(seen.lengths, default=0), _MOST_LENGTHS)
-    lengths = " ".join(str(seen.lengths.get(n, 0)) for n in range(most + 1))
+    each = DASH if figures.connections_each is None else f"{figures.connections_each:.2f}"
+    whole = figures.rate_per_s
+    most = min(max(figures.lengths, default=0), _MOST_LENGTHS)
+    lengths = " ".join(str(figures.lengths.get(n, 0)) for n in range(most + 1))
     return [
         [
-            f"Session rate [sess/s]: {_sampled(samples, 2, whole)} ({seen.ok}/{seen.started})",
+            f"Session rate [sess/s]: {_sampled(samples, 2, whole)} "
+            f"({figures.ok}/{figures.started})",
             f"Session: avg {each} connections/session",
             f"Session lifetime [s]: {_mean_s(total, 'session')}",
             f"Session failtime [s]: {_mean_s(total, 'session_failed')}",

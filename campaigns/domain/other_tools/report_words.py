@@ -162,10 +162,10 @@ def load_lines(result: Measurement) -> list[str]:
         ]
     rate_per_s = mean_rate_per_s(load)
     unit = said_of(nouns, f"{load.arrival_unit}s/s")
-    asked = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
+    wanted = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
     return [
         *lines,
-        f"Load: {load.model}, {asked} planned, {sent} {nouns}/s {verb}, {in_flight}.",
+        f"Load: {load.model}, {wanted} planned, {sent} {nouns}/s {verb}, {in_flight}.",
     ]
 
 

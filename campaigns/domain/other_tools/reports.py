@@ -100,22 +100,26 @@ def _first_words(result: Measurement, head: ReportHead) -> list[str]:
     failed = failure_words(result.failures, result.figures.attempts, nouns)
     verdicts = weigh(result.thresholds, judged.measurement.state if judged else None)
     broken = said_of(nouns, broken_words([verdicts]))
-    return [f"{said}." for said in (broken, failed) if said]
+    return [f"{words}." for words in (broken, failed) if words]
 
 
 def _session_lines(result: Measurement) -> list[str]:
     """How the arrived sessions ended; nothing if none arrived."""
-    seen = session_figures(result.total, result.duration_s)
-    if seen is None:
+    figures = session_figures(result.total, result.duration_s)
+    if figures is None:
         return []
-    skipped = f"; {counted(seen.calls_skipped, 'calls')} not made" if seen.calls_skipped else ""
-    skipped += f"; {counted(seen.calls_retried, 'calls')} made again" if seen.calls_retried else ""
-    each = DASH if seen.connections_each is None else f"{seen.connections_each:.2f}"
+    skipped = (
+        f"; {counted(figures.calls_skipped, 'calls')} not made" if figures.calls_skipped else ""
+    )
+    skipped += (
+        f"; {counted(figures.calls_retried, 'calls')} made again" if figures.calls_retried else ""
+    )
+    each = DASH if figures.connections_each is None else f"{figures.connections_each:.2f}"
     return [
-        f"{counted(seen.started, 'sessions')}: {seen.ok:,} ok, {seen.failed:,} failed, "
-        f"{seen.dropped:,} dropped{skipped}",
+        f"{counted(figures.started, 'sessions')}: {figures.ok:,} ok, {figures.failed:,} failed, "
+        f"{figures.dropped:,} dropped{skipped}",
         f"{per_s(result, 'sessions_ok')} ok sessions/s, {each} connections each",
-        f"Sessions by ok calls: {length_words(seen.lengths) or DASH}",
+        f"Sessions by ok calls: {length_words(figures.lengths) or DASH}",
     ]
 
 

@@ -35,7 +35,7 @@ _NAME, _WIDTH = 18, 11
 
 def wsperf(result: Measurement, head: ReportHead) -> str:
     phases = [(title, result.total.timing(name)) for title, name in _PHASES]
-    shown = [(title, timing) for title, timing in phases if timing.n]
+    timed = [(title, timing) for title, timing in phases if timing.n]
     # (name, how a timing says it), in wsperf's order.
     lines = [
         *_counts(result),
@@ -44,11 +44,11 @@ def wsperf(result: Measurement, head: ReportHead) -> str:
         *clock_lines(result),
         *_marks(result),
         "whole: from the actual start to the end of the connection.",
-        f"{'ms, of successes':>{_NAME}}" + "".join(f"{title:>{_WIDTH}}" for title, _ in shown),
+        f"{'ms, of successes':>{_NAME}}" + "".join(f"{title:>{_WIDTH}}" for title, _ in timed),
         *(
             (
                 f"{name + ':':>{_NAME}}"
-                + "".join(f"{cell:>{_WIDTH}}" for cell in [text(timing) for _, timing in shown])
+                + "".join(f"{cell:>{_WIDTH}}" for cell in [text(timing) for _, timing in timed])
             )
             for name, text in [
                 ("Min", lambda timing: ms(timing.min_us)),

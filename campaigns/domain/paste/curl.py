@@ -224,7 +224,7 @@ def _options(words: list[str], omissions: Omissions) -> Iterator[tuple[str, str]
             name = word.lstrip("\N{EN DASH}\N{EM DASH}-")
             word = ("--" if len(name) > 1 else "-") + name
         if word.startswith("--") and len(word) > 2:
-            name, equals, given = word[2:].partition("=")
+            name, equals, value = word[2:].partition("=")
             if name.startswith("no-") and name[3:] in _SILENT | _TOLD | _SWITCHES | _FOLLOWED:
                 if name[3:] in _TOLD:
                     omissions.option(f"--{name}")
@@ -234,7 +234,7 @@ def _options(words: list[str], omissions: Omissions) -> Iterator[tuple[str, str]
                 if not equals:
                     next(rest, None)
             elif equals and name in _WITH_VALUE:
-                yield name, given
+                yield name, value
             else:
                 yield name, _value(rest, word) if name in _WITH_VALUE else ""
         elif word.startswith("-") and len(word) > 1 and word != "--":
@@ -387,8 +387,8 @@ def _add_field(options: _Options, text: str) -> None:
         plain, _, kind = value.partition(";type=")
         more = [f"type={kind}"]
     value = re.sub(r"\\(.)", r"\1", quoted[1]) if quoted else plain
-    given = dict(each.strip().partition("=")[::2] for each in more)
-    kind, filename = given.get("type", ""), given.get("filename", "").strip('"')
+    attributes = dict(each.strip().partition("=")[::2] for each in more)
+    kind, filename = attributes.get("type", ""), attributes.get("filename", "").strip('"')
     if sign == "<":
         value = _text_of(options.file(value), value)
     if sign != "@":

@@ -188,7 +188,7 @@ class RequestDraft:
             self.multipart.append({"name": name, "value": value, **kind})
 
     def _kept_headers(self, request: TypedRequest, omissions: Omissions) -> list[tuple[str, str]]:
-        kept: list[tuple[str, str]] = []
+        headers: list[tuple[str, str]] = []
         own = {request.host, f"{request.host}:{request.port}"}
         for name, value in self.headers:
             lower = name.lower()
@@ -199,13 +199,13 @@ class RequestDraft:
                 omissions.header(name)
             elif lower == "accept-encoding":
                 # One alone is sent: the last, as with curl.
-                kept = [*(pair for pair in kept if pair[0].lower() != lower), (name, value)]
-            elif lower == "cookie" and (before := [v for n, v in kept if n.lower() == lower]):
-                others = [pair for pair in kept if pair[0].lower() != lower]
-                kept = [*others, (name, "; ".join([*before, value]))]
+                headers = [*(pair for pair in headers if pair[0].lower() != lower), (name, value)]
+            elif lower == "cookie" and (before := [v for n, v in headers if n.lower() == lower]):
+                others = [pair for pair in headers if pair[0].lower() != lower]
+                headers = [*others, (name, "; ".join([*before, value]))]
             elif not self._goes_without_saying(lower, value, own):
-                kept.append((name, value))
-        return kept
+                headers.append((name, value))
+        return headers
 
     def _goes_without_saying(self, name: str, value: str, own: set[str]) -> bool:
         """Whether a header is written anew, whatever its value was."""

@@ -57,8 +57,8 @@ def _session_headers(text: str) -> list[tuple[str, str]]:
     headers, cookies = [], []
     if agent := _USER_AGENT.search(text):
         headers.append(("User-Agent", powershell_string(text, agent.end())[0]))
-    for found in _COOKIE.finditer(text):
-        name, at = powershell_string(text, text.index('"', found.end()))
+    for cookie in _COOKIE.finditer(text):
+        name, at = powershell_string(text, text.index('"', cookie.end()))
         value, _ = powershell_string(text, text.index('"', at))
         cookies.append(f"{name}={value}")
     return [*headers, *([("Cookie", "; ".join(cookies))] if cookies else [])]

@@ -151,9 +151,9 @@ def _write_body(draft: RequestDraft, posted: dict[str, Any], omissions: Omission
 
 def _pairs(rows: Any) -> list[tuple[str, str]]:
     """[{"name", "value"}, …] as pairs."""
-    given: Iterable[Any] = rows if isinstance(rows, list) else ()
+    entries: Iterable[Any] = rows if isinstance(rows, list) else ()
     return [
         (str(row.get("name", "")), str(row.get("value") or ""))
-        for row in given
+        for row in entries
         if isinstance(row, dict)
     ]

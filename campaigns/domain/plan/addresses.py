@@ -108,14 +108,14 @@ class Allowed:
     @classmethod
     def parse(cls, text: str) -> Self:
         """A network in CIDR form, alone or with a port or a range of them. Raises ValueError."""
-        found = _WRITTEN.fullmatch(text.strip())
-        if found is None or found["first"] is None:
+        match = _WRITTEN.fullmatch(text.strip())
+        if match is None or match["first"] is None:
             return cls(ip_network(text.strip().removeprefix("[").removesuffix("]"), strict=False))
-        first = int(found["first"])
-        last = int(found["last"] or first)
+        first = int(match["first"])
+        last = int(match["last"] or first)
         if not ALL_PORTS[0] <= first <= last <= ALL_PORTS[1]:
             raise ValueError(f"{text!r} has ports that are not from 1 to 65535, in this order")
-        network = ip_network(found["six"] or found["four"] or "", strict=False)
+        network = ip_network(match["six"] or match["four"] or "", strict=False)
         return cls(network, (first, last))
 
     def __str__(self) -> str:
@@ -151,8 +151,8 @@ def parse_networks(texts: Iterable[str]) -> tuple[Allowed, ...]:
 def common_networks(these: Iterable[str], those: Iterable[str]) -> list[str]:
     """What both lists allow: of each pair that overlaps, the smaller network and common ports."""
     pairs = ((one, other) for one in parse_networks(these) for other in parse_networks(those))
-    found = (one.common_with(other) for one, other in pairs)
-    return list(dict.fromkeys(str(each) for each in found if each))
+    networks = (one.common_with(other) for one, other in pairs)
+    return list(dict.fromkeys(str(each) for each in networks if each))
 
 
 def vet(text: str, port: int, allowed: Iterable[Allowed]) -> str | None:
@@ -244,8 +244,8 @@ def refusals(places: Iterable[str], allowed: Iterable[Allowed]) -> list[str]:
     """Why some of these places may not be dialled; empty if all may."""
     allowed = tuple(allowed)
     parsed = map(Allowed.parse, places)
-    found = (vet(str(each.network.network_address), each.ports[0], allowed) for each in parsed)
-    return list(dict.fromkeys(filter(None, found)))
+    faults = (vet(str(each.network.network_address), each.ports[0], allowed) for each in parsed)
+    return list(dict.fromkeys(filter(None, faults)))
 
 
 def proof_path(token: str) -> str:
@@ -293,9 +293,9 @@ def proof_fault(reply: bytes, token: str) -> str | None:
     if not status[0].startswith(b"HTTP/1.") or len(status) < 2:
         return "it did not answer with HTTP/1.1"
     if status[1] != b"200":
-        shown = status[1][:3].decode("ascii", "replace")
-        follows = ", and redirects are not followed" if shown.startswith("3") else ""
-        return f"it answered with status {shown}, not 200{follows}"
+        text = status[1][:3].decode("ascii", "replace")
+        follows = ", and redirects are not followed" if text.startswith("3") else ""
+        return f"it answered with status {text}, not 200{follows}"
     if body.strip() != token.encode():
         return "the file holds something else than the token alone"
     return None

@@ -211,8 +211,8 @@ def _generator(seed: int, stream: int) -> np.random.Generator:
 
 
 def _chunks(count: int) -> Iterator[int]:
-    for done in range(0, count, CHUNK):
-        yield min(CHUNK, count - done)
+    for start in range(0, count, CHUNK):
+        yield min(CHUNK, count - start)
 
 
 def _exponentials(count: int, seed: int, stream: int) -> Iterator[np.ndarray]:

@@ -261,7 +261,7 @@ def bounded(pattern: str, *, has_group: bool = True):
     options.max_mem, options.log_errors = _MAX_MEMORY_BYTES, False
     try:
         opened = _RANGE.sub(
-            lambda found: f"{{{found[1]},}}" if int(found[2]) > _MAX_BOUND else found[0], pattern
+            lambda match: f"{{{match[1]},}}" if int(match[2]) > _MAX_BOUND else match[0], pattern
         )
         compiled = re2.compile(opened, options)
     except re2.error as error:

@@ -112,15 +112,15 @@ def estimate_campaign(
     """The estimate for these tests (plan, connection mode and injectors each), `repeats` runs of
     each, and of the installation's own target."""
     if has_reference and tests:
-        found, own = (
+        estimates, own = (
             estimate_campaign(each, repeats=repeats, pause_s=pause_s) for each in (tests, _OWN)
         )
         return replace(
-            found,
+            estimates,
             has_reference=True,
-            duration_s=found.duration_s + own.duration_s + pause_s,
-            requests=found.requests + own.requests,
-            rows=found.rows + own.rows,
+            duration_s=estimates.duration_s + own.duration_s + pause_s,
+            requests=estimates.requests + own.requests,
+            rows=estimates.rows + own.rows,
         )
     each = [
         estimate_test(plan_for(plan, injectors), mode, pause_s, injectors)
@@ -169,7 +169,7 @@ def estimate_side_by_side(
         for plan, mode, injectors in group
     ]
     values = {"repeats": repeats, "pause_s": pause_s, "has_reference": has_reference}
-    found = estimate_campaign(tests, **values)
+    estimate = estimate_campaign(tests, **values)
     n_passes = (len(groups) + has_reference) * repeats
     waits_s = n_passes * (SET_UP_S + TRIAL_S) + max(0, n_passes - 1) * pause_s
     settled_s = sum(
@@ -182,12 +182,12 @@ def estimate_side_by_side(
         pause_s=pause_s,
     )
     return replace(
-        found,
+        estimate,
         duration_s=sum(limits_s) * repeats + waits_s + alone.duration_s,
         settled_s=settled_s * repeats + waits_s + alone.duration_s,
         runs_of_unknown_duration=alone.runs_of_unknown_duration,
-        requests=found.requests + alone.requests,
-        rows=found.rows + alone.rows,
+        requests=estimate.requests + alone.requests,
+        rows=estimate.rows + alone.rows,
         n_alone=alone.n_runs,
     )
 

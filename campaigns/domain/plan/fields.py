@@ -163,9 +163,11 @@ def chosen_json(value: Any) -> dict[str, Any]:
     """The same without what is at its default."""
     rows = fields_of(type(value))
     return {
-        name: chosen_json(given) if row.part and is_dataclass(given) else _plain(given)
+        name: chosen_json(value_given)
+        if row.part and is_dataclass(value_given)
+        else _plain(value_given)
         for name, row in rows.items()
-        if (given := getattr(value, name)) != row.default
+        if (value_given := getattr(value, name)) != row.default
     }
 
 

@@ -117,8 +117,8 @@ def without_parts(plan: Mapping[str, Any], spec: Mapping[str, Any], version: int
     parts = {name for name in _LARGE_PARTS if name in plan and plan[name] == spec.get(name)}
     if sum(len(json.dumps(plan[name])) for name in parts) <= _SMALL_CHARACTERS:
         return dict(plan)
-    kept = {name: value for name, value in plan.items() if name not in parts}
-    return {**kept, _VERSION: version}
+    rest = {name: value for name, value in plan.items() if name not in parts}
+    return {**rest, _VERSION: version}
 
 
 def version_of_parts(plan: Mapping[str, Any]) -> int | None:
@@ -150,11 +150,11 @@ def _is_for_injectors(rule: Mapping[str, Any]) -> bool:
 
 
 def _without_idle(values: Mapping[str, Any], owner: type) -> dict[str, Any]:
-    rows, asked = fields_of(owner), {}
+    rows, fields = fields_of(owner), {}
     for name, value in values.items():
         row = rows.get(name, PlanField())
         if row.later and (not value or value == row.default):
             continue  # injectors that do not know the field do without it
         is_part = row.part is not None and isinstance(value, Mapping)
-        asked[name] = _without_idle(value, row.part) if is_part else value
-    return asked
+        fields[name] = _without_idle(value, row.part) if is_part else value
+    return fields

@@ -368,9 +368,9 @@ def trial_plan(
     if objective:
         spec["thresholds"] = list(objective)
     load = spec["load"] if plan.load.model == Model.OPEN else {}
-    kept = {name: load[name] for name in _KEPT if load.get(name) is not None}
+    load_kept = {name: load[name] for name in _KEPT if load.get(name) is not None}
     trial = {"model": "open", "rate_per_s": rate_per_s, "duration_s": trial_s}
-    return Plan.from_json({**spec, "load": {**kept, **trial}})
+    return Plan.from_json({**spec, "load": {**load_kept, **trial}})
 
 
 # A search usually takes so many trials; see "The search for a capacity" in docs/measuring.md.

@@ -65,10 +65,10 @@ class Question:
         if not schemes or (self.compares_schemes and len(set(schemes)) < 2):
             return []
         one = "https" if "https" in schemes else "http"
-        chosen = [one] if self.has_form else sorted(schemes)
+        scheme_names = [one] if self.has_form else sorted(schemes)
         return [
             (scheme, mode)
-            for scheme in chosen
+            for scheme in scheme_names
             for mode in self.modes
             if scheme == "https" or mode != ConnectionMode.RESUMED
         ]

@@ -74,8 +74,8 @@ class Url:
     def led_to(self, location: str) -> Self:
         """The place that a Location header (ISO 8859-1) leads to from here, without a fragment.
         Raises ValueError with what is wrong."""
-        written = quote(location.strip(" \t").encode("latin-1"), safe=_SAFE)
-        return type(self).parse(urljoin(f"{self}{self.path}", written))
+        reference = quote(location.strip(" \t").encode("latin-1"), safe=_SAFE)
+        return type(self).parse(urljoin(f"{self}{self.path}", reference))
 
 
 def step_after(step: Step, status: int, path: str) -> Step:
@@ -90,8 +90,8 @@ def step_after(step: Step, status: int, path: str) -> Step:
 
 def without_credentials(step: Step) -> Step:
     """The same for another origin."""
-    kept = tuple(pair for pair in step.headers if pair[0].lower() not in _FOR_ITS_ORIGIN)
-    return replace(step, headers=kept)
+    headers = tuple(pair for pair in step.headers if pair[0].lower() not in _FOR_ITS_ORIGIN)
+    return replace(step, headers=headers)
 
 
 def redirect_faults(

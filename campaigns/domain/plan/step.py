@@ -126,11 +126,11 @@ def default_label(method: str, path: str) -> str:
 
 def told_apart(labels: Iterable[str]) -> tuple[str, ...]:
     """Equal labels with a number: GET /search, GET /search (2)."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     apart = []
     for label in labels:
-        seen[label] += 1
-        apart.append(f"{label} ({seen[label]})" if seen[label] > 1 else label)
+        counts[label] += 1
+        apart.append(f"{label} ({counts[label]})" if counts[label] > 1 else label)
     return tuple(apart)
 
 

@@ -99,8 +99,8 @@ def rule_fault(line: str) -> str:
     if check["kind"] not in set(CheckKind) - {CheckKind.STATUS}:
         return f"{line[:64]!r} is no rule for a message. Write one of: {RULES}."
     reader = JsonReader({"checks": [check]})
-    found = read_checks(reader)
-    if not reader.errors and found[0].is_absent:
+    checks = read_checks(reader)
+    if not reader.errors and checks[0].is_absent:
         return "A reply is what a message has, not what it lacks."
     return next(iter(reader.errors.values()), "")
 

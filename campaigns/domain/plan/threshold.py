@@ -233,8 +233,8 @@ def _read_one(reader: JsonReader, n_steps: int, flows: Sequence[str]) -> Thresho
     if not units:
         reader.fail("metric", f"{metric!r} is no metric here; there are {_METRICS}.")
     elif unit not in units:
-        known = " or ".join(each or "no unit" for each in units)
-        reader.fail("unit", f"{metric} is given in {known}, not in {unit or 'no unit'}.")
+        units_known = " or ".join(each or "no unit" for each in units)
+        reader.fail("unit", f"{metric} is given in {units_known}, not in {unit or 'no unit'}.")
     reader.refuse_unknown("metric", "limit", "unit", "kind", "step", "flow")
     step = reader.number("step", 0, low=0, high=max(1, n_steps), whole=True)
     part = reader.text("kind"), step, reader.text("flow")
@@ -256,9 +256,9 @@ def _check_part(reader: JsonReader, rule: Threshold, flows: Sequence[str]) -> No
     elif rule.flow and rule.step:
         reader.fail("flow", "Name a flow or a step, not both.")
     elif rule.flow and rule.flow not in flows:
-        known = f"there are {', '.join(flows)}" if flows else "the plan has none"
+        flows_known = f"there are {', '.join(flows)}" if flows else "the plan has none"
         kinds = f" {_KINDS}" if rule.metric == "errors" else ""
-        reader.fail("flow", f"{rule.flow!r} is no flow; {known}.{kinds}")
+        reader.fail("flow", f"{rule.flow!r} is no flow; {flows_known}.{kinds}")
 
 
 _KINDS = f"Errors are of {', '.join(ERROR_GROUPS)}, or of one kind such as check_failed."

@@ -210,10 +210,10 @@ class TlsOptions:
     def resolved(self, own: TlsProfile | None = None) -> Self:
         """With what the profile sets, so that a run keeps it whatever becomes of the profile.
         `own`: the profile where it is a project's own; what has been resolved needs none."""
-        chosen = self.chosen()
+        options = self.chosen()
         offers = (own or profile_named(self.profile)).offers
         return replace(
-            self, **{name: value for name, value in offers.items() if name not in chosen}
+            self, **{name: value for name, value in offers.items() if name not in options}
         )
 
     @property
@@ -232,7 +232,7 @@ class TlsOptions:
 
     def words(self) -> list[str]:
         """The non-default options in words, for pages: the profile, and what it does not set."""
-        said = {
+        phrases = {
             "profile": f"profile “{profile_named(self.profile).title}”",
             "min_version": f"TLS {self.min_version} or newer",
             "max_version": f"TLS {self.max_version} or older",
@@ -247,8 +247,8 @@ class TlsOptions:
             "signatures": f"signatures {self.signatures}",
         }
         offers = profile_named(self.profile).offers
-        told = {name for name, value in self.chosen().items() if offers.get(name) != value}
-        return [words for name, words in said.items() if name in told]
+        differing = {name for name, value in self.chosen().items() if offers.get(name) != value}
+        return [words for name, words in phrases.items() if name in differing]
 
 
 def read_tls_options(reader: JsonReader, own: Mapping[str, TlsProfile] = NO_PROFILES) -> TlsOptions:
@@ -302,10 +302,10 @@ def _version(reader: JsonReader, name: str) -> str | None:
 
 def _fingerprint(reader: JsonReader) -> str:
     """In lower case without the colons that browsers and openssl write."""
-    given = reader.text("fingerprint", limit=200).strip().replace(":", "").lower()
-    if given and not _SHA_256.fullmatch(given):
+    digest = reader.text("fingerprint", limit=200).strip().replace(":", "").lower()
+    if digest and not _SHA_256.fullmatch(digest):
         reader.fail("fingerprint", "Write the SHA-256 of the certificate: 64 hexadecimal digits.")
-    return given
+    return digest
 
 
 def _profile(reader: JsonReader, own: Mapping[str, TlsProfile]) -> str:
@@ -360,13 +360,13 @@ def own_profile(name: str, offers: dict[str, Any]) -> TlsProfile:
 def command_options(offers: dict[str, Any]) -> str:
     """The same as options of the injector's command line, which knows no project's profiles:
     "--tls-max 1.2 --groups X25519:P-256"; "" for one that sets nothing."""
-    said: list[str] = []
+    words: list[str] = []
     for name in OFFERED:
         value = offers.get(name)
         if value:
             option = _OPTIONS.get(name, f"--{name}")
-            said += [option] if value is True else [option, value]
-    return shlex.join(said)
+            words += [option] if value is True else [option, value]
+    return shlex.join(words)
 
 
 def check_profile(name: str, **offers: Any) -> TlsProfile:

@@ -88,8 +88,8 @@ class TypedRequest:
         headers = [list(pair) for pair in self.headers]
         more = {"form": [list(pair) for pair in self.form], "multipart": list(self.multipart)}
         more |= {"body_file": self.body_file, "label": self.label}
-        given = {"method": self.method, "path": self.path, "headers": headers, "body": self.body}
-        return given | {name: value for name, value in more.items() if value}
+        fields = {"method": self.method, "path": self.path, "headers": headers, "body": self.body}
+        return fields | {name: value for name, value in more.items() if value}
 
     @property
     def origin(self) -> tuple[str, str, int, str]:
@@ -391,5 +391,5 @@ def with_values(
         return step
     variables = plan.variables
     row = variables.values(0) if variables.table[0] else {}
-    made = ValueMaker(variables.generators, 0, b"%d" % epoch_ns)
-    return filled_in(step, row | made.values(0) | made.times(epoch_ns) | saved)
+    maker = ValueMaker(variables.generators, 0, b"%d" % epoch_ns)
+    return filled_in(step, row | maker.values(0) | maker.times(epoch_ns) | saved)

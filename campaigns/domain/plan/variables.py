@@ -103,17 +103,17 @@ def _parsed(line: str) -> dict[str, Any]:
     if match is None:
         return {"name": line.strip()[:64], "kind": ""}
     name, kind, more = match.groups()
-    made = {"name": name, "kind": kind.lower()}
+    generator = {"name": name, "kind": kind.lower()}
     bounds = _RANGE.fullmatch(more)
-    if made["kind"] == GeneratorKind.INTEGER and bounds:
-        return {**made, "low": int(bounds[1]), "high": int(bounds[2])}
-    if made["kind"] == GeneratorKind.COUNTER and re.fullmatch(r"-?\d{1,16}", more):
-        return {**made, "low": int(more)}
-    if made["kind"] == GeneratorKind.CHOICE:
-        return {**made, "words": [word.strip() for word in more.split(",")]}
-    if made["kind"] == GeneratorKind.TIME and more:
-        return {**made, "clock": more.lower()}
-    return {**made, "more": more} if more else made
+    if generator["kind"] == GeneratorKind.INTEGER and bounds:
+        return {**generator, "low": int(bounds[1]), "high": int(bounds[2])}
+    if generator["kind"] == GeneratorKind.COUNTER and re.fullmatch(r"-?\d{1,16}", more):
+        return {**generator, "low": int(more)}
+    if generator["kind"] == GeneratorKind.CHOICE:
+        return {**generator, "words": [word.strip() for word in more.split(",")]}
+    if generator["kind"] == GeneratorKind.TIME and more:
+        return {**generator, "clock": more.lower()}
+    return {**generator, "more": more} if more else generator
 
 
 def write_lines(generators: Iterable[dict[str, Any]]) -> str:
@@ -297,15 +297,19 @@ def names_used(step: Step) -> set[str]:
 
 
 def declared_names(variables: Variables, steps: Iterable[Step]) -> set[str]:
-    made = (each.name for each in variables.generators)
-    return {*variables.table[0], *made, *(each.name for step in steps for each in step.extract)}
+    generated = (each.name for each in variables.generators)
+    return {
+        *variables.table[0],
+        *generated,
+        *(each.name for step in steps for each in step.extract),
+    }
 
 
 def needed_values(variables: Variables, steps: Sequence[Step]) -> dict[str, int]:
     """Of each value that a reply must give, because a step uses it and nothing else has it: the
     first step that gives it."""
-    made = {*variables.table[0], *(each.name for each in variables.generators)}
-    used = {name for step in steps for name in names_used(step)} - made
+    available = {*variables.table[0], *(each.name for each in variables.generators)}
+    used = {name for step in steps for name in names_used(step)} - available
     givers: dict[str, int] = {}
     for index, step in enumerate(steps):
         for each in step.extract:

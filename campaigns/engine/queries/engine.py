@@ -97,11 +97,11 @@ class HeldPlaces:
 
 def held_places() -> HeldPlaces:
     """In one statement."""
-    held = HeldPlaces()
+    places = HeldPlaces()
     active = Run.objects.filter(state__in=ACTIVE_STATES).order_by().select_related("campaign")
     for run in active.only("target", "machines", "n_shards", "leader", "campaign__project"):
-        held.add(run)
-    return held
+        places.add(run)
+    return places
 
 
 def names_to_look_up() -> list[tuple[int, str, int]]:

@@ -27,14 +27,14 @@ def hosts(*, has_names: bool = False) -> list[InjectorHost]:
         .values_list("host")
         .annotate(n=Count("pk"))
     )
-    found = list(InjectorHost.objects.annotate(now=Now()))
-    for host in found:
+    rows = list(InjectorHost.objects.annotate(now=Now()))
+    for host in rows:
         host.busy = busy.get(host.name, 0)
         host.is_alive = answers(host.seen_at, host.now)
         host.told = None
         if host.is_alive and host.use:
-            told = HostUse.of(f"{host.name}'s", host.use)
-            host.told = told if has_names else told.without_names()
+            use = HostUse.of(f"{host.name}'s", host.use)
+            host.told = use if has_names else use.without_names()
         host.machine = machine_words(host.facts)
         # The limits on its load (open files, local ports), and its addresses.
         words = []
@@ -46,7 +46,7 @@ def hosts(*, has_names: bool = False) -> list[InjectorHost]:
         if host.facts.get("addresses"):
             words.append(str(host.facts["addresses"]))
         host.limits = words
-    return found
+    return rows
 
 
 def answers(seen_at: datetime, now: datetime) -> bool:

@@ -68,9 +68,9 @@ Rules = Callable[[], tuple[Rule, ...]]
 def apply(rules: Rules, most: int) -> int:
     """Move what the rules find, the first rule's runs first, at most so many of each; how many were
     moved. All are found in one statement, which is the same at each call."""
-    made, n_moved = rules(), 0
+    n_changes, n_moved = rules(), 0
     for number, pk in sorted(_due_runs(rules, most).rows(), key=itemgetter(0)):
-        n_moved += move(made[number].runs, pk, made[number].act)
+        n_moved += move(n_changes[number].runs, pk, n_changes[number].act)
     return n_moved
 
 
@@ -131,13 +131,13 @@ def admit_runs() -> int:
 
 
 def _admit_in_turn() -> int:
-    hosts, held = live_hosts_now(), engine.held_places()
-    taken = taken_slots()
-    room = min(hosts.most_runs - held.n_runs, MOST_AT_ONCE)
-    if taken >= hosts.slots or room <= 0:
+    hosts, places = live_hosts_now(), engine.held_places()
+    n_taken = taken_slots()
+    room = min(hosts.most_runs - places.n_runs, MOST_AT_ONCE)
+    if n_taken >= hosts.slots or room <= 0:
         return 0
     n_admitted, full = 0, set()
-    for run in _in_turn(_due_heads(), held.by_project):
+    for run in _in_turn(_due_heads(), places.by_project):
         project = run.campaign.project
         quota = quota_of(project, hosts)
         arms = [run, *run.followers.all()]
@@ -146,12 +146,12 @@ def _admit_in_turn() -> int:
             continue
         for arm in arms:
             arm.machines = machines_of(arm.machines, hosts.addresses)
-        if any(map(held.are_needed_by, arms)):
+        if any(map(places.are_needed_by, arms)):
             continue
-        if not quota.fits(held.by(project.pk), run.n_shards):
+        if not quota.fits(places.by(project.pk), run.n_shards):
             full.add(project.pk)
             continue
-        if not room or not hosts.have_room_for(run.n_shards, taken):
+        if not room or not hosts.have_room_for(run.n_shards, n_taken):
             break
         if why := next(filter(None, map(why_not_admitted, arms)), ""):
             end_queued(Run.objects.filter(pk=run.pk), Outcome.EXPIRED, why)
@@ -159,9 +159,9 @@ def _admit_in_turn() -> int:
         if _admit(arms):
             Project.objects.filter(pk=project.pk).update(admitted_at=ClockTimestamp())
             for arm in arms:
-                held.add(arm)
+                places.add(arm)
             room -= 1
-            taken += run.n_shards
+            n_taken += run.n_shards
             n_admitted += 1
     return n_admitted
 
@@ -267,20 +267,20 @@ def age_runs() -> int:
 
 @cache
 def _moves() -> tuple[Rule, ...]:
-    asked = _active(State.PREPARING, State.ARMED, State.RUNNING).exclude(stop_requested=None)
+    stopping = _active(State.PREPARING, State.ARMED, State.RUNNING).exclude(stop_requested=None)
     unasked = _active(State.PREPARING, State.ARMED).filter(stop_requested=None)
     running = _active(State.RUNNING).filter(stop_requested=None)
     # A round counts if all shards have it.
     in_turns = running.filter(IN_TURNS, n_shards__gt=1)
     sending = has_shard(Part.OPEN, *LIVE_SHARD_STATES)
-    begun = has_shard(*UNFINISHED_SHARD_STATES, Part.DONE)
+    has_begun = has_shard(*UNFINISHED_SHARD_STATES, Part.DONE)
     return (
-        Rule(asked, _stop),
+        Rule(stopping, _stop),
         Rule(unasked.filter(state=State.PREPARING).exclude(_unready()), _arm),
         Rule(unasked.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
         Rule(in_turns.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
         Rule(with_rounds_for_a_look(running), look_at_rounds),
-        Rule(_active(State.ARMED).filter(begun), _begin),
+        Rule(_active(State.ARMED).filter(has_begun), _begin),
         Rule(_active(State.RUNNING).exclude(sending), _end_sending),
         Rule(_active(State.STOPPING).exclude(has_shard(*UNFINISHED_SHARD_STATES)), _end_stopping),
     )

@@ -79,9 +79,9 @@ def lock_runs(runs) -> None:
 
 def request_stop(runs, why: StopReason, by=None) -> int:
     """Store the stop request in the active ones among `runs`; the first request wins."""
-    asked = runs.filter(state__in=ACTIVE_STATES - OVER, stop_requested=None)
-    touched = list(asked.values_list("pk", "campaign_id"))
-    n_asked = asked.update(stop_requested=why, stop_requested_by=by)
+    stopping = runs.filter(state__in=ACTIVE_STATES - OVER, stop_requested=None)
+    touched = list(stopping.values_list("pk", "campaign_id"))
+    n_asked = stopping.update(stop_requested=why, stop_requested_by=by)
     for run_id, campaign_id in touched:
         notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_asked
@@ -273,11 +273,11 @@ def _words(run: Run) -> str:
     summary = summary_of(run)
     if summary is None:
         return ""
-    seen = stored_measurement(run, summary)
-    attempts = seen.figures.attempts
-    if not everything_failed(seen.failures, attempts):
+    measurement = stored_measurement(run, summary)
+    attempts = measurement.figures.attempts
+    if not everything_failed(measurement.failures, attempts):
         return ""
-    return failure_words(seen.failures, attempts, seen.plan.nouns)
+    return failure_words(measurement.failures, attempts, measurement.plan.nouns)
 
 
 @transaction.atomic

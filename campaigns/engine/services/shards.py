@@ -231,19 +231,19 @@ def look(*, lease: Lease) -> Pulse | None:
 def mark_ready(*, lease: Lease, is_fresh: bool = False) -> bool:
     """The injector is ready to send; False if the run no longer waits for it, or the lease is lost.
     `is_fresh`: as for `heartbeat`. Whoever had no answer may say it again."""
-    held = _valid(lease, is_fresh)
-    claimed = held.filter(state=Part.CLAIMED)
+    shards = _valid(lease, is_fresh)
+    claimed = shards.filter(state=Part.CLAIMED)
     is_moved = _move(claimed, lease, Part.READY, {RunState.PREPARING})
-    return is_moved or held.filter(state=Part.READY).exists()
+    return is_moved or shards.filter(state=Part.READY).exists()
 
 
 def mark_running(*, lease: Lease, is_fresh: bool = False) -> bool:
     """Take the right to send; False if the run was stopped or the lease is lost. `is_fresh`: as for
     `heartbeat`. Whoever had no answer may ask again."""
-    held = _valid(lease, is_fresh)
-    ready = held.filter(state=Part.READY)
+    shards = _valid(lease, is_fresh)
+    ready = shards.filter(state=Part.READY)
     is_moved = _move(ready, lease, Part.RUNNING, {RunState.ARMED, RunState.RUNNING})
-    return is_moved or held.filter(state=Part.RUNNING).exists()
+    return is_moved or shards.filter(state=Part.RUNNING).exists()
 
 
 def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] = ()) -> bool:
@@ -276,8 +276,8 @@ def _note_measured(lease: Lease) -> None:
 
 
 def _unheard(end: InjectorEnd) -> str:
-    told = FINISHED_UNHEARD if end.is_complete else STOPPED_UNHEARD
-    return own_sentence(end.reason) or told
+    sentence = FINISHED_UNHEARD if end.is_complete else STOPPED_UNHEARD
+    return own_sentence(end.reason) or sentence
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:
@@ -435,8 +435,8 @@ def _held(lease: Lease) -> QuerySet[Shard]:
 
 def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
     """The lease's shard until its end, by the database's clock or by its holder's."""
-    held = _held(lease)
-    return held if is_fresh else held.filter(lease_until__gt=ClockTimestamp())
+    shards = _held(lease)
+    return shards if is_fresh else shards.filter(lease_until__gt=ClockTimestamp())
 
 
 def _notify(runs: Sequence[int], campaign_id: int) -> None:

@@ -52,9 +52,9 @@ class IdFilter(WholeFilter):
 class _Instant(django_filters.fields.IsoDateTimeField):
     def to_python(self, value: str) -> datetime | None:
         """In UTC: PostgreSQL refuses offsets that Python accepts, such as +23:59."""
-        found = super().to_python(value)
+        instant = super().to_python(value)
         try:
-            return found and found.astimezone(UTC)
+            return instant and instant.astimezone(UTC)
         except OverflowError:
             raise forms.ValidationError(self.error_messages["invalid"]) from None
 
@@ -114,8 +114,8 @@ SORTS: Mapping[type[Item], dict[str, object]] = {
 
 def ordered(rows: QuerySet, sort: str) -> QuerySet:
     """By a key of SORTS, "-" before it turns it round."""
-    known = SORTS[rows.model]
-    return sorted_by(rows, known[sort.removeprefix("-")], falls=sort.startswith("-"))
+    sorts = SORTS[rows.model]
+    return sorted_by(rows, sorts[sort.removeprefix("-")], falls=sort.startswith("-"))
 
 
 def ordering_of(model: type[Item]) -> django_filters.ChoiceFilter:
@@ -199,8 +199,8 @@ class CampaignFilterSet(OfProjectFilterSet):
     def made_by(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         """Addresses of earlier releases have the number of the user."""
         is_number = value.isdecimal() and len(value) < 19
-        found = Q(created_by__username=value)
-        return rows.filter(found | Q(created_by=int(value)) if is_number else found)
+        condition = Q(created_by__username=value)
+        return rows.filter(condition | Q(created_by=int(value)) if is_number else condition)
 
 
 def matching(kind: type[Item], text: str) -> Q:
@@ -208,22 +208,22 @@ def matching(kind: type[Item], text: str) -> Q:
     by the beginning of a commit."""
     text = composed(text)
     tags = Func(F("tags"), Value(", "), function="array_to_string", output_field=TextField())
-    found = Q(name__icontains=text) | Q(
+    condition = Q(name__icontains=text) | Q(
         pk__in=kind.objects.annotate(tag_text=tags).filter(tag_text__icontains=text).values("pk")
     )
     number = text.removeprefix("#")
     if number.isdecimal() and len(number) < 10:
-        found |= Q(pk=int(number))
+        condition |= Q(pk=int(number))
     if kind is Campaign:
         tests = Test.objects.filter(
             Q(endpoint__target__name__icontains=text) | Q(plan_version__plan__name__icontains=text)
         )
-        found |= Exists(tests.filter(campaign=OuterRef("pk")))
-        found |= Q(commit__istartswith=text) | Q(branch__icontains=text)
+        condition |= Exists(tests.filter(campaign=OuterRef("pk")))
+        condition |= Q(commit__istartswith=text) | Q(branch__icontains=text)
     if kind is Target:
         endpoints = Endpoint.objects.filter(host__icontains=text, archived_at=None)
-        found |= Exists(endpoints.filter(target=OuterRef("pk")))
-    return found
+        condition |= Exists(endpoints.filter(target=OuterRef("pk")))
+    return condition
 
 
 # --- runs and the audit log ----------------------------------------------------------------------

@@ -59,8 +59,8 @@ def count_of(rows: QuerySet) -> Coalesce:
 def view_counts(rows: QuerySet, views: Mapping[str, Q]) -> dict[str, int]:
     """How many of the rows are in each view."""
     counts = {f"n_{view}": Count("pk", filter=each) for view, each in views.items()}
-    found = rows.order_by().aggregate(**counts)
-    return {view: found[f"n_{view}"] for view in views}
+    totals = rows.order_by().aggregate(**counts)
+    return {view: totals[f"n_{view}"] for view in views}
 
 
 def tag_counts(rows: QuerySet) -> list[tuple[str, int]]:
@@ -285,5 +285,5 @@ def stored_sample(actor: Actor) -> Campaign | None:
 
 def is_first_visit(project: Project) -> bool:
     """Whether nobody has made a campaign in it but the samples."""
-    made = project.campaigns.exclude(name__in=(SAMPLE_CAMPAIGN, STORED_SAMPLE))
-    return not made.exists()
+    campaigns = project.campaigns.exclude(name__in=(SAMPLE_CAMPAIGN, STORED_SAMPLE))
+    return not campaigns.exists()

@@ -224,7 +224,7 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     edit = Edit(request, lambda: services.content_of(item), labels_of(ItemForm))
     form = ItemForm(request.POST) if request.method == "POST" else ItemForm.of(item)
     if saved := saved_by(
-        form, lambda told: edit.save(services.describe_item, by=actor, item=item, **told)
+        form, lambda values: edit.save(services.describe_item, by=actor, item=item, **values)
     ):
         messages.success(request, f"{saved.name} saved.")
         return redirect(kind.page_url(saved))
@@ -246,9 +246,9 @@ def _siblings(actor: Actor, kind: ItemKind, item: Item) -> QuerySet:
 
 
 def _list_with_filters(request: HttpRequest, noun: str, project: int | None = None) -> str:
-    found = find(Project, actor_of(request), pk=project) if project else None
+    project_row = find(Project, actor_of(request), pk=project) if project else None
     query = request.GET.urlencode()
-    return KINDS[noun].list_url(found) + (f"?{query}" if query else "")
+    return KINDS[noun].list_url(project_row) + (f"?{query}" if query else "")
 
 
 @signed_in_post
@@ -257,11 +257,11 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
     """Do one thing to all ticked items, or undo what was done to some. Deleting forever first shows
     what would be lost."""
     kind, actor = KINDS[noun], actor_of(request)
-    found = find(Project, actor, pk=project) if project else None
-    if found:
-        require(actor, kind.model.administered_by, found)
+    project_row = find(Project, actor, pk=project) if project else None
+    if project_row:
+        require(actor, kind.model.administered_by, project_row)
     what = request.POST.get("do", "")
-    items = _chosen(request, kind, actor, found)
+    items = _chosen(request, kind, actor, project_row)
     for home in {item.home for item in items}:
         require(actor, kind.model.administered_by, home)
     if not items:
@@ -275,13 +275,13 @@ def item_bulk(request: HttpRequest, noun: str, project: int | None = None) -> Ht
         columns = {letter: f"campaign-{pk}" for letter, pk in zip(LETTERS, pks, strict=False)}
         return redirect(f"{reverse('comparison')}?{urlencode(columns)}")
     if what == "purge" and "confirmed" not in request.POST:
-        return _ask_before_purging(request, kind, found, items)
-    known = what in _ACTIONS or what in _TAGGING
-    if not known or (what == "look" and kind.model is not Campaign):
+        return _ask_before_purging(request, kind, project_row, items)
+    is_action = what in _ACTIONS or what in _TAGGING
+    if not is_action or (what == "look" and kind.model is not Campaign):
         raise Refused("Choose what to do with the ticked rows.")
-    _do(request, kind, found, what, items)
+    _do(request, kind, project_row, what, items)
     if "at" in request.POST:
-        return redirect(kind.list_url(found))
+        return redirect(kind.list_url(project_row))
     return redirect(_list_with_filters(request, noun, project))
 
 

@@ -59,19 +59,19 @@ def result_chips() -> list[Chip]:
 
 def asked_of(request: HttpRequest) -> QueryDict:
     """The parameters of the address, by their names of today."""
-    asked = request.GET.copy()
+    params = request.GET.copy()
     for old, name in _OLD_NAMES.items():
-        if old in asked and name not in asked:
-            asked[name] = asked.pop(old)[-1]
-    return asked
+        if old in params and name not in params:
+            params[name] = params.pop(old)[-1]
+    return params
 
 
-def filter_rows(actor: Actor, filters: type[ListFilterSet], rows: QuerySet, asked: QueryDict):
+def filter_rows(actor: Actor, filters: type[ListFilterSet], rows: QuerySet, params: QueryDict):
     """The filters with the rows that they leave. What has no value is ignored."""
-    if (days := asked.get("since")) in SINCE_DAYS:
-        asked = asked.copy()
-        asked["since"] = (timezone.now() - timedelta(days=int(days))).isoformat()
-    return filters(asked, rows, actor=actor)
+    if (days := params.get("since")) in SINCE_DAYS:
+        params = params.copy()
+        params["since"] = (timezone.now() - timedelta(days=int(days))).isoformat()
+    return filters(params, rows, actor=actor)
 
 
 def list_context(
@@ -89,26 +89,28 @@ def list_context(
     """A page of the rows that the filters leave. `nouns`: of rows; `finds`: what a search looks
     into, "" for no search. `ordering`: where the address has none. `n_rows`: how many there are,
     where that is known."""
-    actor, asked = actor_of(request), asked_of(request)
-    found = filter_rows(actor, filters, rows, asked)
-    found.form.is_valid()
-    chosen = {name: value for name, value in found.form.cleaned_data.items() if value}
-    narrowing = [name for name in ("search", *(chip.name for chip in chips)) if name in chosen]
+    actor, params = actor_of(request), asked_of(request)
+    filterset = filter_rows(actor, filters, rows, params)
+    filterset.form.is_valid()
+    values = {name: value for name, value in filterset.form.cleaned_data.items() if value}
+    narrowing = [name for name in ("search", *(chip.name for chip in chips)) if name in values]
     for chip in chips:
-        if chip.name in chosen:
-            chip.value, chip.without = asked[chip.name], _without(asked, chip.name)
-    left = found.qs
-    if ordering and "ordering" not in chosen:
-        left = ordered(left, ordering)
-    page = page_of(left, size or PAGE_SIZE, asked.get("page", ""), None if narrowing else n_rows)
+        if chip.name in values:
+            chip.value, chip.without = params[chip.name], _without(params, chip.name)
+    rows_left = filterset.qs
+    if ordering and "ordering" not in values:
+        rows_left = ordered(rows_left, ordering)
+    page = page_of(
+        rows_left, size or PAGE_SIZE, params.get("page", ""), None if narrowing else n_rows
+    )
     ways_out = []
     if not page.count:
-        words = {"search": f"“{asked.get('search')}”", **{chip.name: chip.words for chip in chips}}
+        words = {"search": f"“{params.get('search')}”", **{chip.name: chip.words for chip in chips}}
         for name in narrowing:
-            query = asked.copy()
+            query = params.copy()
             query.pop(name)
             if n := filter_rows(actor, filters, rows, query).qs.count():
-                ways_out.append((words[name], n, _without(asked, name)))
+                ways_out.append((words[name], n, _without(params, name)))
     return {
         "page": page,
         "nouns": nouns,
@@ -116,21 +118,21 @@ def list_context(
         "chips": chips,
         "has_result_chips": any(chip.of_result for chip in chips),
         "is_of_result": any(chip.of_result and chip.value for chip in chips),
-        "searched": asked.get("search", ""),
-        "ordering": chosen.get("ordering", ordering),
-        "chosen": chosen,
+        "searched": params.get("search", ""),
+        "ordering": values.get("ordering", ordering),
+        "chosen": values,
         "is_filtered": bool(narrowing),
         "ways_out": ways_out,
         # What the form of the filters sends along.
-        "along": [(name, asked[name]) for name in _ALONG if asked.get(name)],
+        "along": [(name, params[name]) for name in _ALONG if params.get(name)],
     }
 
 
 _ALONG = ("view", "ordering", "active", "campaign", "test")
 
 
-def _without(asked: QueryDict, name: str) -> str:
-    query = asked.copy()
+def _without(params: QueryDict, name: str) -> str:
+    query = params.copy()
     for each in (name, "page"):
         query.pop(each, None)
     return f"?{query.urlencode()}"

@@ -61,13 +61,13 @@ _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loo
 def machine_runs(campaign: Campaign) -> MachineRuns | None:
     """Of the first machine by name; None where nobody told anything. The database adds the seconds
     up, so that long campaigns are read as quickly as short ones."""
-    told = measured_seconds(campaign)
-    source = told.order_by("source").values_list("source", flat=True).first()
+    seconds = measured_seconds(campaign)
+    source = seconds.order_by("source").values_list("source", flat=True).first()
     if source is None:
         return None
-    told = told.filter(source=source)
-    step_s = max(1, -(-told.count() // MOST_STEPS))
-    by_run = groupby(_summed(told, step_s), lambda row: row["run"])
+    seconds = seconds.filter(source=source)
+    step_s = max(1, -(-seconds.count() // MOST_STEPS))
+    by_run = groupby(_summed(seconds, step_s), lambda row: row["run"])
     return MachineRuns(source, step_s, tuple(_run(list(rows)) for _, rows in by_run))
 
 
@@ -85,12 +85,14 @@ def measured_seconds(campaign: Campaign) -> QuerySet[MachineSecond]:
 
 def runs_beside_each_other(campaign: Campaign) -> MachineRuns | None:
     """Of two runs or more: one run's curves are its own."""
-    told = machine_runs(campaign)
-    return told if told and len(told.runs) > 1 else None
+    runs = machine_runs(campaign)
+    return runs if runs and len(runs.runs) > 1 else None
 
 
-def _summed(told: QuerySet[MachineSecond], step_s: int) -> QuerySet[MachineSecond, dict[str, Any]]:
-    steps = told.annotate(step=F("second") / Value(step_s)).order_by("run__position", "step")
+def _summed(
+    seconds: QuerySet[MachineSecond], step_s: int
+) -> QuerySet[MachineSecond, dict[str, Any]]:
+    steps = seconds.annotate(step=F("second") / Value(step_s)).order_by("run__position", "step")
     named = steps.values(
         "run", "step", test=F("run__test"), position=F("run__position"), repeat=F("run__repeat")
     )
@@ -155,13 +157,13 @@ class TargetSide:
 
 def target_side(campaign: Campaign, answer: Answer) -> TargetSide:
     costs, counters = target_costs(campaign, answer), perf_counters(campaign, answer)
-    told = runs_beside_each_other(campaign)
+    runs = runs_beside_each_other(campaign)
     return TargetSide(
         costs.cpu.tables if costs.cpu else [],
         costs.network.tables if costs.network else [],
         resource_tables(target_resources(campaign, answer), answer.tests),
-        machine_means_table(told, answer.tests) if told else None,
-        machine_runs_table(told, namer_of_runs(answer.tests)) if told else None,
+        machine_means_table(runs, answer.tests) if runs else None,
+        machine_runs_table(runs, namer_of_runs(answer.tests)) if runs else None,
         counters.tables if counters else [],
     )
 
@@ -188,13 +190,13 @@ def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
     memory = told_figure("memory_used_bytes") / NullIf(told_figure("memory_bytes"), Value(0.0))
     names = {name for summed in _SUMMED.values() for name in summed}
     rows = measured_seconds(campaign).filter(run__in=rates).order_by("run__position", "source")
-    told = rows.values("run", "source").annotate(
+    sums = rows.values("run", "source").annotate(
         took_s=Sum("lasted_s"),
         whole=Sum(reduce(add, (Coalesce(told_figure(state), 0.0) for state in CPU))),
         memory=Avg(memory),
         **{f"sum_{name}": Sum(told_figure(name)) for name in names},
     )
-    stored = [_resources(row, counted[row["run"]], rates[row["run"]]) for row in told]
+    stored = [_resources(row, counted[row["run"]], rates[row["run"]]) for row in sums]
     uses = RunUse.objects.filter(run__in=rates, kept__has_key="machines").order_by("run__position")
     return stored + [
         _kept_resources(MachineUse.from_json(each), counted[pk], rates[pk])
@@ -206,9 +208,9 @@ def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
 def _resources(row: dict[str, Any], test: int, rate_per_s: float) -> RunResources:
     per_s = {}
     for name, figures in _SUMMED.items():
-        told = [row[f"sum_{figure}"] for figure in figures]
-        if None not in told and row["took_s"]:
-            per_s[name] = sum(told) / row["took_s"]
+        values = [row[f"sum_{figure}"] for figure in figures]
+        if None not in values and row["took_s"]:
+            per_s[name] = sum(values) / row["took_s"]
     cores = row["whole"] / row["took_s"] if row["took_s"] else 0.0
     return RunResources(test, row["source"], per_s, cores, row["memory"], rate_per_s)
 
@@ -240,10 +242,10 @@ def uses_of(run: Run, points: dict[str, list[MachinePoint]]) -> list[MachineUse]
         kept = (run.is_done and kept_of(run)) or {}
         return [MachineUse.from_json(each) for each in kept.get("machines", ())]
     end = whole_seconds(run)
-    found = (
+    uses = (
         machine_use(source, _measured_points(told, end), end) for source, told in points.items()
     )
-    return [use for use in found if use]
+    return [use for use in uses if use]
 
 
 def _measured_points(points: list[MachinePoint], end: int | None) -> list[MachinePoint]:
@@ -299,20 +301,20 @@ def _tables(
     nouns = run.frozen.plan.nouns
     machines = [machine_table(use, rate, seconds, nouns) for use in uses]
     perfs = [perf_table(use, rate, seconds) for use in uses if use.perf]
-    if run.is_done and not perfs and (asked := PerfOf(run.campaign.perf)):
-        perfs = [no_perf_table(asked)]
+    if run.is_done and not perfs and (perf := PerfOf(run.campaign.perf)):
+        perfs = [no_perf_table(perf)]
     return _limit_of_run(run, uses, rate), machines, [each.said_of(nouns) for each in perfs]
 
 
 def _profiles(run: Run) -> list[Table]:
     """Of perf record."""
     duration_s = of_summary(run, "duration_s") if run.is_done else None
-    told = [
+    profiles = [
         profile_table(each.source, each.value(), duration_s)
         for each in run.profiles.order_by("source")
     ]
     is_missing = run.is_done and run.campaign.profile and run.frozen.turns is None
-    return told or ([no_profile_table(run.campaign.perf_scope)] if is_missing else [])
+    return profiles or ([no_profile_table(run.campaign.perf_scope)] if is_missing else [])
 
 
 def _limit_of_run(run: Run, uses: Sequence[MachineUse], ok_per_s: float | None) -> Table | None:

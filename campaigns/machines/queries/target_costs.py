@@ -112,10 +112,10 @@ class RunSize:
     def per_s(self, of: str) -> float | None:
         """CPU seconds (`busy_s`, `watched_s`) or bytes (`moved_bytes`) per second of all machines
         together; None if one of them did not tell them."""
-        told = [(getattr(each, of), each.lasted_s) for each in self.machines.values()]
-        if not told or any(amount is None or not lasted_s for amount, lasted_s in told):
+        sums = [(getattr(each, of), each.lasted_s) for each in self.machines.values()]
+        if not sums or any(amount is None or not lasted_s for amount, lasted_s in sums):
             return None
-        return sum(amount / lasted_s for amount, lasted_s in told)
+        return sum(amount / lasted_s for amount, lasted_s in sums)
 
     def cpu_cost(self, of: str) -> RunCost | None:
         cores = self.per_s(of)
@@ -132,10 +132,14 @@ class RunSize:
 
 def target_costs(campaign: Campaign, answer: Answer) -> TargetCosts:
     counted = {pk for test in answer.tests for pk in test.counted}
-    told = {pk: run for pk, run in _runs_with_seconds(campaign).items() if pk in counted}
-    of = next((each for each in _CPU if all(run.cpu_cost(each) for run in told.values())), "busy_s")
-    cpu = {pk: (cost, run.per_s(of)) for pk, run in told.items() if (cost := run.cpu_cost(of))}
-    moved = {pk: (cost, run.per_s(_MOVED)) for pk, run in told.items() if (cost := run.byte_cost())}
+    sizes = {pk: run for pk, run in _runs_with_seconds(campaign).items() if pk in counted}
+    of = next(
+        (each for each in _CPU if all(run.cpu_cost(each) for run in sizes.values())), "busy_s"
+    )
+    cpu = {pk: (cost, run.per_s(of)) for pk, run in sizes.items() if (cost := run.cpu_cost(of))}
+    moved = {
+        pk: (cost, run.per_s(_MOVED)) for pk, run in sizes.items() if (cost := run.byte_cost())
+    }
     network = {pk: (cost, bytes_per_s / 1000) for pk, (cost, bytes_per_s) in moved.items()}
     return TargetCosts(
         _costs(campaign, answer, CPU, cpu, _CPU[of]),
@@ -201,23 +205,23 @@ def _compared(
 def _runs_with_seconds(campaign: Campaign) -> dict[int, RunSize]:
     """The runs with ok requests and a summary, by number."""
     runs = Run.objects.filter(campaign=campaign, state=RunState.DONE, n__gt=0)
-    told = sizes_of(runs)
-    seconds = MachineSecond.objects.filter(run__in=told, second__gte=0)
+    sizes = sizes_of(runs)
+    seconds = MachineSecond.objects.filter(run__in=sizes, second__gte=0)
     of_moved = [f"did__{name}" for name in MOVED]
     fields = ("run", "source", "second", "lasted_s", "busy_s", "watched_s", *of_moved)
     for pk, source, second, *amounts in seconds.values_list(*fields).iterator(chunk_size=2000):
-        n_seconds = told[pk].whole_seconds
+        n_seconds = sizes[pk].whole_seconds
         if second < n_seconds and is_inner(second, n_seconds):
             moved = moved_bytes(dict(zip(MOVED, amounts[3:], strict=True)))
-            told[pk].machines[source].add(*amounts[:3], moved)
-    for pk, kept in RunUse.objects.filter(run__in=told, kept__has_key="machines").values_list(
+            sizes[pk].machines[source].add(*amounts[:3], moved)
+    for pk, kept in RunUse.objects.filter(run__in=sizes, kept__has_key="machines").values_list(
         "run", "kept"
     ):
         for use in map(MachineUse.from_json, kept["machines"]):
-            told[pk].machines[use.source] = _Told(
+            sizes[pk].machines[use.source] = _Told(
                 use.lasted_s, use.busy_s, use.watched_s, use.moved_bytes
             )
-    return {pk: run for pk, run in told.items() if run.machines}
+    return {pk: run for pk, run in sizes.items() if run.machines}
 
 
 def _sum(total: float | None, more: float | None) -> float | None:
@@ -332,14 +336,14 @@ def _test_counters(test: TestAnswer, by_run: ByRun, *, names_plan: bool) -> Test
 
 def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[PairResult]:
     """Of the figures that both tests have."""
-    told = [
+    rows = [
         {repeat: by_run[pk] for repeat, pk in sorted(arm.items()) if pk in by_run}
         for arm in overhead.counted
     ]
-    words = dict.fromkeys(each for arm in told for values in arm.values() for each in values)
+    words = dict.fromkeys(each for arm in rows for values in arm.values() for each in values)
     for each in words:
         arms = (
-            {nth: values[each] for nth, values in arm.items() if each in values} for arm in told
+            {nth: values[each] for nth, values in arm.items() if each in values} for arm in rows
         )
         row = amount_row(each, *arms, paired=overhead.is_paired)
         if row.difference is not None:

@@ -56,8 +56,8 @@ def change_exporter(
     if exporter.token and checked.token is None:
         before, now = ((each.address.origin, each.ca_pem) for each in (exporter, checked))
         if before != now or checked.verify_tls < exporter.verify_tls:
-            known = f"{exporter.address.origin} as it is verified now"
-            raise InvalidFields({"token": f"The stored token is for {known}. Enter it again."})
+            origin = f"{exporter.address.origin} as it is verified now"
+            raise InvalidFields({"token": f"The stored token is for {origin}. Enter it again."})
     return _save(by, exporter, checked)
 
 
@@ -117,10 +117,10 @@ def ask_check(*, by: Actor, exporter: Exporter) -> None:
 
 
 def _ask_worker(rows: QuerySet[Exporter], pk: int) -> bool:
-    asked = rows.update(asked_at=ClockTimestamp())
-    if asked:
+    n_asked = rows.update(asked_at=ClockTimestamp())
+    if n_asked:
         queue.enqueue(queue.EXPORTER, [pk])
-    return bool(asked)
+    return bool(n_asked)
 
 
 def ask_again() -> int:
@@ -129,8 +129,8 @@ def ask_again() -> int:
     if why_load_is_off():
         return 0
     rows = Exporter.objects.outside_trash().filter(target__archived_at=None).order_by("?")
-    chosen = list(rows.values_list("pk", flat=True)[:MOST_ASKED_AGAIN])
-    Exporter.objects.filter(pk__in=chosen).update(asked_at=ClockTimestamp())
-    for pk in chosen:
+    pks = list(rows.values_list("pk", flat=True)[:MOST_ASKED_AGAIN])
+    Exporter.objects.filter(pk__in=pks).update(asked_at=ClockTimestamp())
+    for pk in pks:
         queue.send(queue.EXPORTER, [pk], expires_s=ASK_AGAIN_EVERY_S)
-    return len(chosen)
+    return len(pks)

@@ -102,11 +102,11 @@ def _order(exporter: Exporter) -> ScrapeOrder:
 
 def what_to_scrape_once(*, exporter_id: int) -> tuple[ScrapeOrder, datetime] | None:
     """An exporter whose check is not answered yet, and when that was asked for."""
-    found = _EXPORTERS.filter(pk=exporter_id).first()
-    if found is None or found.asked_at is None:
+    exporter = _EXPORTERS.filter(pk=exporter_id).first()
+    if exporter is None or exporter.asked_at is None:
         return None
-    order = _order(found)
-    return replace(order, fault=LOAD_IS_OFF) if why_load_is_off() else order, found.asked_at
+    order = _order(exporter)
+    return replace(order, fault=LOAD_IS_OFF) if why_load_is_off() else order, exporter.asked_at
 
 
 def finish_exporter_check(
@@ -114,9 +114,9 @@ def finish_exporter_check(
 ) -> bool:
     """Answer the check that was asked for then; False if it is answered already, or another
     address was entered meanwhile."""
-    asked = Exporter.objects.filter(pk=order.exporter, url=order.url, asked_at=asked_at)
+    rows = Exporter.objects.filter(pk=order.exporter, url=order.url, asked_at=asked_at)
     return bool(
-        asked.update(asked_at=None, **(_problem(problem) if problem else _success_columns(offers)))
+        rows.update(asked_at=None, **(_problem(problem) if problem else _success_columns(offers)))
     )
 
 
@@ -160,14 +160,14 @@ def take_profile(*, run_id: int, source: str, profile: Profile) -> None:
 
 def _rows(run_id: int, scraped: Iterable[Scraped]) -> Iterator[MachineSecond]:
     """To store, each with the one source of its machine."""
-    told = [each.row for each in scraped if each.row]
-    machines = {machine for row in told if (machine := machine_of(row.did))}
+    rows = [each.row for each in scraped if each.row]
+    machines = {machine for row in rows if (machine := machine_of(row.did))}
     first: dict[str, Exporter] = {}
     telling = Case(When(told_at__gt=db_now(-TELLING_S), then=True), default=False)
     same = Exporter.objects.filter(target__runs=run_id, machine__in=machines).order_by("name")
     for each in sorted(same.annotate(is_telling=telling), key=_has_no_processes):
         first.setdefault(each.machine, each)
-    for row in told:
+    for row in rows:
         exporter = first.get(machine_of(row.did))
         if exporter is None or exporter.name == row.source:
             yield row

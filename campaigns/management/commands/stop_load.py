@@ -30,8 +30,8 @@ class Command(BaseCommand):
             self.stdout.write("Load control: enabled. Queued runs start now.")
             return
         if drain:
-            left = counted(drain_from_console(), "active runs")
-            self.stdout.write(f"No run begins any more; {left} to go. Allow load with --undo.")
+            text = counted(drain_from_console(), "active runs")
+            self.stdout.write(f"No run begins any more; {text} to go. Allow load with --undo.")
             return
         n_stopped = stop_all_load_from_console()
         self.stdout.write(

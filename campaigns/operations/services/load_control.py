@@ -107,15 +107,15 @@ def stay_off_if_restored() -> bool:
     """Switch load off if the table is not the one that the last dispatcher saw; whether it was so.
     A restored dump makes new tables, in this cluster or another. The first dispatcher of an
     installation only notes what it sees."""
-    seen = identity()
+    current = identity()
     with transaction.atomic():
         row = LoadControl.objects.select_for_update().filter(pk=THE_ROW).first()
         if row is None:
-            LoadControl.objects.create(pk=THE_ROW, identity=seen)
+            LoadControl.objects.create(pk=THE_ROW, identity=current)
             return False
-        known, row.identity = row.identity, seen
+        before, row.identity = row.identity, current
         row.save(update_fields=["identity"])
-        if known in ("", seen):
+        if before in ("", current):
             return False
         _switch(False, RESTORED, None)
         cut_off_runs()

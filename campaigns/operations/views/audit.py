@@ -20,14 +20,14 @@ MOST_EXPORTED = 100_000
 
 @signed_in_get
 def audit(request: HttpRequest, project: int | None = None) -> HttpResponse:
-    found = _readable(request, project)
+    entries = _readable(request, project)
     deeds = Chip("deed", "Deed", [(str(deed), deed.words) for deed in AuditEvent])
     chips = [deeds, since_chip()]
     context = list_context(
-        request, AuditFilterSet, _entries(request, found), chips, nouns="entries", finds="Search"
+        request, AuditFilterSet, _entries(request, entries), chips, nouns="entries", finds="Search"
     )
-    may_do = rights_in(found, actor_of(request)) if found else {}
-    return render(request, "operations/audit.html", {"project": found, "may": may_do, **context})
+    may_do = rights_in(entries, actor_of(request)) if entries else {}
+    return render(request, "operations/audit.html", {"project": entries, "may": may_do, **context})
 
 
 @signed_in_get
@@ -42,16 +42,18 @@ def audit_csv(request: HttpRequest, project: int | None = None) -> HttpResponse:
 def _readable(request: HttpRequest, project: int | None) -> Project | None:
     """None of the installation. To others than owners and administrators a log does not exist."""
     actor = actor_of(request)
-    found = find(Project, actor, pk=project) if project else None
-    if not (may(actor, Action.MANAGE, found) if found else actor.is_administrator):
+    project_row = find(Project, actor, pk=project) if project else None
+    if not (may(actor, Action.MANAGE, project_row) if project_row else actor.is_administrator):
         raise Http404
-    return found
+    return project_row
 
 
 def _entries(request: HttpRequest, project: Project | None) -> QuerySet[AuditEntry]:
     """Of one project, or of everything that the actor may see, newest first."""
-    found = AuditEntry.objects.visible_to(actor_of(request))
-    return sorted_by(found.filter(project=project.pk) if project else found, F("pk"), falls=True)
+    entries = AuditEntry.objects.visible_to(actor_of(request))
+    return sorted_by(
+        entries.filter(project=project.pk) if project else entries, F("pk"), falls=True
+    )
 
 
 _COLUMNS = ("id", "at", "project_id", "project", "who", "token", "address", "deed", "what")

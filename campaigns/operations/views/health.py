@@ -156,12 +156,12 @@ def metrics(request: HttpRequest) -> HttpResponse:
 @signed_in_safe
 def injector_host_list(request):
     """`?project=` only keeps the top bar's sections; hosts belong to the installation."""
-    found = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
+    rows = hosts(has_names=may_anywhere(actor_of(request), Action.RUN))
     context = {
-        "hosts": found,
-        "n_alive": sum(host.is_alive for host in found),
-        "n_slots": sum(host.slots for host in found if host.is_alive),
-        "n_busy": sum(host.busy for host in found if host.is_alive),
+        "hosts": rows,
+        "n_alive": sum(host.is_alive for host in rows),
+        "n_slots": sum(host.slots for host in rows if host.is_alive),
+        "n_busy": sum(host.busy for host in rows if host.is_alive),
         "project": _project_of(request),
     }
     return render(request, "operations/injector_hosts.html", context)
@@ -221,9 +221,9 @@ def load_allow(request: HttpRequest) -> HttpResponse:
 @require_POST
 @answers_refusals(lambda request, **kwargs: "load")
 def load_run_stop(request: HttpRequest, run: int) -> HttpResponse:
-    found = get_object_or_404(Run.objects.select_related("campaign"), pk=run)
-    stop_any_run(by=actor_of(request), run=found)
-    messages.success(request, f"Run {found.label} of {found.campaign.name} is told to stop.")
+    row = get_object_or_404(Run.objects.select_related("campaign"), pk=run)
+    stop_any_run(by=actor_of(request), run=row)
+    messages.success(request, f"Run {row.label} of {row.campaign.name} is told to stop.")
     return redirect("load")
 
 

@@ -18,26 +18,26 @@ def _form_field(row: PlanField, widget: forms.Widget | None = None, **more: Any)
     """Input stays text: the domain validates it. The page reads `unit`, `is_choice`, and in
     `shown_if` the choices that show the field (lib/shown_if.js)."""
     initial = row.default if row.example is None else row.example
-    given = {"label": row.label, "help_text": row.help, "required": False, "initial": initial}
+    options = {"label": row.label, "help_text": row.help, "required": False, "initial": initial}
     if row.is_choice:
-        made = forms.ChoiceField(
-            choices=list(row.choices.items()), widget=forms.RadioSelect, **given
+        field = forms.ChoiceField(
+            choices=list(row.choices.items()), widget=forms.RadioSelect, **options
         )
     elif row.kind is bool:
-        made = forms.BooleanField(**given)
+        field = forms.BooleanField(**options)
     else:
         default_widget = text_widget("", inputmode="decimal") if row.is_number else None
-        given["initial"] = _typed(initial, row)
+        options["initial"] = _typed(initial, row)
         most = int(row.high) if row.kind is str else MOST_CHARACTERS
-        made = forms.CharField(widget=widget or default_widget, max_length=most, **given, **more)
-    made.unit, made.has_wide_unit, made.is_choice = row.unit, len(row.unit) > 2, row.is_choice
-    made.shown_if = "protocol=http" if row.http_only else ""
-    return made
+        field = forms.CharField(widget=widget or default_widget, max_length=most, **options, **more)
+    field.unit, field.has_wide_unit, field.is_choice = row.unit, len(row.unit) > 2, row.is_choice
+    field.shown_if = "protocol=http" if row.http_only else ""
+    return field
 
 
 def form_choice(label: str, choices: list[tuple[str, str]], help_text: str = "") -> forms.Field:
     """A choice that only the form has, not the registry; the first option is the default."""
-    made = forms.ChoiceField(
+    field = forms.ChoiceField(
         choices=choices,
         initial=choices[0][0],
         required=False,
@@ -45,8 +45,8 @@ def form_choice(label: str, choices: list[tuple[str, str]], help_text: str = "")
         help_text=help_text,
         widget=forms.RadioSelect,
     )
-    made.is_choice = True
-    return made
+    field.is_choice = True
+    return field
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class FormPart:
     def form(self) -> type[forms.Form]:
         """A form class with a field for each scalar row."""
         rows = fields_of(self.owner).items()
-        made = {self.form_name(name): self.field(name) for name, row in rows if row.kind}
-        return type(f"{self.owner.__name__}Rows", (forms.Form,), made)
+        fields = {self.form_name(name): self.field(name) for name, row in rows if row.kind}
+        return type(f"{self.owner.__name__}Rows", (forms.Form,), fields)
 
     def names_on_form(self) -> list[str]:
         """The form names of all rows but objects, in the registry's order."""

@@ -134,9 +134,9 @@ class StepBlock:
             if any(self.fields[name].errors for name in names)
         )
         usual = "body" if self.n_body_bytes or self.method not in SAFE_METHODS else "headers"
-        shown = next(faulty, self.texts["part"] or usual)
+        part = next(faulty, self.texts["part"] or usual)
         return [
-            (key, title, self._n_lines(counted_field) if counted_field else 0, key == shown)
+            (key, title, self._n_lines(counted_field) if counted_field else 0, key == part)
             for key, (title, _, counted_field) in STEP_PARTS.items()
         ]
 
@@ -257,10 +257,10 @@ def rearranged(values: dict[str, Any], act: str) -> dict[str, Any]:
         steps[at], steps[to] = steps[to], steps[at]
         for each, (flow, share) in zip(steps, headings, strict=True):
             each |= {"flow": flow, "share": share}
-    kept = {name: value for name, value in values.items() if not _OF_STEP.fullmatch(name)}
+    rest = {name: value for name, value in values.items() if not _OF_STEP.fullmatch(name)}
     for i, step in enumerate(steps):
-        kept |= {prefix_of(i) + name: value for name, value in step.items()}
-    return {**kept, "n_steps": len(steps)}
+        rest |= {prefix_of(i) + name: value for name, value in step.items()}
+    return {**rest, "n_steps": len(steps)}
 
 
 class StepsFields(ORDER.form(), RequestFields):
@@ -298,9 +298,9 @@ class StepsFields(ORDER.form(), RequestFields):
         """Read the bodies and their files, so that errors in other fields keep them."""
         self.data = self.data.copy()
         for prefix in map(prefix_of, range(self.step_count)):
-            given = {name: self.cleaned_data.get(prefix + name) or "" for name in body_fields()}
+            values = {name: self.cleaned_data.get(prefix + name) or "" for name in body_fields()}
             uploads = self.files.getlist(f"{prefix}files") if self.files else ()
-            typed = read_body(given["body_kind"], given["body"], given["kept"], uploads)
+            typed = read_body(values["body_kind"], values["body"], values["kept"], uploads)
             self._bodies[prefix] = typed
             if typed.fault and self.takes_files:
                 self.add_error(f"{prefix}body", typed.fault)
@@ -311,15 +311,15 @@ class StepsFields(ORDER.form(), RequestFields):
 
     @property
     def step_count(self) -> int:
-        given = self.data.get("n_steps") if self.is_bound else self.initial.get("n_steps")
+        count = self.data.get("n_steps") if self.is_bound else self.initial.get("n_steps")
         try:
-            return max(1, min(MAX_STEPS, int(given or 1)))
+            return max(1, min(MAX_STEPS, int(count or 1)))
         except ValueError:
             return 1
 
     def _add_step(self, prefix: str) -> None:
-        for name, made in step_fields().items():
-            self.fields[prefix + name] = made
+        for name, field in step_fields().items():
+            self.fields[prefix + name] = field
 
     @property
     def step_blocks(self) -> list[StepBlock]:
@@ -503,11 +503,11 @@ class ExchangeFields(EXCHANGE.form()):
 
     def as_exchange(self, spec: dict[str, Any]) -> dict[str, Any]:
         """The plan's JSON with the exchange instead of the HTTP parts."""
-        kept = {name: value for name, value in spec.items() if name not in _OF_HTTP}
+        rest = {name: value for name, value in spec.items() if name not in _OF_HTTP}
         mode = spec["connection_mode"]
         if mode == ConnectionMode.KEEP_ALIVE:
             mode = ConnectionMode.NEW
-        return {**kept, "steps": [], "connection_mode": mode, "exchange": self.exchange()}
+        return {**rest, "steps": [], "connection_mode": mode, "exchange": self.exchange()}
 
 
 def initial_exchange(spec: dict[str, Any]) -> dict[str, Any]:

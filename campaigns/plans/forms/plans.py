@@ -209,8 +209,8 @@ class DisclosedFields(FlowFields):
         apart = {STEPS.key: "flow_words", "values": "table_words"}.get(group.key)
         apart_words = getattr(self, apart) if apart else ""
         differing = [row for row in rows if row.name not in _TOLD_APART and differs(row)]
-        said = differing or ([] if group.usual else [row for row in rows if _says_by_itself(row)])
-        words = ", ".join(filter(None, (apart_words, *map(_words, said)))) or group.usual
+        fields = differing or ([] if group.usual else [row for row in rows if _says_by_itself(row)])
+        words = ", ".join(filter(None, (apart_words, *map(_words, fields)))) or group.usual
         more = _MORE.get(group.key, ())
         return Disclosure(
             group=group,
@@ -256,10 +256,10 @@ def _words(row: forms.BoundField) -> str:
     if not value:
         return ""
     choices = dict(getattr(row.field, "choices", []))
-    shown = str(choices.get(value, value)).replace("\n", "; ")
+    text = str(choices.get(value, value)).replace("\n", "; ")
     if _says_by_itself(row):
-        return shown
-    return f"{label} {shown} {getattr(row.field, 'unit', '')}".rstrip()
+        return text
+    return f"{label} {text} {getattr(row.field, 'unit', '')}".rstrip()
 
 
 class ThresholdFields(forms.Form):

@@ -181,16 +181,18 @@ class FirstResponses:
             return ""
         first, more = self.wrong[0], len(self.wrong) - 1
         others = f", and {counted(more, 'others')}" if more else ""
-        asked = default_label(first.probe.request["method"], first.probe.request["path"])
-        place = f"{asked} on {first.probe.endpoint}"
+        label = default_label(first.probe.request["method"], first.probe.request["path"])
+        place = f"{label} on {first.probe.endpoint}"
         return f"{first.problem[:1].upper()}{first.problem[1:]} ({place}{others})"
 
 
 def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstResponses:
     """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
-    seen = Probe.objects.visible_to(actor) if actor else Probe.objects
+    probes = Probe.objects.visible_to(actor) if actor else Probe.objects
     places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
-    found = seen.filter(campaign=campaign).select_related("endpoint__target", "plan_version__plan")
+    found = probes.filter(campaign=campaign).select_related(
+        "endpoint__target", "plan_version__plan"
+    )
     rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
     return _responses_of(rows)
 
@@ -198,13 +200,15 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstRe
 def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
     """The latest tries of these cells by hand, a short while ago; cells never tried have none."""
     wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
-    found = Probe.objects.filter(
+    probes_tried = Probe.objects.filter(
         plan_version__in={version for version, _ in wanted},
         endpoint__in={endpoint for _, endpoint in wanted},
         campaign=None,
         requested_at__gt=timezone.now() - TRIED_WITHIN,
     ).select_related("endpoint__target", "plan_version__plan")
-    latest = {(each.plan_version_id, each.endpoint_id): each for each in found.order_by("pk")}
+    latest = {
+        (each.plan_version_id, each.endpoint_id): each for each in probes_tried.order_by("pk")
+    }
     return _responses_of([latest[key] for key in wanted if key in latest])
 
 
@@ -343,14 +347,14 @@ class Tried:
             worst = self.wrong[-1] if self.wrong else None
             return [(f"{_over(worst)}.", True)] if worst else []
         first = right[0]
-        said = [("It answers: ", False), (_over(first), True)]
+        parts = [("It answers: ", False), (_over(first), True)]
         if len(right) > 1:
-            said += [(" and over HTTP", False), self._sizes(first, right[1])]
+            parts += [(" and over HTTP", False), self._sizes(first, right[1])]
         else:
-            said.append((", ", False))
-            said.append((f"{counted(first.body_bytes, 'bytes')}.", False))
-            said += [words for each in self.wrong for words in _beside(each)]
-        return [*said, *self._certificate_words()]
+            parts.append((", ", False))
+            parts.append((f"{counted(first.body_bytes, 'bytes')}.", False))
+            parts += [words for each in self.wrong for words in _beside(each)]
+        return [*parts, *self._certificate_words()]
 
     def _sizes(self, first: TriedEndpoint, second: TriedEndpoint) -> tuple[str, bool]:
         if first.body_bytes == second.body_bytes:
@@ -387,12 +391,12 @@ def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
     """The try that this probe was part of, or the target's latest one with 0; None without one."""
     typed_by_hand = Probe.objects.filter(plan_version=None)
     probes = typed_by_hand.filter(endpoint__target=target, endpoint__scheme__in=_SCHEMES)
-    found = probes.select_related("endpoint__target__project")
-    typed = found.filter(pk=probe).first() if probe else found.order_by("-pk").first()
+    rows = probes.select_related("endpoint__target__project")
+    typed = rows.filter(pk=probe).first() if probe else rows.order_by("-pk").first()
     if typed is None:
         return None
     latest: dict[int, Probe] = {}
-    same = found.filter(endpoint__host=typed.endpoint.host, endpoint__archived_at=None)
+    same = rows.filter(endpoint__host=typed.endpoint.host, endpoint__archived_at=None)
     for each in same.order_by("-pk")[:100]:
         if step_of(each) == step_of(typed):
             latest.setdefault(each.endpoint_id, each)

@@ -137,21 +137,21 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
 
 
 def _silence_hint(probe: Probe) -> str:
-    seen = (probe.result or {}).get("websocket")
-    if not seen or seen["message"] or not probe.request.get("message"):
+    websocket = (probe.result or {}).get("websocket")
+    if not websocket or websocket["message"] or not probe.request.get("message"):
         return ""
     return "No message came back. This is not an error: not every service answers each message."
 
 
-def _websocket_facts(seen: dict[str, Any]) -> list[tuple[str, str]]:
+def _websocket_facts(result: dict[str, Any]) -> list[tuple[str, str]]:
     """What the upgrade negotiated and how the connection ended: [(name, words)]; [] for HTTP."""
-    if not seen.get("accept"):
+    if not result.get("accept"):
         return []
-    code = seen.get("close_code")
+    code = result.get("close_code")
     return [
-        ("Sec-WebSocket-Accept", _ACCEPT_WORDS[seen["accept"]]),
-        ("Subprotocol", seen.get("subprotocol") or "none"),
-        ("Messages received", f"{seen.get('messages') or 0:,}"),
+        ("Sec-WebSocket-Accept", _ACCEPT_WORDS[result["accept"]]),
+        ("Subprotocol", result.get("subprotocol") or "none"),
+        ("Messages received", f"{result.get('messages') or 0:,}"),
         ("Closed with", f"{code}, {close_words(code)}" if code else "no close frame"),
     ]
 
@@ -238,9 +238,9 @@ class UsedProfile:
 
 
 def list_profiles(actor: Actor, project: Project) -> list[UsedProfile]:
-    found = OwnTlsProfile.objects.visible_to(actor).filter(project=project)
+    profiles = OwnTlsProfile.objects.visible_to(actor).filter(project=project)
     used = endpoints_by_profile(project)
-    return [UsedProfile(each, used.get(each.name, ())) for each in found]
+    return [UsedProfile(each, used.get(each.name, ())) for each in profiles]
 
 
 def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]:
@@ -261,11 +261,11 @@ ASKED_S = 30
 
 def list_targets(actor: Actor) -> QuerySet[Target]:
     """Each with its endpoints in use."""
-    found = with_counts(Target.objects.visible_to(actor).filter(is_kept=True))
+    targets = with_counts(Target.objects.visible_to(actor).filter(is_kept=True))
     used = Prefetch(
         "endpoints", Endpoint.objects.filter(archived_at=None), to_attr="used_endpoints"
     )
-    return found.prefetch_related(used)
+    return targets.prefetch_related(used)
 
 
 def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
@@ -304,5 +304,5 @@ def is_watched(target: Target) -> bool:
 
 def exporters_of(target: Target):
     """Each with whether it `is_asked`: a worker is about to answer what it offers."""
-    asked = Q(asked_at__gt=db_now(-ASKED_S))
-    return target.exporters.annotate(is_asked=Case(When(asked, then=True), default=False))
+    is_asked = Q(asked_at__gt=db_now(-ASKED_S))
+    return target.exporters.annotate(is_asked=Case(When(is_asked, then=True), default=False))

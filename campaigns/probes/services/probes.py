@@ -159,7 +159,7 @@ def _require_room(by: Actor, project: Project) -> None:
     require_load_on()
     hold(project)  # so that two at once do not exceed the limit together
     unanswered = Probe.objects.filter(campaign=None, finished_at=None)
-    for found, most, whose in (
+    for n_waiting, most, whose in (
         (unanswered.filter(requested_by=by.user), MOST_OF_ACCOUNT, "of yours"),
         (
             unanswered.filter(endpoint__target__project=project),
@@ -167,7 +167,7 @@ def _require_room(by: Actor, project: Project) -> None:
             f"of {project.name}",
         ),
     ):
-        if found.count() >= most:
+        if n_waiting.count() >= most:
             raise Refused(
                 f"{most} test requests {whose} wait for a reply. Send the next one when one of "
                 "them is answered."
@@ -213,11 +213,11 @@ def _policy(probe: Probe) -> dict[str, Any]:
 
 def _what_is_tried(probe: Probe) -> dict[str, Any]:
     request = probe.request
-    given = {name: request[name] for name in _SPOKEN if name in request}
+    values = {name: request[name] for name in _SPOKEN if name in request}
     if probe.endpoint.scheme not in WEBSOCKET_SCHEMES:
-        return {"step": {name: request[name] for name in _STEP if name in request}, **given}
+        return {"step": {name: request[name] for name in _STEP if name in request}, **values}
     exchange = {name: request[name] for name in OPENING} | request.get("exchange", {})
-    return {"exchange": exchange, "message": request["message"], **given}
+    return {"exchange": exchange, "message": request["message"], **values}
 
 
 def claim_probe(*, probe_id: int) -> Probe | None:
@@ -290,12 +290,12 @@ def _clean_step(request: dict[str, Any]) -> Step:
 def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
     """The handshake as an exchange would store it, and the message; the method is always GET."""
     message = request.get("message")
-    asked = {name: request[name] for name in OPENING}
+    values = {name: request[name] for name in OPENING}
     if len(message or "") > MAX_MESSAGE:
         raise InvalidPlan({"message": f"Use at most {MAX_MESSAGE:,} characters."})
-    spec = {"exchange": asked, "load": {"model": "sequential", "requests": 1}}
+    spec = {"exchange": values, "load": {"model": "sequential", "requests": 1}}
     cleaned = Plan.from_json(spec).to_json()["exchange"]
-    return {"method": "GET", **{name: cleaned[name] for name in asked}, "message": message or None}
+    return {"method": "GET", **{name: cleaned[name] for name in values}, "message": message or None}
 
 
 def _without_nul(value: Any) -> Any:
@@ -339,16 +339,16 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
         lock_admission()
         if why_load_is_off():
             return []
-        taken = Counter(map(_lane_of, busy))
+        n_busy = Counter(map(_lane_of, busy))
         chosen: list[int] = []
-        free = SLOTS - taken.total()
+        free = SLOTS - n_busy.total()
         while len(chosen) < most:
-            able = [lane for lane, pks in waiting.items() if pks and _may(taken[lane], free)]
+            able = [lane for lane, pks in waiting.items() if pks and _may(n_busy[lane], free)]
             if not able:
                 break
-            lane = min(able, key=lambda each: (not each.is_first, taken[each], waiting[each][0]))
+            lane = min(able, key=lambda each: (not each.is_first, n_busy[each], waiting[each][0]))
             chosen.append(waiting[lane].popleft())
-            taken[lane] += 1
+            n_busy[lane] += 1
             free -= 1
         return [claimed for pk in chosen if (claimed := claim_probe(probe_id=pk))]
 
@@ -366,8 +366,8 @@ def _waiting() -> dict[Lane, deque[int]]:
     in_time = (is_first & ~Exists(due)) | Q(campaign=None, requested_at__gt=db_now(-SENT_WITHIN_S))
     project = F("endpoint__target__project")
     place = Window(RowNumber(), partition_by=[project, is_first], order_by="pk")
-    found = Probe.objects.filter(in_time, finished_at=None, claimed_at=None)
-    heads = found.annotate(place=place).filter(place__lte=SLOTS).order_by("pk")
+    waiting = Probe.objects.filter(in_time, finished_at=None, claimed_at=None)
+    heads = waiting.annotate(place=place).filter(place__lte=SLOTS).order_by("pk")
     lanes: dict[Lane, deque[int]] = defaultdict(deque)
     for pk, project_id, campaign in heads.values_list("pk", project, "campaign"):
         lanes[Lane(project_id, campaign is not None)].append(pk)
@@ -383,8 +383,8 @@ def unwanted(*, asked: Collection[int]) -> dict[int, dict[str, Any]]:
     """Of the requests under way those to end, each with its result: nobody waits for it any more,
     or load was switched off. Then campaigns that go on, as while load is drained, get theirs."""
     wanted = Probe.objects.filter(pk__in=asked, finished_at=None)
-    found = dict(wanted.values_list("pk", "campaign__stop_requested_at"))
-    ended = {pk: _ended(_STOPPED) for pk in asked if found.get(pk, True)}
+    pks = dict(wanted.values_list("pk", "campaign__stop_requested_at"))
+    ended = {pk: _ended(_STOPPED) for pk in asked if pks.get(pk, True)}
     if why_load_is_off():
         singles = wanted.filter(campaign=None).values_list("pk", flat=True)
         ended |= {pk: _ended(LOAD_IS_OFF) for pk in singles}
@@ -401,8 +401,8 @@ def expire_probes() -> int:
     requests wait for their turn as long as it takes; one that was being sent when the dispatcher
     died waits for no more than what a living one needs."""
     unfinished = Probe.objects.filter(finished_at=None)
-    lost = unfinished.filter(claimed_at__lt=db_now(-ANSWER_WITHIN_S - _STORED_WITHIN_S))
-    ended = {pk: died() for pk in lost.values_list("pk", flat=True)}
+    overdue = unfinished.filter(claimed_at__lt=db_now(-ANSWER_WITHIN_S - _STORED_WITHIN_S))
+    ended = {pk: died() for pk in overdue.values_list("pk", flat=True)}
     unsent = unfinished.filter(campaign=None, claimed_at=None)
     if why_load_is_off():
         ended |= {pk: _unsent(LOAD_IS_OFF) for pk in unsent.values_list("pk", flat=True)}
@@ -459,10 +459,10 @@ def settle_campaign(*, campaign_id: int) -> bool:
     campaign = _waiting_campaigns().filter(pk=campaign_id, held_at=None).select_for_update().first()
     if campaign is None:
         return False
-    found = first_requests_of(campaign)
-    if found.waiting:
+    responses = first_requests_of(campaign)
+    if responses.waiting:
         return False
-    is_open = campaign.keeps_going or not found.wrong
+    is_open = campaign.keeps_going or not responses.wrong
     waits = _waiting_campaigns().filter(pk=campaign_id, quiet_by__gt=db_now())
     if is_open and campaign.quiet_by and busy_host() and waits.exists():
         return False
@@ -521,15 +521,15 @@ def try_again(*, by: Actor, campaign: Campaign) -> None:
 @transaction.atomic
 def send_again(*, by: Actor, campaign: Campaign) -> bool:
     """Send what failed once more, if the campaign is on hold; whether it was."""
-    held = _waiting_campaigns().filter(pk=campaign.pk, held_at__isnull=False)
-    if not held.select_for_update().exists():
+    campaigns = _waiting_campaigns().filter(pk=campaign.pk, held_at__isnull=False)
+    if not campaigns.select_for_update().exists():
         return False
-    held.update(held_at=None)
+    campaigns.update(held_at=None)
     failed = [each.probe for each in first_requests_of(campaign).wrong]
-    sent = {"by": by, "campaign": campaign, "together": len(failed)}
+    values = {"by": by, "campaign": campaign, "together": len(failed)}
     for probe in failed:
         campaign.first_requests.filter(pk=probe.pk).update(campaign=None)
-        request_first(version=probe.plan_version, endpoint=probe.endpoint, **sent)
+        request_first(version=probe.plan_version, endpoint=probe.endpoint, **values)
     return True
 
 

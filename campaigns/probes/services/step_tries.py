@@ -72,10 +72,10 @@ def _saved(steps: Sequence[Step], probes: Sequence[Probe]) -> dict[str, str]:
 
 def _cookies(probes: Sequence[Probe]) -> str:
     """Those that responses have set, without their paths and dates."""
-    kept: dict[str, str] = {}
+    cookies: dict[str, str] = {}
     for probe in probes:
         for name, value in (probe.result or {}).get("headers") or ():
             if name.lower() == _COOKIE:
                 cookie, _, rest = value.partition(";")[0].partition("=")
-                kept[cookie.strip()] = rest.strip()
-    return "; ".join(f"{name}={value}" for name, value in kept.items())
+                cookies[cookie.strip()] = rest.strip()
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())

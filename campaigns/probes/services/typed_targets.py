@@ -47,14 +47,14 @@ def try_typed(*, by: Actor, project: Project | None, request: TypedRequest) -> P
         version = _credentials(by, project, request)
         typed = _endpoint_of(project, request) or _new_endpoint(by, project, request)
         hold(typed.target)  # so that what is read of it now does not go by itself
-        sent = {"by": by, "request": request.step, "credentials_of": version}
+        values = {"by": by, "request": request.step, "credentials_of": version}
         spoken = {"http_version": request.http_version, "redirects": request.redirects}
-        probe = request_probe(endpoint=typed, **spoken, **sent)
+        probe = request_probe(endpoint=typed, **spoken, **values)
         for endpoint, is_guess in _others(typed):
             # Without TLS few servers speak HTTP/2, and none was named. One that redirects to the
             # typed address is no twin of it.
             own = "same_origin" if request.redirects else ""
-            request_probe(endpoint=endpoint, is_guess=is_guess, redirects=own, **sent)
+            request_probe(endpoint=endpoint, is_guess=is_guess, redirects=own, **values)
     except InvalidPlan as invalid:
         raise NotUnderstood(" ".join(dict.fromkeys(invalid.errors.values()))) from None
     return probe
@@ -84,15 +84,17 @@ def try_other(*, by: Actor, probe: Probe, text: str) -> None:
     typed = probe.endpoint
     require(by, Action.EDIT, typed.target.project)
     try:
-        asked = read_address(text)
+        address = read_address(text)
     except NotUnderstood as fault:
         raise Refused(str(fault)) from None
-    if asked.scheme == typed.scheme or asked.host != typed.host:
+    if address.scheme == typed.scheme or address.host != typed.host:
         other = "HTTP" if typed.scheme == "https" else "HTTPS"
         raise Refused(f"Enter the {other} URL of {typed.host}.")
     hold(typed.target)
     same = {"address": typed.address, "verify_tls": typed.verify_tls}
-    typed.target.endpoints.create(scheme=asked.scheme, host=asked.host, port=asked.port, **same)
+    typed.target.endpoints.create(
+        scheme=address.scheme, host=address.host, port=address.port, **same
+    )
     try_untried(by=by, target=typed.target, probe=probe.pk)
 
 
@@ -124,7 +126,7 @@ def _credentials(by: Actor, project: Project, request: TypedRequest) -> PlanVers
 
 def _endpoint_of(project: Project, request: TypedRequest) -> Endpoint | None:
     """With the standard TLS profile, if there are several."""
-    found = Endpoint.objects.filter(
+    endpoints = Endpoint.objects.filter(
         target__project=project,
         target__archived_at=None,
         archived_at=None,
@@ -133,7 +135,7 @@ def _endpoint_of(project: Project, request: TypedRequest) -> Endpoint | None:
         port=request.port,
         address=request.pinned,
     )
-    return min(found, key=lambda each: (each.tls_profile, each.pk), default=None)
+    return min(endpoints, key=lambda each: (each.tls_profile, each.pk), default=None)
 
 
 def _new_endpoint(
@@ -168,9 +170,9 @@ def _names_for(request: TypedRequest) -> Iterator[str]:
 def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
     """The target's endpoints of the other scheme on the same host; without one, a guess."""
     twin = twin_of(typed.scheme, typed.port)
-    known = typed.siblings
-    if known.exists() or twin is None:
-        return [(endpoint, is_only_guessed(endpoint)) for endpoint in known]
+    siblings = typed.siblings
+    if siblings.exists() or twin is None:
+        return [(endpoint, is_only_guessed(endpoint)) for endpoint in siblings]
     scheme, port = twin
     same = {name: getattr(typed, name) for name in ("host", "address", "verify_tls")}
     return [(typed.target.endpoints.create(scheme=scheme, port=port, **same), True)]
@@ -180,11 +182,11 @@ def _others(typed: Endpoint) -> list[tuple[Endpoint, bool]]:
 def accept_certificate(*, by: Actor, probe: Probe, fingerprint: str) -> None:
     """Accept the certificate that this probe was shown, for its endpoint and no other."""
     require(by, Action.EDIT, probe.endpoint.target.project)
-    shown = ((probe.result or {}).get("certificates") or [{}])[0].get("sha256")
-    if not shown or fingerprint != shown:
+    digest = ((probe.result or {}).get("certificates") or [{}])[0].get("sha256")
+    if not digest or fingerprint != digest:
         raise Refused("The server now shows another certificate. Look at it again.")
     endpoint = Endpoint.objects.select_for_update().get(pk=probe.endpoint_id)
-    endpoint.tls = {**endpoint.tls, "fingerprint": shown}
+    endpoint.tls = {**endpoint.tls, "fingerprint": digest}
     endpoint.verify_tls = True
     endpoint.save(update_fields=["tls", "verify_tls"])
 
@@ -232,11 +234,11 @@ def cells_of_question(
             f"{question.title} needs an HTTP and an HTTPS endpoint that both answer. Add the "
             "missing one to the target."
         )
-    sent, host = probes[0].request, probes[0].endpoint.host
+    request, host = probes[0].request, probes[0].endpoint.host
     # The typed one follows further than its twin.
     follows = {each.request.get("redirects", "") for each in probes}
     redirects = "all" if "all" in follows else next(filter(None, follows), "")
-    spoken = sent.get("auth", {}), named, redirects
+    spoken = request.get("auth", {}), named, redirects
     version = plan_for(by, target.project, question, step, *spoken, host=host)
     if source := probes[0].request.get("plan"):
         share_secret(by=by, source=source, plan=version.plan)

@@ -50,8 +50,8 @@ def change_role(*, by: Actor, membership: Membership, role: str) -> None:
     if before == role:
         return
     Membership.objects.filter(pk=membership.pk).update(role=Role(role))
-    told = f"{membership.user.get_username()}: {before} to {role}"
-    audit.note(by, AuditEvent.ROLE_CHANGED, told, project=membership.project)
+    text = f"{membership.user.get_username()}: {before} to {role}"
+    audit.note(by, AuditEvent.ROLE_CHANGED, text, project=membership.project)
 
 
 @transaction.atomic
@@ -67,10 +67,10 @@ def remove_member(*, by: Actor, membership: Membership) -> None:
 def _held(membership: Membership) -> Membership:
     """As it is now, and until the transaction ends: the log must tell what was done. After the lock
     of the owners, so that two owners who change each other's roles wait in one order."""
-    held = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
-    if held is None:
+    row = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()
+    if row is None:
         raise Refused(f"{membership.user} is no longer a member.")
-    return held
+    return row
 
 
 def _keep_an_owner(membership: Membership) -> None:

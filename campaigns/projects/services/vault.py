@@ -151,8 +151,8 @@ def _label(plan: SavedPlan) -> str:
 def with_secrets(order: Mapping[str, Any], runs: Sequence[int]) -> dict[str, Any]:
     """A shard's order with the secrets that its launcher adds. `runs`: those of its arms, or the
     only one. Raises Refused if no key decrypts a stored secret."""
-    found = Run.objects.select_related("test__endpoint").in_bulk(runs)
-    secrets = [{**_credentials(found[pk]), **secret_of(found[pk].test.endpoint)} for pk in runs]
+    rows = Run.objects.select_related("test__endpoint").in_bulk(runs)
+    secrets = [{**_credentials(rows[pk]), **secret_of(rows[pk].test.endpoint)} for pk in runs]
     if "arms" not in order:
         return {**order, "secrets": secrets[0]} if secrets[0] else {**order}
     arms = [

@@ -56,15 +56,15 @@ def project_ci(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     campaigns = latest_by_name(actor, project)
     form = JobForm(request.GET or None, campaigns=campaigns)
     job = form.job()
-    chosen = campaigns.get(job["campaign"])
+    campaign = campaigns.get(job["campaign"])
     site = request.build_absolute_uri("/").rstrip("/")
     context = {
         "project": project,
         "may": rights_in(project, actor),
         "form": form,
-        "chosen": chosen,
-        "has_baseline": chosen and bool(with_baselines(chosen) or own_baselines(chosen)),
-        "snippets": snippets(site, chosen, job) if chosen else [],
+        "chosen": campaign,
+        "has_baseline": campaign and bool(with_baselines(campaign) or own_baselines(campaign)),
+        "snippets": snippets(site, campaign, job) if campaign else [],
         "text": text,
         "token_days": TOKEN_DAYS,
     }

@@ -107,15 +107,15 @@ def caps(request: HttpRequest) -> HttpResponse:
 @takes_a_form
 @for_administrators
 def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
-    found, actor = get_object_or_404(Project, pk=project), actor_of(request)
-    edit = Edit(request, lambda: content_of(found), {cap.name: cap.title for cap in PROJECT_CAPS})
-    form = CapsForm(request.POST or None, project=found)
-    saved = form.is_valid() and edit.save(set_caps, by=actor, project=found, caps=form.cleaned_data)
+    row, actor = get_object_or_404(Project, pk=project), actor_of(request)
+    edit = Edit(request, lambda: content_of(row), {cap.name: cap.title for cap in PROJECT_CAPS})
+    form = CapsForm(request.POST or None, project=row)
+    saved = form.is_valid() and edit.save(set_caps, by=actor, project=row, caps=form.cleaned_data)
     if saved:
-        messages.success(request, f"The caps of {found.name} are set.")
+        messages.success(request, f"The caps of {row.name} are set.")
         return redirect("caps")
     # Not "project": the top bar would offer the places of one that the administrator may not see.
-    context = {"capped": found, "form": form, "uses": use_of(found), "edit": edit}
+    context = {"capped": row, "form": form, "uses": use_of(row), "edit": edit}
     status = edit.status(form.errors)
     return render(request, "operations/caps_edit.html", context, status=status)
 
@@ -155,23 +155,23 @@ def ownership(request: HttpRequest) -> HttpResponse:
 def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
     """`do` is approve, refuse, check or withdraw."""
     actor = actor_of(request)
-    found = get_object_or_404(HostClaim.objects.select_related("project"), pk=claim)
+    row = get_object_or_404(HostClaim.objects.select_related("project"), pk=claim)
     reason = request.POST.get("reason", "")
     match request.POST.get("do"):
         case "approve":
-            seen = request.POST.getlist("place")
-            claims.approve(by=actor, claim=found, seen=seen, reason=reason)
-            said = f"{found.host} is approved for {found.project.name}."
+            places = request.POST.getlist("place")
+            claims.approve(by=actor, claim=row, seen=places, reason=reason)
+            message = f"{row.host} is approved for {row.project.name}."
         case "refuse":
-            claims.refuse(by=actor, claim=found, reason=reason)
-            said = f"{found.host} is refused. {found.project.name} reads why."
+            claims.refuse(by=actor, claim=row, reason=reason)
+            message = f"{row.host} is refused. {row.project.name} reads why."
         case "check":
-            said = _checked(actor, found)
+            message = _checked(actor, row)
         case "withdraw":
-            said = _withdrawn(request, found)
+            message = _withdrawn(request, row)
         case _:
             raise Http404
-    messages.success(request, said)
+    messages.success(request, message)
     return redirect("ownership")
 
 
@@ -210,7 +210,7 @@ def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> Htt
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
     saved = saved_by(
-        form, lambda given: profiles.create_profile(by=actor, project=project, **given)
+        form, lambda values: profiles.create_profile(by=actor, project=project, **values)
     )
     if saved:
         messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
@@ -225,7 +225,7 @@ def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile)
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
     saved = saved_by(
-        form, lambda given: edit.save(profiles.change_profile, by=actor, profile=profile, **given)
+        form, lambda values: edit.save(profiles.change_profile, by=actor, profile=profile, **values)
     )
     if saved:
         messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")

@@ -206,8 +206,8 @@ class Run(models.Model):
 
     def shown_of(self, verdicts: Iterable[Verdict]) -> list[Verdict]:
         """Those that the reader may know, as far as the run can decide them."""
-        known = verdicts if self.shows_machine else without_machine(verdicts)
-        return weigh(known, self.trust)
+        rows = verdicts if self.shows_machine else without_machine(verdicts)
+        return weigh(rows, self.trust)
 
     @property
     def threshold_state(self) -> ThresholdState | None:

@@ -112,15 +112,15 @@ def _figures_columns(rows: Sequence[_RunRow]) -> dict[str, Any]:
 
 def _ends_us(rows: Sequence[_RunRow]) -> dict[str, tuple[float | None, float]]:
     """By metric the lower end, None where no run tells it, and as measured."""
-    found = {}
+    ends = {}
     for metric in MEASURED:
-        told = [(row.lows_us, getattr(row, f"{metric}_us")) for row in rows]
-        highs = [(lows_us.get(metric), us) for lows_us, us in told if us is not None]
+        bounds = [(row.lows_us, getattr(row, f"{metric}_us")) for row in rows]
+        highs = [(lows_us.get(metric), us) for lows_us, us in bounds if us is not None]
         if highs:
             lows = [us if low is None else low for low, us in highs]
             has_low = any(low is not None for low, _ in highs)
-            found[metric] = (fmean(lows) if has_low else None, fmean(us for _, us in highs))
-    return found
+            ends[metric] = (fmean(lows) if has_low else None, fmean(us for _, us in highs))
+    return ends
 
 
 def _facts(runs: QuerySet[Run]) -> dict[int, dict[str, str]]:
@@ -133,13 +133,13 @@ def _facts(runs: QuerySet[Run]) -> dict[int, dict[str, str]]:
     )
     rows = {pk: rest for pk, *rest in firsts}
     ends = Shard.objects.filter(run__in=rows).order_by("run_id", "number")
-    seen: dict[int, list] = {}
+    shards: dict[int, list] = {}
     for run, *rest in ends.values_list(
         "run_id", "host", *_keys("end", "servers", "tls", "tls_library")
     ):
-        seen.setdefault(run, []).append(rest)
+        shards.setdefault(run, []).append(rest)
     return {
-        test: _facts_of(environment, endpoint, seen.get(pk, []))
+        test: _facts_of(environment, endpoint, shards.get(pk, []))
         for pk, (test, environment, endpoint) in rows.items()
     }
 
@@ -161,7 +161,7 @@ def _facts_of(
         agreed = [TlsHandshakes.from_json(each) for each in handshakes or ()]
         tls |= {each.agreed for each in agreed}
         keys |= {each.certificate for each in agreed}
-    found = {
+    facts = {
         "Endpoint": str(origin),
         "TLS options": ", ".join(origin.tls.words()),
         "Injector hosts": ", ".join(sorted(filter(None, hosts))),
@@ -170,7 +170,7 @@ def _facts_of(
         "Certificate": ", ".join(sorted(filter(None, keys))),
         "TLS library": ", ".join(sorted(filter(None, libraries))),
     }
-    return {**dict(environment), **{name: words for name, words in found.items() if words}}
+    return {**dict(environment), **{name: words for name, words in facts.items() if words}}
 
 
 # Of one run: in tables, files and comparisons.
@@ -212,12 +212,12 @@ class BriefTotals:
         return read_brief(summary.figures, lambda name: self._histogram(summary.pk, name))
 
     def _histogram(self, summary: int, name: str) -> Histogram:
-        found = self._histograms.setdefault(name, {})
-        if summary not in found:
-            unread = [pk for pk in self._summaries if pk not in found]
+        histograms = self._histograms.setdefault(name, {})
+        if summary not in histograms:
+            unread = [pk for pk in self._summaries if pk not in histograms]
             rows = RunSummary.objects.filter(pk__in=unread)
-            found |= rows.values_list("pk", KeyTextTransform(name, "histograms"))
-        return StoredHistogram(found[summary])
+            histograms |= rows.values_list("pk", KeyTextTransform(name, "histograms"))
+        return StoredHistogram(histograms[summary])
 
 
 def known_of(pooled: Total) -> dict[str, Any]:

@@ -72,13 +72,13 @@ def points_of(run: Run) -> list[Point]:
 
 def points_between(run: Run, first: int, until: int) -> list[Point]:
     """A finished run's points from second `first` to the one before `until`."""
-    found: list[Point] = []
+    points: list[Point] = []
     for columns in columns_in_parts(run):
         start, end = (bisect_left(columns["second"], each) for each in (first, until))
-        found += points_of_columns({key: values[start:end] for key, values in columns.items()})
+        points += points_of_columns({key: values[start:end] for key, values in columns.items()})
         if end < len(columns["second"]):
             break
-    return found
+    return points
 
 
 def columns_in_parts(run: Run, *, as_written: bool = False) -> Iterator[Columns]:
@@ -504,5 +504,5 @@ def threshold_state_of(runs: Iterable[MeasuredRun]) -> str:
 
 def target_state_of(runs: Iterable[MeasuredRun]) -> str:
     """The worst state of the target in any of the runs; "" if it was judged in none."""
-    found = {each.run.target_state for each in runs}
-    return next((str(each) for each in reversed(TargetState) if each in found), "")
+    states = {each.run.target_state for each in runs}
+    return next((str(each) for each in reversed(TargetState) if each in states), "")

@@ -59,11 +59,13 @@ from campaigns.runs.queries.retention import kept_of
 
 def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
     """The run page's content; without `measurement`, from the stored one."""
-    seen = measurement or measurement_of(run)
-    figures, total, duration_s = seen.figures, seen.total, seen.duration_s
-    plan, state = seen.plan, run_status(run, seen)
-    kept = kept_requests(run, seen)
-    outliers = "" if state.has_no_answer else outlier_words(kept, total.timing("response"), plan)
+    measured = measurement or measurement_of(run)
+    figures, total, duration_s = measured.figures, measured.total, measured.duration_s
+    plan, state = measured.plan, run_status(run, measured)
+    requests = kept_requests(run, measured)
+    outliers = (
+        "" if state.has_no_answer else outlier_words(requests, total.timing("response"), plan)
+    )
     sentence = run_sentence(state)
     answers = three_answers([state], state.found, sentence)
     return RunReport(
@@ -74,17 +76,17 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
         ),
         grounds=run_grounds(state),
         tiles=run_tiles(state),
-        **_tables(run, seen, state.judged.why_weak if state.judged else "", duration_s),
-        phases=phases_of(run, plan, kept),
-        slowest=slowest_table(kept, plan),
-        requests=drawn_columns(kept, plan),
-        progress=progress_of(seen),
+        **_tables(run, measured, state.judged.why_weak if state.judged else "", duration_s),
+        phases=phases_of(run, plan, requests),
+        slowest=slowest_table(requests, plan),
+        requests=drawn_columns(requests, plan),
+        progress=progress_of(measured),
         has_no_answer=state.has_no_answer,
         verdicts=state.verdicts,
         trend=""
         if state.has_no_answer
-        else trend_words(*steadiness_of(seen), is_over=state.is_done),
-        facts=run_facts(run, seen),
+        else trend_words(*steadiness_of(measured), is_over=state.is_done),
+        facts=run_facts(run, measured),
         judged=state.judged,
         checks=[*run_checks(state, answers), *([("info", outliers)] if outliers else [])],
         thresholds=run_thresholds_table(state.verdicts).said_of(plan.nouns),
@@ -94,51 +96,51 @@ def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
 def report_between(run: Run, report: RunReport, first: int, until: int) -> RunReport | None:
     """A finished run's report with the tables and percentiles of these seconds alone; None where
     they are not stored."""
-    seen = measurement_between(run, first, until)
-    if seen is None or report.has_no_answer:
+    measured = measurement_between(run, first, until)
+    if measured is None or report.has_no_answer:
         return None
     why_weak = report.judged.why_weak if report.judged else ""
-    return replace(report, **_tables(run, seen, why_weak, float(until)))
+    return replace(report, **_tables(run, measured, why_weak, float(until)))
 
 
-def _tables(run: Run, seen: Measurement, why_weak: str, end_s: float) -> dict[str, Any]:
+def _tables(run: Run, measurement: Measurement, why_weak: str, end_s: float) -> dict[str, Any]:
     """What a report says of its seconds; `end_s`: where the strips of errors end."""
-    total = seen.total
-    labels, attempts = seen.plan.full_labels, seen.figures.attempts
+    total = measurement.total
+    labels, attempts = measurement.plan.full_labels, measurement.figures.attempts
     return {
-        "table": steps_table(seen, why_weak),
-        "exchange": exchange_table(total, seen.duration_s),
+        "table": steps_table(measurement, why_weak),
+        "exchange": exchange_table(total, measurement.duration_s),
         "closes": closes_table(total),
-        "more": _more_tables(seen, why_weak),
+        "more": _more_tables(measurement, why_weak),
         "parts": tables.parts_table(total),
-        "errors": errors_of(seen.failures, labels, seen.steps, attempts, end_s),
-        "vitals": tables.vitals_table(seen.vitals, shows_hosts=run.shows_machine),
+        "errors": errors_of(measurement.failures, labels, measurement.steps, attempts, end_s),
+        "vitals": tables.vitals_table(measurement.vitals, shows_hosts=run.shows_machine),
         "curve": curve(total.timing("response")),
     }
 
 
-def _more_tables(seen: Measurement, why_weak: str) -> tuple[Table, ...]:
-    total, duration_s = seen.total, seen.duration_s
+def _more_tables(measurement: Measurement, why_weak: str) -> tuple[Table, ...]:
+    total, duration_s = measurement.total, measurement.duration_s
     addresses = addresses_table(
-        totals_by_peer(seen.ends), duration_s, seen.plan.nouns, why_weak=why_weak
+        totals_by_peer(measurement.ends), duration_s, measurement.plan.nouns, why_weak=why_weak
     )
-    tables = [addresses, redirects_table(total), *session_tables(seen)]
+    tables = [addresses, redirects_table(total), *session_tables(measurement)]
     return tuple(each for each in tables if each.rows)
 
 
-def run_status(run: Run, seen: Measurement) -> RunStatus:
+def run_status(run: Run, measurement: Measurement) -> RunStatus:
     """What the run's sentence and tiles are written from."""
     return RunStatus(
         state=run.state,
         outcome=str(run.outcome or ""),
         judged=run.judged,
         why=run.told_reason,
-        figures=seen.figures,
-        plan=seen.plan,
-        failures=tuple(seen.failures),
-        verdicts=tuple(run.shown_of(seen.thresholds)),
-        measured=progress_of(seen).words,
-        failed_reply_us=seen.total.timing("failed_reply").percentile_us(P50),
+        figures=measurement.figures,
+        plan=measurement.plan,
+        failures=tuple(measurement.failures),
+        verdicts=tuple(run.shown_of(measurement.thresholds)),
+        measured=progress_of(measurement).words,
+        failed_reply_us=measurement.total.timing("failed_reply").percentile_us(P50),
         took_turns=run.frozen.turns is not None,
     )
 
@@ -147,24 +149,24 @@ def run_status(run: Run, seen: Measurement) -> RunStatus:
 _LEAST_SKEW_S = 1.0
 
 
-def kept_requests(run: Run, seen: Measurement) -> KeptRequests:
+def kept_requests(run: Run, measurement: Measurement) -> KeptRequests:
     """The single requests of a finished run. They are not all where one of its injectors was lost,
     or is an older one."""
     if not run.is_done:
         return KeptRequests()
-    kept = KeptRequests.together(row.value() for row in run.kept_requests.order_by("shard"))
-    n_ended = seen.total.count("ok") + seen.total.count("failed")
-    is_all = kept.is_all and len(kept.measured) == n_ended
-    return kept if is_all == kept.is_all else KeptRequests(tuple(kept.slowest()))
+    requests = KeptRequests.together(row.value() for row in run.kept_requests.order_by("shard"))
+    n_ended = measurement.total.count("ok") + measurement.total.count("failed")
+    is_all = requests.is_all and len(requests.measured) == n_ended
+    return requests if is_all == requests.is_all else KeptRequests(tuple(requests.slowest()))
 
 
-def phases_of(run: Run, plan: Plan, kept: KeptRequests) -> Table:
+def phases_of(run: Run, plan: Plan, requests: KeptRequests) -> Table:
     """No rows if all injectors began together and none ended much earlier than the others."""
     spans = _spans(run, plan) if run.is_done and run.n_shards > 1 else []
     if not _differ(spans, plan):
         return phases_table([])
-    if kept.is_all:
-        return phases_table(phases_of_requests(spans, kept.measured), is_exact=True)
+    if requests.is_all:
+        return phases_table(phases_of_requests(spans, requests.measured), is_exact=True)
     return phases_table(find_phases(spans, _parts(run)))
 
 
@@ -198,8 +200,8 @@ def _differ(spans: list[Span], plan: Plan) -> bool:
 
 def _parts(run: Run) -> Iterator[Part]:
     """The parts of all steps; no histogram is decoded."""
-    if kept := kept_of(run):
-        yield from (Part(*values) for values in kept["parts"])
+    if figures := kept_of(run):
+        yield from (Part(*values) for values in figures["parts"])
         return
     rows = run.seconds.filter(second__gte=0).order_by("second", "shard")
     for row in rows.iterator(chunk_size=500):
@@ -232,16 +234,21 @@ def _head(run: Run) -> ReportHead:
 
 def warm_up_of(run: Run) -> Total:
     """Of a finished run, with response times only."""
-    kept = kept_of(run)
-    return Total.from_json(kept["warm_up"]) if kept else total_of(_warm_up(run))
+    figures = kept_of(run)
+    return Total.from_json(figures["warm_up"]) if figures else total_of(_warm_up(run))
 
 
 def _warm_up(run: Run) -> Iterator[Second]:
     """The warm-up's seconds with response times only; reports need no more."""
     for row in run.seconds.filter(second__lt=0):
-        seen = row.value()
-        response = seen.timings.get("response", Timing())
-        yield Second(seen.second, seen.step, seen.counters, timings={"response": response})
+        measurement = row.value()
+        response = measurement.timings.get("response", Timing())
+        yield Second(
+            measurement.second,
+            measurement.step,
+            measurement.counters,
+            timings={"response": response},
+        )
 
 
 # The groups that tell about machines and addresses; a share link hides them unless it says so.
@@ -250,12 +257,17 @@ MACHINES = frozenset({"Environment", "Pre-start checks"})
 Facts = list[tuple[str, list[list[str]]]]
 
 
-def run_facts(run: Run, seen: Measurement) -> Facts:
+def run_facts(run: Run, measurement: Measurement) -> Facts:
     """[(group, [[name, value], …]), …] without empty groups."""
-    total, ends = seen.total, seen.ends
-    handshakes = [*_spoken(run), *_handshakes(total), *_replays(total, seen.plan), *_ragged(total)]
+    total, ends = measurement.total, measurement.ends
+    handshakes = [
+        *_spoken(run),
+        *_handshakes(total),
+        *_replays(total, measurement.plan),
+        *_ragged(total),
+    ]
     groups = [
-        ("Load, planned and reached", _load(seen)),
+        ("Load, planned and reached", _load(measurement)),
         ("TLS", tls_facts(run.frozen.endpoint, ends)),
         ("Handshakes", handshakes),
         ("Bytes", [*_bytes(total), *_reply_parts(total)]),
@@ -265,17 +277,17 @@ def run_facts(run: Run, seen: Measurement) -> Facts:
     return [(title, pairs) for title, pairs in groups if pairs]
 
 
-def _load(seen: Measurement) -> list[list[str]]:
+def _load(measurement: Measurement) -> list[list[str]]:
     """Planned against actual load: compare these before the response times."""
-    if seen.sent_per_s is None:
+    if measurement.sent_per_s is None:
         return []
-    plan, most = seen.plan, seen.most_in_flight
+    plan, most = measurement.plan, measurement.most_in_flight
     return [
         ["Planned", plan_load_words(plan)],
         *_rate_asked(mean_rate_per_s(plan.load), plan.calls_per_arrival),
-        ["Rate sent", f"{rate(seen.sent_per_s)}/s"],
-        *([["After the end", seen.tail_words]] if seen.tail_words else []),
-        ["In flight, mean", figure(seen.mean_in_flight)],
+        ["Rate sent", f"{rate(measurement.sent_per_s)}/s"],
+        *([["After the end", measurement.tail_words]] if measurement.tail_words else []),
+        ["In flight, mean", figure(measurement.mean_in_flight)],
         *([["In flight, maximum at the end of a second", count(most)]] if most is not None else []),
     ]
 

@@ -19,9 +19,9 @@ def uses_to_thin(now: datetime, before: datetime) -> QuerySet[RunUse]:
         has_summary, thinned_at=None, measured_at__lt=before, run__state=RunState.DONE
     )
     baselines = Baseline.objects.filter(replaced_at=None, runs__isnull=False).values("runs")
-    left = old.exclude(_shared(now)).exclude(run__in=baselines)
-    begun = RunUse.objects.filter(thinned_at__isnull=False)
-    rows = RunUse.objects.filter(Q(pk__in=left.values("pk")) | Q(pk__in=begun.values("pk")))
+    rest = old.exclude(_shared(now)).exclude(run__in=baselines)
+    thinned = RunUse.objects.filter(thinned_at__isnull=False)
+    rows = RunUse.objects.filter(Q(pk__in=rest.values("pk")) | Q(pk__in=thinned.values("pk")))
     return rows.filter(seconds_bytes__gt=0).order_by("thinned_at", "pk")
 
 

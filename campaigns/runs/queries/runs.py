@@ -134,11 +134,11 @@ def happenings(run: Run, points: list[Point], *, shows_machines: bool = False) -
     its machines, the injectors' hosts and what was wrong with the exporters of its target."""
     zero = measured_from(run)
     events = run.events.all() if shows_machines else run.events.exclude(kind=EXPORTER_PROBLEM)
-    told = [_happening(event, _seen_of(run, event, shows_machines), zero) for event in events]
-    told += _first_errors(points, zero)
+    rows = [_happening(event, _seen_of(run, event, shows_machines), zero) for event in events]
+    rows += _first_errors(points, zero)
     if zero and points and points[-1]["second"] >= 0 and planned_of(run).warm_up_s:
-        told.append(Happening(zero, 0, "the measurement starts"))
-    return sorted(filter(None, told), key=lambda each: each.at, reverse=True)
+        rows.append(Happening(zero, 0, "the measurement starts"))
+    return sorted(filter(None, rows), key=lambda each: each.at, reverse=True)
 
 
 def _seen_of(run: Run, event: RunEvent, shows_machines: bool) -> dict[str, Any]:
@@ -187,10 +187,10 @@ def _words_of(kind: str, data: dict[str, Any]) -> str:
 
 
 def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]:
-    seen: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for point in points:
         for kind in point["errors"]:
-            seen.setdefault(kind, point["second"])
+            counts.setdefault(kind, point["second"])
     if zero is None:
         return []
     return [
@@ -200,15 +200,15 @@ def _first_errors(points: list[Point], zero: datetime | None) -> list[Happening]
             f"first error of its kind: {ERROR_WORDS.get(kind, kind)}",
             "bad",
         )
-        for kind, second in seen.items()
+        for kind, second in counts.items()
         if kind != Kind.ABORTED_BY_STOP
     ]
 
 
 def list_runs(actor: Actor) -> QuerySet[Run]:
     """Newest first."""
-    found = with_verdicts(Run.objects.visible_to(actor)).select_related("campaign")
-    return sorted_by(found, F("campaign_id"), falls=True)
+    runs = with_verdicts(Run.objects.visible_to(actor)).select_related("campaign")
+    return sorted_by(runs, F("campaign_id"), falls=True)
 
 
 _SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
@@ -228,10 +228,10 @@ class RunRows:
 def run_rows(runs: Sequence[Run]) -> RunRows:
     """The runs with their figures; each column has the same decimals on the whole page."""
     totals = BriefTotals()
-    found = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
-    found = found.in_bulk([run.pk for run in runs])
-    seen = [
-        None if run.trust == Trust.NO_ANSWER else _measured(found.get(run.pk), totals)
+    summaries = in_brief(RunSummary.objects.defer("vitals", "failures", "thresholds"))
+    summaries = summaries.in_bulk([run.pk for run in runs])
+    measured = [
+        None if run.trust == Trust.NO_ANSWER else _measured(summaries.get(run.pk), totals)
         for run in runs
     ]
     lines = [
@@ -244,11 +244,13 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             else _NOTHING,
             why_weak=run.judged.why_weak if run.judged else "",
         )
-        for run, each in zip(runs, seen, strict=True)
+        for run, each in zip(runs, measured, strict=True)
     ]
     rows = line_cells(lines, _SHOWN)
     has_exchanges = any(run.frozen.is_exchange for run in runs)
-    exchanges = zip(*exchange_columns(seen), strict=True) if has_exchanges else ((),) * len(runs)
+    exchanges = (
+        zip(*exchange_columns(measured), strict=True) if has_exchanges else ((),) * len(runs)
+    )
     return RunRows(
         tuple(
             (run, (*cells, *more)) for run, cells, more in zip(runs, rows, exchanges, strict=True)
@@ -287,11 +289,11 @@ def failures_of(runs: Sequence[MeasuredRun]) -> CampaignFailures:
     of_step: dict[int, list[MeasuredRun]] = {}
     rows: dict[tuple[int, str, int], FailureRow] = {}
     for each in measured:
-        seen = each.measurement
-        places = [numbers.setdefault(label, len(numbers)) for label in seen.plan.full_labels]
+        measurement = each.measurement
+        places = [numbers.setdefault(label, len(numbers)) for label in measurement.plan.full_labels]
         if len(places) == 1:
             of_step.setdefault(places[0], []).append(each)
-        for row in seen.failures:
+        for row in measurement.failures:
             place = places[row.step] if row.step < len(places) else -1
             key = (place, row.kind, row.status)
             if key in rows:
@@ -315,13 +317,13 @@ Key = tuple[str, str, int]  # (the step's label, kind, status)
 def examples_of(actor: Actor, **runs) -> dict[Key, list[FailureExample]]:
     """Up to three of each kind, status and step: the first, one between, and the last. `runs`
     selects them, such as run=…, or run__campaign=…."""
-    found: dict[Key, list[FailureExample]] = {}
-    seen = FailureExample.objects.visible_to(actor).filter(**runs).select_related("run")
-    for each in seen.order_by("run__position", "at_us", "pk")[:_MOST_READ]:
+    by_key: dict[Key, list[FailureExample]] = {}
+    examples = FailureExample.objects.visible_to(actor).filter(**runs).select_related("run")
+    for each in examples.order_by("run__position", "at_us", "pk")[:_MOST_READ]:
         labels = each.run.frozen.plan.full_labels
         label = labels[each.step] if each.step < len(labels) else ""
-        found.setdefault((label, each.kind, each.status), []).append(each)
-    return {key: _spread(each) for key, each in found.items()}
+        by_key.setdefault((label, each.kind, each.status), []).append(each)
+    return {key: _spread(each) for key, each in by_key.items()}
 
 
 def _spread(examples: list[FailureExample]) -> list[FailureExample]:

@@ -63,11 +63,11 @@ def keep_figures(tests: Iterable[int]) -> None:
     """Write the figures of these tests as their runs have them now, for histories.
     May be done any number of times. Trials of a search and points of a sweep have no history: they
     are not the plan."""
-    chosen = Test.objects.filter(pk__in=list(tests), swept="")
-    chosen = chosen.exclude(campaign__in=Search.objects.values("pk"))
+    tests_due = Test.objects.filter(pk__in=list(tests), swept="")
+    tests_due = tests_due.exclude(campaign__in=Search.objects.values("pk"))
     # Who writes later has read later.
-    list(chosen.select_for_update(no_key=True).order_by("pk").values_list("pk"))
-    rows = figures_of(chosen)
+    list(tests_due.select_for_update(no_key=True).order_by("pk").values_list("pk"))
+    rows = figures_of(tests_due)
     TestFigures.objects.bulk_create(
         (TestFigures(**row) for row in rows),
         update_conflicts=True,
@@ -193,8 +193,8 @@ def _behind() -> list[tuple[Run, Measurement]]:
     has delivered; and what is cached of them."""
     sending = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False)
     reached = sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0)
-    known = [(run, cached_so_far(run) or new_measurement(run)) for run in reached]
-    behind = [each for each in known if _n_missing(*each) >= WORTH_S]
+    totals = [(run, cached_so_far(run) or new_measurement(run)) for run in reached]
+    behind = [each for each in totals if _n_missing(*each) >= WORTH_S]
     return sorted(behind, key=lambda each: _n_missing(*each), reverse=True)
 
 
@@ -246,10 +246,10 @@ def remove_old_seconds(
             n_removed += removed
             if not removed:
                 # What is kept of the seconds counts as part of the summary from now on.
-                kept = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
+                n_bytes = use.run.minutes.aggregate(size=Sum(Length("packed")))["size"] or 0
                 with _briefly():
                     RunUse.objects.filter(pk=use.pk).update(
-                        n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + kept
+                        n_seconds=0, seconds_bytes=0, summary_bytes=F("summary_bytes") + n_bytes
                     )
                 break
             pause()
@@ -274,7 +274,7 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
     summary meanwhile: the next call tries again. It is read before the run is locked, which of a
     long run takes a while."""
     summary = summary_of(run)
-    kept = {
+    figures = {
         "warm_up": warm_up_of(run).to_json(),
         "parts": [astuple(part) for part in parts_to_keep(run)],
         "machines": [use.to_json() for use in uses_of(run, machines_of_run(run))],
@@ -283,7 +283,7 @@ def _keep_what_is_read(run: Run, now: datetime) -> bool:
         Run.objects.select_for_update(no_key=True).only("pk").get(pk=run.pk)
         if of_summary(run, "version") != summary.version:
             return False
-        RunUse.objects.filter(run=run).update(thinned_at=now, kept=kept)
+        RunUse.objects.filter(run=run).update(thinned_at=now, kept=figures)
     return True
 
 
@@ -307,7 +307,7 @@ def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
     totals: dict[int, Total] = {}
     for row in rows.iterator(chunk_size=BATCH):
         totals.setdefault(row.step, Total()).add(row.value())
-    made = [
+    minutes = [
         KeptMinute(
             run=run,
             minute=minute,
@@ -317,5 +317,5 @@ def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
         for step, total in totals.items()
     ]
     with _briefly():
-        KeptMinute.objects.bulk_create(made, ignore_conflicts=True)
+        KeptMinute.objects.bulk_create(minutes, ignore_conflicts=True)
     return rows

@@ -63,8 +63,8 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
     points = noted_points_of(run) if run.is_done else FEED.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
     report, words = report_of(run), ""
-    if run.is_done and (asked := _RANGE.fullmatch(time)):
-        first, until = map(int, asked.groups())
+    if run.is_done and (time_range := _RANGE.fullmatch(time)):
+        first, until = map(int, time_range.groups())
         if between := report_between(run, report, first, until):
             report, words = between, f"{second_text(first)} to {second_text(until)}"
     verdicts = () if report.has_no_answer else report.verdicts
@@ -183,9 +183,9 @@ class ShownExample:
 def _shown(example: FailureExample) -> ShownExample:
     request_line, _, headers = example.request.partition("\n")
     status_line, _, reply = example.reply.partition("\n")
-    shown = len(example.reply.partition("\n\n")[2].encode())
+    n_bytes = len(example.reply.partition("\n\n")[2].encode())
     whole = example.body_bytes or 0
-    cut = f"Of {whole:,} bytes of the body the first are shown." if whole > shown + 200 else ""
+    cut = f"Of {whole:,} bytes of the body the first are shown." if whole > n_bytes + 200 else ""
     return ShownExample(
         pk=example.pk,
         when=f"{example.at_us / 1e6:,.1f} s",
@@ -201,7 +201,7 @@ def errors_section(
     errors: Errors, examples: Mapping[Key, list[FailureExample]] | None = None
 ) -> dict[str, Any]:
     """What parts/errors.html draws; examples only for those who may see them."""
-    known = examples or {}
+    by_key = examples or {}
     return {
         "table": errors.table,
         "rows": [
@@ -210,7 +210,7 @@ def errors_section(
                 _strip_of(failures, errors.length_s),
                 [
                     _shown(each)
-                    for each in known.get(
+                    for each in by_key.get(
                         (str(row.cells[1].value or ""), failures.kind, failures.status), ()
                     )
                 ],
@@ -250,10 +250,10 @@ _LABELS: dict[str, str] = {
 def remedies_context(remedies: Iterable[Remedy], test: Test | None) -> dict[str, Any]:
     """What parts/what_to_do.html shows, and what the rows of the errors need not tell again. `test`
     is the one that it is about."""
-    shown = list(remedies)
+    rows = list(remedies)
     return {
-        "remedies": [(each, _address(each.place, test), _LABELS[each.place]) for each in shown],
-        "told": [each.text for each in shown],
+        "remedies": [(each, _address(each.place, test), _LABELS[each.place]) for each in rows],
+        "told": [each.text for each in rows],
     }
 
 
@@ -291,10 +291,10 @@ def _is_archived(place: str, test: Test) -> bool:
 
 def machine_runs_section(campaign: Campaign, answer: Answer) -> dict[str, Any] | None:
     """None where fewer than two runs were told."""
-    told = runs_beside_each_other(campaign)
-    if told is None:
+    runs = runs_beside_each_other(campaign)
+    if runs is None:
         return None
     name_of = namer_of_runs(answer.tests)
-    charts, table = machine_run_charts(told, name_of), machine_runs_table(told, name_of)
-    means = machine_means_table(told, answer.tests)
-    return {"told": told, "charts": charts, "means": means, "table": table}
+    charts, table = machine_run_charts(runs, name_of), machine_runs_table(runs, name_of)
+    means = machine_means_table(runs, answer.tests)
+    return {"told": runs, "charts": charts, "means": means, "table": table}

@@ -111,8 +111,8 @@ def _run_chips(project: Project) -> list[Chip]:
 def run_list_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The filtered runs, a row each, all pages together."""
     rows = list_runs(actor).filter(campaign__project=project)
-    left = filter_rows(actor, RunFilterSet, rows, asked_of(request)).qs
-    text = without_connection(csv_of_runs(whole_runs(left)))
+    rows_left = filter_rows(actor, RunFilterSet, rows, asked_of(request)).qs
+    text = without_connection(csv_of_runs(whole_runs(rows_left)))
     return text_stream(f"runs-of-project-{project.pk}.csv", text)
 
 
@@ -124,13 +124,13 @@ _ALL_S = 10**9  # no run is longer
 def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     actor, is_again = actor_of(request), is_asked_again(request)
     rows = "" if is_again else rows_of_run(run)  # dear, and read before what it is of
-    found = find_run(actor, run)
-    project = found.campaign.project
+    row = find_run(actor, run)
+    project = row.campaign.project
     may = rights_in(project, actor)
     rights = tuple(may.values())
-    if not found.is_done or is_again:
-        context = partial(_context, found, actor, OutputForm(), request.GET.get("time", ""))
-        return live_page(request, _TEMPLATE, context, (*run_key(found), *rights))
+    if not row.is_done or is_again:
+        context = partial(_context, row, actor, OutputForm(), request.GET.get("time", ""))
+        return live_page(request, _TEMPLATE, context, (*run_key(row), *rights))
 
     def context() -> dict[str, Any]:
         return _context(find_run(actor, run), actor, OutputForm(), request.GET.get("time", ""))
@@ -194,13 +194,13 @@ def run_points(request: HttpRequest, actor: Actor, run: Run) -> HttpResponseBase
     long run the page has only some of them."""
     stretch = _second(request, "from", -_ALL_S), _second(request, "until", _ALL_S)
     final = final_key(run)
-    seen = final and (*final, run.machine_seconds.count())
-    return unless_known(request, seen, lambda: JsonResponse(_points_of(run, *stretch)))
+    version = final and (*final, run.machine_seconds.count())
+    return unless_known(request, version, lambda: JsonResponse(_points_of(run, *stretch)))
 
 
 def _second(request: HttpRequest, name: str, otherwise: int) -> int:
-    asked = request.GET.get(name, "")
-    return int(asked) if re.fullmatch(r"-?[0-9]{1,9}", asked) else otherwise
+    text = request.GET.get(name, "")
+    return int(text) if re.fullmatch(r"-?[0-9]{1,9}", text) else otherwise
 
 
 def _points_of(run: Run, first: int, until: int) -> dict[str, Any]:

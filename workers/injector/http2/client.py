@@ -471,12 +471,12 @@ def _headers(step: Step, body_bytes: int, kind: str) -> list[Field]:
     which a variable may have filled in, no space. `kind`: the Content-Type that the body implies.
     """
     lower = ((name.lower(), value.strip(" \t")) for name, value in step.headers)
-    given = [field for field in lower if field[0] != "host"]
-    names = {name for name, _ in given}
+    fields = [field for field in lower if field[0] != "host"]
+    names = {name for name, _ in fields}
     usual = [("user-agent", "benchsite"), ("accept", "*/*"), ("accept-encoding", "identity")]
     usual += [("content-type", kind)] if kind else []
     headers = [field for field in usual if field[0] not in names]
-    headers += given
+    headers += fields
     if body_bytes or step.method in _WITH_A_LENGTH:
         headers.append(("content-length", str(body_bytes)))
     return headers

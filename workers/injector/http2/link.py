@@ -280,9 +280,9 @@ def check_protocol(connection: Connection, dialler: Dialler) -> None:
     """Over TLS the server must have chosen HTTP/2, if it was asked. Raises AttemptFailed."""
     if connection.tls is None or not dialler.offers_alpn:
         return
-    chosen = connection.tls.alpn
-    if chosen != ALPN:
-        words = f"chose {chosen}" if chosen else "chose no protocol"
+    protocol = connection.tls.alpn
+    if protocol != ALPN:
+        words = f"chose {protocol}" if protocol else "chose no protocol"
         raise AttemptFailed(Kind.H2_NOT_SPOKEN, f"in the TLS handshake the server {words}")
 
 

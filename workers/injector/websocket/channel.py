@@ -195,12 +195,12 @@ class UpgradeRequest:
 
     @classmethod
     def of(cls, exchange: Exchange, host_header: str) -> "UpgradeRequest":
-        given = {name.lower() for name, _ in exchange.headers}
+        names = {name.lower() for name, _ in exchange.headers}
         lines = [
             f"GET {exchange.path} HTTP/1.1",
             f"Host: {own_host(exchange.headers) or host_header}",
         ]
-        if "user-agent" not in given:
+        if "user-agent" not in names:
             lines.append("User-Agent: benchsite")
         lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
         if exchange.subprotocols:
@@ -267,10 +267,10 @@ class UpgradeCheck:
         if extensions and self._offer == Deflate.NONE:
             raise _bad("an extension that was not offered")
         self.agreed = agreed(extensions, self._offer) if extensions else None
-        chosen = _values(parsed, "sec-websocket-protocol")
-        if len(chosen) > 1 or not set(chosen) <= set(self._subprotocols):
-            raise _bad(f"subprotocol {', '.join(chosen)[:60]} was not offered")
-        if self._subprotocols and not chosen:
+        protocols = _values(parsed, "sec-websocket-protocol")
+        if len(protocols) > 1 or not set(protocols) <= set(self._subprotocols):
+            raise _bad(f"subprotocol {', '.join(protocols)[:60]} was not offered")
+        if self._subprotocols and not protocols:
             refused = f"it took no subprotocol of {', '.join(self._subprotocols)}"
             raise BadReply(Kind.WS_UPGRADE_REJECTED, refused)
         if not extensions:

@@ -322,8 +322,8 @@ class ExchangeContext:
         """Of a failure at `end`: the reply that refused the opening, or why it was closed."""
         refusal = error if isinstance(error, UpgradeRejected) else None
         may_echo_values = isinstance(self.upgrade, VaryingUpgrade)
-        said = (None, "") if may_echo_values else (refusal, str(error))
-        self.recorder.examples.note(self, kind, status, end, *said)
+        example = (None, "") if may_echo_values else (refusal, str(error))
+        self.recorder.examples.note(self, kind, status, end, *example)
 
     def stop(self) -> None:
         """Open conversations send nothing more, and close."""

@@ -39,17 +39,17 @@ class Compression:
 def agreed(answer: str, offer: Deflate) -> Compression:
     """From the value of the server's Sec-WebSocket-Extensions. Raises BadReply."""
     name, *rest = (part.strip() for part in answer.split(";"))
-    given: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for parameter in rest:
         key, _, value = (part.strip(' "') for part in parameter.partition("="))
         is_right = value in _BITS if key == _WINDOW else key in {_NO_CLIENT, _NO_SERVER}
-        if key in given or not is_right:
+        if key in parameters or not is_right:
             raise BadReply(Kind.WS_PROTOCOL, f"{parameter[:60]} of {NAME} was not offered")
-        given[key] = value
+        parameters[key] = value
     if name != NAME or "," in answer:
         raise BadReply(Kind.WS_PROTOCOL, f"the extension {answer[:60]} was not offered")
-    client_keeps = _NO_CLIENT not in given and offer == Deflate.TAKEOVER
-    return Compression(client_keeps, _NO_SERVER not in given)
+    client_keeps = _NO_CLIENT not in parameters and offer == Deflate.TAKEOVER
+    return Compression(client_keeps, _NO_SERVER not in parameters)
 
 
 class Packer:

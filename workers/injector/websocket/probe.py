@@ -166,8 +166,8 @@ class WebSocketProber(Prober):
         """right, wrong or missing; "" if there was no 101 reply."""
         if self._head is None or self._head.status != 101:
             return ""
-        given = self._header("sec-websocket-accept")
-        return "right" if given == self._accept.decode() else "wrong" if given else "missing"
+        accept = self._header("sec-websocket-accept")
+        return "right" if accept == self._accept.decode() else "wrong" if accept else "missing"
 
     def _message_seen(self) -> dict[str, Any] | None:
         if self._answer is None:
