@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -149,22 +150,17 @@ def settled(run) -> Run:
 
 def at_once(*acts: Callable) -> list:
     """What the acts return, each done in a thread and on a connection of its own, all together."""
-    results = [None] * len(acts)
     barrier = threading.Barrier(len(acts))
 
-    def work(place: int, act: Callable) -> None:
+    def work(act: Callable):
         barrier.wait()
         try:
-            results[place] = act()
+            return act()
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=work, args=(place, act)) for place, act in enumerate(acts)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return results
+    with ThreadPoolExecutor(len(acts)) as threads:
+        return [each.result(60) for each in [threads.submit(work, act) for act in acts]]
 
 
 def states(campaign) -> list[str]:

@@ -222,8 +222,10 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     if hasattr(campaign, "search"):
         raise Refused("A search makes its trials itself. Search again instead of adding blocks.")
     is_going = Q(started_at__isnull=False, stop_requested_at=None) | Q(finished_at__isnull=False)
-    rows = Campaign.objects.outside_trash()
-    added = rows.filter(is_going, pk=campaign.pk, repeats=after).update(
+    # The row's own conditions stay outside the subquery: after a wait for another click, PostgreSQL
+    # looks at them again, and at a subquery never.
+    rows = Campaign.objects.filter(pk__in=Campaign.objects.outside_trash().filter(pk=campaign.pk))
+    added = rows.filter(is_going, repeats=after).update(
         repeats=after + blocks,
         held_at=None,
         finished_at=None,
