@@ -374,12 +374,12 @@ def test_paper_has_every_part_that_has_a_tab(page):
 def test_two_tests_beside_each_other_are_shared_and_have_their_parts_behind_tabs(page, project):
     one, other = Test.objects.filter(campaign__project=project)
     page.goto(f"{reverse('comparison')}?a=test-{one.pk}&b=test-{other.pk}#runs")
-    assert page.locator("#runs").is_visible()
-    assert not page.locator("#result").is_visible()
+    expect(page.locator("#runs")).to_be_visible()
+    expect(page.locator("#result")).to_be_hidden()
     page.get_by_role("tab", name="Result").click()
-    assert page.locator("#result canvas").first.is_visible()
+    expect(page.locator("#result canvas").first).to_be_visible()
     page.get_by_role("button", name="Share").click()
-    assert page.locator("#share-dialog").is_visible()
+    expect(page.locator("#share-dialog")).to_be_visible()
 
 
 def ink_in(page, scheme: str) -> str:
