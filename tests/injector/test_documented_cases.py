@@ -22,13 +22,14 @@ from tests.injector.test_contract import DOCS, fault
 CASES = json.loads((DOCS / "injector.cases.json").read_text())
 REPLY = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 PARTS = ("lateness", "redirects", "dns", "connect", "tls", "send", "wait", "receive")
+SHARED = ("slice_s", "gap_s", "rate_per_s", "keeps_up")  # of a pace, by several processes
 GIVEN = tuple(shlex.split(os.environ.get("INJECTOR_UNDER_TEST", "")))
 
 
 def is_for_the_other(case):
     """The one in tests/workers knows closed loads in equal shares only, without flows, looks into
     no reply, and follows no redirect."""
-    is_closed = case.get("load", {}).get("model") in {"closed", "sequential"}
+    is_closed = case.get("load", {}).get("model") in {"closed", "sequential"} and "arms" not in case
     steps = case.get("plan", {}).get("steps", [])
     looks = any(step.get("checks") or step["extract"] for step in steps)
     has_more = case.get("plan", {}).keys() & {"flows", "redirects"}
@@ -61,7 +62,14 @@ def order_of(case, port):
         **case.get("plan", {}),
     }
     order = {**CASES["order"], "plan": plan, **case.get("order", {})}
-    return {**order, "endpoint": {**order["endpoint"], "port": port}}
+    order["endpoint"] = {**order["endpoint"], "port": port}
+    if "arms" not in case:
+        return order
+    own = {name: order.pop(name) for name in ("plan", "endpoint", "connection_mode", "secrets")}
+    arms = [own | arm for arm in case["arms"]]
+    for arm in arms:
+        arm["plan"] = {**plan, "load": {**plan["load"], **arm.pop("load", {})}}
+    return {**order, "protocol": 2, "arms": arms, "turns": case["turns"]}
 
 
 def server_of(delay_s=0.0, reply=REPLY, replies=None, ends_with_reply=False):
@@ -88,6 +96,10 @@ def played(case, injector):
         if case["start_in_s"] is not None:
             start_ns = time.monotonic_ns() + int(case["start_in_s"] * 1e9)
             injector.say({"start_at_ns": start_ns})
+        if "begin_in_s" in case:
+            pace = injector.hear()
+            begin_ns = time.monotonic_ns() + int(case["begin_in_s"] * 1e9)
+            injector.say({"begin_at_ns": begin_ns, "pace": {name: pace[name] for name in SHARED}})
         for after_s, line in case.get("then", ()):
             time.sleep(after_s)
             injector.process.stdin.close() if line is None else injector.say(line)
@@ -147,6 +159,26 @@ def check_end(case, end):
     assert {name: end[name] for name in expected} == expected
 
 
+def check_arms(case, lines, end):
+    rounds = [line for line in lines if line["type"] == "round"]
+    low, high = case["rounds"]
+    assert low <= len(rounds) == end["rounds"] <= high
+    numbers = [line["round"] for line in rounds]
+    assert numbers == sorted(set(numbers))
+    assert all(sorted(line["order"]) == [*range(len(end["arms"]))] for line in rounds)
+    began_us = [line["began_us"] for line in rounds]
+    assert began_us == sorted(began_us)
+    seconds = [line for line in lines if line["type"] == "second"]
+    for line in seconds:
+        check_timings(line, {})
+    for number in range(len(end["arms"])):
+        own = [line for line in seconds if line["arm"] == number and line["second"] >= 0]
+        counters = sum((Counter(line["counters"]) for line in own), Counter())
+        assert sum(line["arms"][number]["n"] for line in rounds) <= counters["ok"]
+        for name, (least, most) in case["each_arm"].items():
+            assert least <= counters[name] <= most, name
+
+
 @pytest.mark.parametrize(
     ("case", "command"),
     PAIRS,
@@ -167,6 +199,10 @@ def test_what_the_document_says_comes(program, tally, case, command):
     tally["played"] += 1
     assert (first["type"], status) == ("ready", 0)
     *seconds, end = others
+    if "arms" in case:
+        check_arms(case, seconds, end)
+        check_end(case, end)
+        return
     facts = case.get("facts", {})
     assert {name: first["facts"][name] for name in facts} == facts
     if "request" in case:
@@ -203,4 +239,5 @@ def test_an_injector_that_refuses_every_order_does_not_pass(tmp_path):
 
 def test_an_order_that_may_be_taken_is_one_that_the_schema_describes():
     for case in [case for case in CASES["cases"] if case.get("refused") != "bad_order"]:
-        assert fault(order_of(case, 80), "order") is None
+        kind = "arms_order" if "arms" in case else "order"
+        assert fault(order_of(case, 80), kind) is None

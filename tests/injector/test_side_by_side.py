@@ -211,33 +211,6 @@ def test_a_process_that_comes_late_leaves_rounds_out_and_moves_none(program):
         assert each.order == orders[each.number]
 
 
-def test_processes_end_when_they_are_told_that_all_is_settled(program):
-    with scripted(after(0.002)) as one, scripted(after(0.02)) as other:
-        order = arms_order(one.port, other.port, slice_s=0.1, until_settled=True, limit_s=60)
-        shared = processes(program, 2, order)
-        while (line := shared[0].hear()) and line.get("round", 0) < 17:
-            pass
-        for injector in shared:
-            injector.say({"settled": True})
-        ends = [ArmsEnd.from_json(injector.rest()[0][-1]) for injector in shared]
-    for end in ends:
-        assert (end.outcome, end.reason, end.settled) == ("complete", "", True)
-        assert end.rounds < 60, "of 150 in the time that it has"
-
-
-def test_a_stop_ends_processes_that_wait_for_one_another(program):
-    with scripted(after(0.002)) as server:
-        order = arms_order(server.port, server.port, slice_s=0.1, may_lower_rate=False)
-        injector = program(order | {"shard": {"index": 0, "count": 2}}, FORKED)
-        injector.start()
-        assert injector.hear()["type"] == "pace"
-        injector.say({"stop": "user"})
-        lines, status = injector.rest()
-    assert status == 0
-    end = ArmsEnd.from_json(lines[-1])
-    assert (end.outcome, end.rounds) == ("stopped", 0)
-
-
 def test_a_stop_ends_it_and_what_was_seen_is_told(program):
     with scripted(after(0.002)) as server:
         injector = program(arms_order(server.port, server.port, limit_s=60), FORKED)
