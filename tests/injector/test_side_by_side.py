@@ -10,7 +10,7 @@ import time
 import pytest
 
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.side_by_side import compare
+from campaigns.domain.analysis.side_by_side import LOOKS, compare
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, total_of
 from tests.injector.forked import FORKED
@@ -120,7 +120,7 @@ def test_the_order_of_turns_follows_from_the_seed_and_not_from_the_trial(monkeyp
             monkeypatch.setattr(rounds, "TRIAL_S", trial_s)
             monkeypatch.setattr(rounds, "_STAGE_S", trial_s)
             run = measured(server.port, server.port, seed=seed, slice_s=0.1, limit_s=3)
-            orders.append([each.order for each in run._rounds])
+            orders.append([each.order for each in run.rounds])
     n = min(map(len, orders))
     assert orders[0][:n] == orders[1][:n]
     assert [some[:2] for some in orders] == [[(0, 1), (1, 0)]] * 2 + [[(1, 0), (0, 1)]]
@@ -139,8 +139,8 @@ def test_the_answer_is_that_of_the_look_that_settled_it(short_trial, monkeypatch
         run = measured(one.port, other.port, until_settled=True, limit_s=20, slice_s=0.1)
     *_, settled_at, at_the_end = looks
     assert run.end.settled
-    assert run.end.rounds == len(run._rounds) == settled_at == at_the_end
-    assert sum(each.arms[0].n for each in run._rounds) < run.end.arms[0].totals["ok"]
+    assert run.end.rounds == len(run.rounds) == settled_at == at_the_end
+    assert sum(each.arms[0].n for each in run.rounds) < run.end.arms[0].totals["ok"]
 
 
 def processes(program, n, order, begin_in_s=0.3, **pace):
@@ -329,7 +329,7 @@ def test_all_arms_of_a_round_are_at_the_same_stage_and_go_on_to_the_last(short_t
     with scripted(after(0.001)) as one, scripted(after(0.02)) as other:
         run = measured(one.port, other.port, limit_s=20, until_settled=True, **more)
     assert run.comparisons[0].is_settled
-    sent = [tuple(arm.n for arm in each.arms) for each in run._rounds]
+    sent = [tuple(arm.n for arm in each.arms) for each in run.rounds]
     assert sent == [(10, 10)] * 6 + [(20, 20)] * 6 + [(10, 10)] * 6
 
 
@@ -379,7 +379,7 @@ def test_slow_replies_are_waited_for_between_turns(short_trial):
         run = measured(one.port, other.port, limit_s=3)
     pace = run.to_json()["pace"]
     assert pace["gap_s"] > 0.06
-    assert [arm.spilled for each in run._rounds for arm in each.arms].count(0) > 0
+    assert [arm.spilled for each in run.rounds for arm in each.arms].count(0) > 0
 
 
 def test_the_command_line_says_which_is_slower_first():
@@ -398,10 +398,28 @@ def test_the_command_line_says_which_is_slower_first():
     assert 2 < found["measured_s"] <= 4.1
 
 
+def test_processes_of_the_command_line_share_the_load_and_look_together():
+    with scripted(after(0.001)) as one, scripted(after(0.02)) as other:
+        urls = [f"http://127.0.0.1:{server.port}/" for server in (one, other)]
+        load = ("--rate", 200, "--at-most", 30, "--processes", 2)
+        done = run(urls[0], "--against", urls[1], *load, "--json")
+        answer = json.loads(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert (answer["outcome"], answer["comparisons"][0]["word"]) == ("complete", "slower")
+    assert answer["settled"]
+    assert answer["rounds"] in LOOKS
+    assert answer["comparisons"][0]["rounds"] == answer["rounds"]
+    assert answer["measured_s"] < 10
+    assert answer["pace"]["rate_per_s"] == 200
+    for arm, server in zip(answer["arms"], (one, other), strict=True):
+        assert arm["failed"] == 0
+        n_rounds_s = answer["rounds"] * answer["pace"]["slice_s"]
+        assert 0.8 * 200 * n_rounds_s < arm["n"] < server.n_requests
+
+
 def test_what_cannot_be_compared_is_refused_in_words_of_the_keyboard():
     for options, words in [
         ("--exactly 3", "--exactly needs --against"),
-        ("--against http://127.0.0.1:1/ --processes 2", "one process"),
         ("--against http://127.0.0.1:1/ --report ab", "--report is for one address"),
         ("--against http://127.0.0.1:1/ --threshold p95<3ms", "--threshold is for one address"),
         ("--against http://127.0.0.1:1/ --exactly 3 --at-most 4", "exclude each other"),

@@ -66,4 +66,4 @@ def test_a_visit_that_is_cut_short_does_not_hold_its_round_up(short_trial):
         run = measured(one.port, other.port, limit_s=3, slice_s=0.2, **SESSIONS)
     skipped = [arm.totals["calls_skipped"] for arm in run.end.arms]
     assert min(skipped) > 0
-    assert [each.number for each in run._rounds] == list(range(7)), "0.4 s each"
+    assert [each.number for each in run.rounds] == list(range(7)), "0.4 s each"

@@ -2,7 +2,7 @@
 
 import signal
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,23 +13,28 @@ from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
     LOOK_CONFIDENCE,
+    LOOKS,
     RANKS,
     ArmComparison,
     ArmFigures,
     ArmSeconds,
     compare,
+    is_settled,
+    next_look,
 )
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.failures import FailureRow
+from campaigns.domain.metrics.injector_end import COMPLETE
 from campaigns.domain.metrics.kept_requests import KeptRequests
-from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
+from campaigns.domain.plan.turns import pace_of_all
 from campaigns.domain.presentation.intervals import answer, limits_of, ratio_text
 from campaigns.domain.units import DASH, counted, duration, figure
 from workers.injector.connection import now
 from workers.injector.order import ArmsOrder
 from workers.injector.rounds import Rounds
-from workers.injector.summary import START_DELAY_NS, warn
+from workers.injector.summary import START_DELAY_NS, InjectorProcesses, warn
 from workers.injector.tls_library import KeyLog
 
 Show = Callable[[Second, int], None]
@@ -40,8 +45,8 @@ class ArmsRun:
     """Takes what the injector says of all arms. `names`: their addresses."""
 
     def __init__(self, order: ArmsOrder, names: list[str], show: Show):
-        self._order, self._names, self._show = order, names, show
-        self._rounds: list[ArmsRound] = []
+        self.order, self._names, self._show = order, names, show
+        self.rounds: list[ArmsRound] = []
         self._seconds: list[list[Second]] = [[] for _ in names]
         self._kept = [KeptRequests() for _ in names]
         self._pace: dict[str, Any] = {}
@@ -52,21 +57,21 @@ class ArmsRun:
         self._show(second, arm)
 
     def requests(self, line: dict[str, Any], arm: int) -> None:
-        self._kept[arm] = KeptRequests.from_line(line)
+        self._kept[arm] = KeptRequests.together([self._kept[arm], KeptRequests.from_line(line)])
 
     def pace(self, facts: dict[str, Any]) -> None:
         self._pace = facts
 
     def round(self, each: ArmsRound) -> None:
-        self._rounds.append(each)
+        self.rounds.append(each)
 
     @cached_property
     def comparisons(self) -> list[ArmComparison]:
         """Of each arm with the first."""
-        turns = self._order.turns
+        turns = self.order.turns
         confidence = LOOK_CONFIDENCE if turns.until_settled else CONFIDENCE
         return [
-            compare(self._rounds, arm, reference, threshold=turns.threshold, confidence=confidence)
+            compare(self.rounds, arm, reference, threshold=turns.threshold, confidence=confidence)
             for arm, reference in turns.compared(len(self._names))
         ]
 
@@ -180,7 +185,7 @@ class ArmsRun:
                 failed[kind].add_details(details)
         return {
             "url": self._names[number],
-            "connection_mode": self._order.arms[number].mode,
+            "connection_mode": self.order.arms[number].mode,
             "n": arm.n,
             "failed": arm.failed,
             "bounds_ms": {
@@ -237,3 +242,70 @@ def run_arms(
     for handler in handlers:
         handler.cancel()
     return run
+
+
+def run_arms_in_processes(
+    order: dict[str, Any], names: list[str], show: Show, count: int
+) -> ArmsRun:
+    """Split each arm's load among `count` processes that have the same turns. Raises Refusal."""
+    run = ArmsRun(ArmsOrder.from_json(order), names, show)
+    _SharedTurns(run, InjectorProcesses(order, count), count).measure()
+    return run
+
+
+class _SharedTurns:
+    """What none of the processes of a run can know: the pace of all, and when all is settled."""
+
+    def __init__(self, run: ArmsRun, processes: InjectorProcesses, count: int):
+        self._run, self._processes, self._count = run, processes, count
+        self._paces: list[dict[str, Any]] = []
+        self._rounds: list[ArmsRound] = []
+        self._ends: list[ArmsEnd] = []
+        self._settled: list[ArmsRound] | None = None
+        turns, load = run.order.turns, run.order.arms[0].plan.load
+        self._look = LOOKS[0] if turns.until_settled and not load.stages else None
+
+    def measure(self) -> None:
+        self._processes.run(self._take)
+        whole = of_all_shards(self._rounds, self._count)
+        self._run.rounds = whole if self._settled is None else self._settled
+        stopped = next((end for end in self._ends if end.outcome != COMPLETE), self._ends[0])
+        self._run.end = replace(
+            stopped,
+            rounds=len(self._run.rounds),
+            settled=self._settled is not None,
+            measured_us=max(end.measured_us for end in self._ends),
+            warnings=list(dict.fromkeys(text for end in self._ends for text in end.warnings)),
+        )
+
+    def _take(self, message: dict[str, Any], _number: int) -> None:
+        match message["type"]:
+            case "second":
+                self._run.second(Second.from_json(message), message["arm"])
+            case "requests":
+                self._run.requests(message, message["arm"])
+            case "pace":
+                self._paces.append(message)
+                if len(self._paces) == self._count:
+                    self._begin()
+            case "round":
+                self._rounds.append(ArmsRound.from_json(message))
+                self._look_at_rounds()
+            case "end":
+                self._ends.append(ArmsEnd.from_json(message))
+
+    def _begin(self) -> None:
+        pace = pace_of_all(self._paces)
+        self._run.pace(pace)
+        self._processes.say({"begin_at_ns": now() + START_DELAY_NS, "pace": pace})
+
+    def _look_at_rounds(self) -> None:
+        if self._look is None or len(self._rounds) < self._look * self._count:
+            return
+        order, whole = self._run.order, of_all_shards(self._rounds, self._count)
+        if len(whole) < self._look:
+            return
+        self._look = next_look(len(whole))
+        if is_settled(whole, order.turns, len(order.arms)):
+            self._settled, self._look = whole, None
+            self._processes.say({"settled": True})

@@ -24,7 +24,7 @@ from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
 from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, turns_limit_s, why_not_in_turns
 from campaigns.domain.presentation.request_tables import csv_rows
-from workers.injector.arms_run import run_arms
+from workers.injector.arms_run import run_arms, run_arms_in_processes
 from workers.injector.cli_options import (
     add_session_options,
     add_tls_options,
@@ -87,8 +87,6 @@ def refuse_against_options(options: argparse.Namespace) -> None:
         raise ValueError(f"--against: write at most {MOST_ARMS - 1} of them.")
     if options.exactly is not None and options.at_most is not None:
         raise ValueError("--exactly and --at-most exclude each other.")
-    if options.processes > 1:
-        raise ValueError("--against is measured by one process; leave out --processes.")
     if options.report != "plain":
         raise ValueError("--report is for one address; leave out --against.")
     for name in _ALONE:
@@ -113,7 +111,7 @@ def arms_order(
         if plan.load.stages:
             if options.exactly or options.at_most:
                 raise ValueError("The stages say when it ends; leave out --exactly and --at-most.")
-            limit_s = turns_limit_s(plan.load, len(urls))
+            limit_s = turns_limit_s(plan.load, len(urls), injectors=options.processes)
     return {
         "protocol": PROTOCOL_OF_ARMS,
         "run": "command line",
@@ -244,7 +242,14 @@ def _compare(options: argparse.Namespace) -> int:
     for arm in order["arms"]:
         check_tls(arm["endpoint"])
     lines = [ProgressLine(f"{name}  ") for name in names]
-    run = run_arms(order, names, lambda second, arm: lines[arm].show(second))
+
+    def show(second: Second, arm: int) -> None:
+        lines[arm].show(second)
+
+    if options.processes == 1:
+        run = run_arms(order, names, show)
+    else:
+        run = run_arms_in_processes(order, names, show, options.processes)
     for line in lines:
         line.finish()
     _print(json.dumps(run.to_json()) if options.json else run.report())

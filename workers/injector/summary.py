@@ -313,27 +313,26 @@ def run_here(order: dict[str, Any], show: Show, key_log: KeyLog | None = None) -
 def run_processes(order: dict[str, Any], count: int, show: Show) -> LocalRun:
     """Split the order among `count` processes with a common start. Raises Refusal."""
     run = LocalRun(Order.from_json(order).plan, show=show)
-    children = [_Child(each) for each in shared_orders(order, count)]
-    handler = gevent.signal_handler(signal.SIGINT, lambda: [each.stop() for each in children])
-    try:
-        for child in children:
-            child.await_ready()
-        start_ns = now() + START_DELAY_NS
+
+    def begin(start_ns: int) -> None:
         run.started_at = _wall_clock_s(start_ns, run.plan)
-        followers = [gevent.spawn(each.follow, start_ns, run) for each in children]
-        gevent.joinall(followers)
-    finally:
-        handler.cancel()
-        for child in children:
-            child.end()
-    if not all(child.has_ended for child in children):
-        raise Refusal("client_other", "An injector process ended before its run was over.")
+
+    def take(message: dict[str, Any], number: int) -> None:
+        if message["type"] == "second":
+            run.second(Second.from_json(message), number)
+        elif message["type"] == "requests":
+            run.requests(message, number)
+        elif message["type"] == "end":
+            run.ends.append(InjectorEnd.from_json(message))
+
+    InjectorProcesses(order, count).run(take, begin)
     return run
 
 
 def shared_orders(order: dict[str, Any], count: int) -> list[dict[str, Any]]:
     """The order of each of `count` processes."""
-    shared = {"count": count, "weights": order["plan"]["load"].get("shares", [])}
+    plan = order["arms"][0]["plan"] if "arms" in order else order["plan"]
+    shared = {"count": count, "weights": plan["load"].get("shares", [])}
     return [order | {"shard": {"index": index, **shared}} for index in range(count)]
 
 
@@ -356,18 +355,61 @@ def _wall_clock_s(start_ns: int, plan: Plan) -> float:
     return time.time() + (start_ns - now()) / NS + plan.warm_up_s
 
 
-class _Child:
-    """One injector process and its two ends of the protocol."""
+class InjectorProcesses:
+    """`count` processes that share an order, and our ends of the protocol."""
 
+    def __init__(self, order: dict[str, Any], count: int):
+        self._children = [_Child(each) for each in shared_orders(order, count)]
+
+    def run(
+        self,
+        take: Callable[[dict[str, Any], int], None],
+        begin: Callable[[int], None] = lambda start_ns: None,
+    ) -> None:
+        """Start them together and `take` each line with the process's number, until all have ended.
+        `begin` gets the instant of the start. Raises Refusal."""
+        handler = gevent.signal_handler(signal.SIGINT, self._stop)
+        try:
+            for child in self._children:
+                child.await_ready()
+            start_ns = now() + START_DELAY_NS
+            begin(start_ns)
+            self.say({"start_at_ns": start_ns})
+            gevent.joinall([gevent.spawn(self._follow, each, take) for each in self._children])
+        finally:
+            handler.cancel()
+            for child in self._children:
+                child.end()
+        if not all(child.has_ended for child in self._children):
+            raise Refusal("client_other", "An injector process ended before its run was over.")
+
+    def say(self, message: dict[str, Any]) -> None:
+        """To all whose run is not over: one with a small share may have ended before others."""
+        for child in self._children:
+            if not child.has_ended:
+                with contextlib.suppress(BrokenPipeError):
+                    child.say(message)
+
+    def _follow(self, child: "_Child", take: Callable[[dict[str, Any], int], None]) -> None:
+        for message in child.messages():
+            take(message, child.number)
+        if not child.has_ended:  # the others' part alone is no result
+            self._stop()
+
+    def _stop(self) -> None:
+        self.say({"stop": StopReason.USER})
+
+
+class _Child:
     def __init__(self, order: dict[str, Any]):
         command = [sys.executable, "-m", "workers.injector"]
         # In a new session: Ctrl-C only reaches this process, which then stops the children.
         self.has_ended = False
-        self._number = order["shard"]["index"]
+        self.number = order["shard"]["index"]
         self._process = Popen(command, stdin=PIPE, stdout=PIPE, start_new_session=True)
-        self._say(order)
+        self.say(order)
 
-    def _say(self, message: dict[str, Any]) -> None:
+    def say(self, message: dict[str, Any]) -> None:
         self._process.stdin.write(json.dumps(message).encode() + b"\n")
         self._process.stdin.flush()
 
@@ -382,23 +424,11 @@ class _Child:
             raise Refusal(message.get("kind", "client_other"), message["reason"])
         warn(message["facts"])
 
-    def follow(self, start_ns: int, run: LocalRun) -> None:
-        self._say({"start_at_ns": start_ns})
+    def messages(self) -> Iterator[dict[str, Any]]:
         for line in self._process.stdout:
             message = json.loads(line)
-            if message["type"] == "second":
-                run.second(Second.from_json(message), self._number)
-            elif message["type"] == "requests":
-                run.requests(message, self._number)
-            elif message["type"] == "end":
-                run.ends.append(InjectorEnd.from_json(message))
-                self.has_ended = True
-
-    def stop(self) -> None:
-        """Unless its run is over: a process with a small share may have ended before others."""
-        if not self.has_ended:
-            with contextlib.suppress(BrokenPipeError):
-                self._say({"stop": StopReason.USER})
+            self.has_ended = self.has_ended or message["type"] == "end"
+            yield message
 
     def end(self) -> None:
         with contextlib.suppress(BrokenPipeError):
