@@ -21,8 +21,8 @@ from local.supervisor import Program, Supervisor
 
 SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
-# Waiting for processes and sockets takes half of the time: two workers per core.
-N_WORKERS = 2 * N_CORES
+# Waiting for processes and sockets takes two thirds of the time: three workers per core.
+N_WORKERS = 3 * N_CORES
 # Each has a Chromium of its own, and some an installation (tests/browser/conftest.py). They run
 # beside the Python tests.
 BROWSER_WORKERS = [f"browser{number}" for number in range(N_CORES)]
@@ -75,7 +75,7 @@ def test_fast(arguments: Sequence[str]) -> int:
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
-    pure = _pytest(env, *IN_PARALLEL, "-m", "pure and not sockets", *PURE, *arguments)
+    pure = _pytest(env, *IN_PARALLEL, "-m", "pure and not (sockets or long)", *PURE, *arguments)
     results = {"pure Python tests": supervisor.run_to_end(pure)}
     return _report(results | {"JavaScript tests": supervisor.run_to_end(_node_tests(env))})
 

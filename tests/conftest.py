@@ -6,6 +6,7 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from unittest import mock
 
@@ -29,17 +30,30 @@ if HAS_SETTINGS:
     ]
 
 
-# These take longest: begun last, they would be waited for alone. The rest fills up the workers.
-FIRST = (
-    "faults",
-    "local",
+# These wait for processes and sockets: among the others they leave them the processor.
+WAITING = (
     "workers",
     "injector",
+    "faults",
+    "local",
+    "notifications/test_faults.py",
+    "notifications/test_delivery.py",
+    "schedules/test_kills.py",
+    "agent",
+)
+# These take longest: begun last, they would be waited for alone.
+FIRST = (
+    "test_statements.py",
+    "engine/test_engine_model.py",
+    "migrations",
     "test_access_of_pages.py",
     "test_access_of_rest.py",
     "test_access.py",
-    "plans/test_plan_form_faults.py",
-    "items/test_views.py",
+    "injector/test_side_by_side.py",
+    "workers/test_side_by_side.py",
+    "injector/test_memory.py",
+    "local/test_site.py",
+    "injector/test_documented_cases.py",
     "browser/test_accessibility.py",
     "browser/test_first_result.py",
     "browser/test_stop_and_kill.py",
@@ -52,14 +66,19 @@ HERE = Path(__file__).parent
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    files = {item.path for item in items}
-    ranks = {path: rank(path) for path in files}
-    items.sort(key=lambda item: ranks[item.path])
+    """The files that wait are spread evenly among the others, the longest of both first."""
+    files = sorted({item.path for item in items}, key=lambda path: (place(path, FIRST), path))
+    places = {}
+    for is_waiting in (True, False):
+        group = [path for path in files if (place(path, WAITING) < len(WAITING)) is is_waiting]
+        places |= {path: nth / len(group) for nth, path in enumerate(group)}
+    items.sort(key=lambda item: (places[item.path], item.path))
 
 
-def rank(path: Path) -> int:
-    ranks = (i for i, first in enumerate(FIRST) if path.is_relative_to(HERE / first))
-    return next(ranks, len(FIRST))
+def place(path: Path, names: Sequence[str]) -> int:
+    """Of the first of these that the file is or is in; their number if it is in none."""
+    places = (i for i, name in enumerate(names) if path.is_relative_to(HERE / name))
+    return next(places, len(names))
 
 
 LAST_HEARD: dict[str, float] = {}  # by worker; filled where the reports of all come together

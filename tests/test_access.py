@@ -158,6 +158,7 @@ FREE = ("name", "tags", "note", "why", "link", "reason", "query", "text", "usern
 NUL, LONG = "a\0b", "9" * 5000
 
 
+@pytest.mark.long
 def test_what_cannot_be_stored_is_answered(world):
     for name in POSTED:
         rule = PAGES[name]["POST"]

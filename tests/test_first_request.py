@@ -50,6 +50,7 @@ print(json.dumps([statuses, sorted(set(sys.modules) - known), compiled, made]))
 LOADED_AHEAD = {"benchsite", "campaigns", "numpy", "re2", "rest_framework"}
 
 
+@pytest.mark.long
 @pytest.mark.django_db(transaction=True)
 def test_the_first_requests_of_a_process_load_no_code_and_compile_no_page(project, alice):
     run = make_run(make_test(make_campaign(project)))

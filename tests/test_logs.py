@@ -29,6 +29,7 @@ def test_every_handler_of_the_site_has_the_filter(settings):
         assert "no_share_tokens" in handler["filters"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["line", "json"])
 def test_the_web_server_logs_in_either_form_and_hides_it_as_well(form):
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -72,6 +73,7 @@ def test_a_json_line_has_what_a_program_needs_and_is_one_line():
     assert "ValueError: two\nlines" in line["traceback"]
 
 
+@pytest.mark.long
 def test_every_program_writes_json_on_request():
     for command in [
         "import django; django.setup(); import logging; logging.getLogger('x').warning('told')",

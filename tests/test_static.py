@@ -44,6 +44,7 @@ def manifest(collected) -> dict[str, str]:
     return json.loads((collected / "staticfiles.json").read_text())["paths"]
 
 
+@pytest.mark.long
 def test_every_file_of_ours_has_a_hashed_name(manifest, collected):
     for path in (ROOT / "static").rglob("*.*"):
         name = str(path.relative_to(ROOT / "static"))

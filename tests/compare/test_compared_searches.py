@@ -60,6 +60,7 @@ def test_two_searches_are_compared_by_their_capacities(as_searcher, old):
     assert answer["tests"] == []
 
 
+@pytest.mark.long
 def test_searches_with_other_objectives_get_no_verdict(as_searcher, old):
     new = again(old, objective=["p99 < 1 s"])
     search_through(new, limit_of(1500))
@@ -67,6 +68,7 @@ def test_searches_with_other_objectives_get_no_verdict(as_searcher, old):
     assert "takes more" not in text_of(as_searcher.get(address))
 
 
+@pytest.mark.long
 def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(as_searcher, old):
     owner = owner_of(old.project)
     values = {"by": owner, "project": old.project, "name": "1.4"}

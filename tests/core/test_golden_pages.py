@@ -249,6 +249,7 @@ def test_a_run_of_several_injectors_and_steps(large, text_at):
     )
 
 
+@pytest.mark.long
 def test_a_run_of_a_billion_requests_and_more_than_an_hour(largest, text_at):
     assert largest.n >= 10**9
     assert len(RunSummary.objects.get(run=largest).chunks) == 2

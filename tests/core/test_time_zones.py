@@ -54,6 +54,7 @@ def test_a_page_has_the_readers_clock(alice, ended):
             assert sum(each in page for each in {*CLOCKS.values()}) == 1
 
 
+@pytest.mark.long
 def test_readers_of_one_page_have_each_their_own(alice, bob, ended):
     for noun in ["campaign", "run"]:
         for state in ["ended", "going"]:

@@ -49,6 +49,7 @@ def usual_mib():
         return _peak_mib(server.port, "--requests", "16")
 
 
+@pytest.mark.long
 def test_a_flood_is_not_kept_in_memory(usual_mib):
     for flood in hostile_exchanges.FLOODS:
         with scripted(hostile_exchanges.FLOODS[flood].script) as server:

@@ -9,6 +9,7 @@ import zlib
 from collections import Counter
 
 import brotli
+import pytest
 import zstandard
 
 from campaigns.domain.percentiles import P50
@@ -285,6 +286,7 @@ def test_a_charset_that_is_none_is_read_as_utf_8():
         assert result.total.errors == {}
 
 
+@pytest.mark.long
 def test_nothing_is_said_of_the_part_of_a_body_that_is_not_read():
     for coding in ["", "gzip"]:
         for line, size, read in [

@@ -113,6 +113,7 @@ def test_a_reply_that_comes_after_the_last_turn_is_the_tail_of_its_arm(program):
     assert prompt.tail_us < 500_000
 
 
+@pytest.mark.long
 def test_the_order_of_turns_follows_from_the_seed_and_not_from_the_trial(monkeypatch):
     orders = []
     with scripted(always(OK_REPLY)) as server:
@@ -163,6 +164,7 @@ def told_by(lines):
     return [ArmsRound.from_json(line) for line in lines if line["type"] == "round"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "load",
     [
@@ -229,6 +231,7 @@ def measured(*ports, **more):
     return run_arms(order, [str(port) for port in ports], lambda second, arm: None)
 
 
+@pytest.mark.long
 def test_a_target_that_is_slow_at_its_first_connections_is_so_in_the_trial(short_trial):
     def slow_at_first(sock, server):
         time.sleep(0.3)
@@ -322,6 +325,7 @@ def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_tria
     assert run.end.arms[1].totals["connections_opened"] == new.n_requests
 
 
+@pytest.mark.long
 def test_all_arms_of_a_round_are_at_the_same_stage_and_go_on_to_the_last(short_trial):
     """Also where it is settled long before."""
     stages = [{"duration_s": 0.6, "from_per_s": rate, "to_per_s": rate} for rate in (100, 200, 100)]
@@ -398,6 +402,7 @@ def test_the_command_line_says_which_is_slower_first():
     assert 2 < found["measured_s"] <= 4.1
 
 
+@pytest.mark.long
 def test_processes_of_the_command_line_share_the_load_and_look_together():
     with scripted(after(0.001)) as one, scripted(after(0.02)) as other:
         urls = [f"http://127.0.0.1:{server.port}/" for server in (one, other)]

@@ -78,6 +78,7 @@ def told_of_a_tail(result: LocalRun, *, most_late: int = 8, most_in_flight: floa
     assert seen.mean_in_flight <= most_in_flight
 
 
+@pytest.mark.long
 def test_a_late_reply_is_in_no_rate_of_any_load():
     for load in LOADS.values():
         straggler = Straggler(load)

@@ -113,6 +113,7 @@ def test_a_hub_blocked_for_half_a_second_spoils_mean_and_tail_and_blames_the_inj
     assert not codes & {"errors", "target_saturated", "slot_wait", "dropped"}
 
 
+@pytest.mark.long
 @pytest.mark.sockets
 @pytest.mark.parametrize("service_s", [0.001, 0.05])
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 KILLS, AT_ONCE = 2, 20
 
 
+@pytest.mark.long
 def test_kills_lose_nothing_and_only_what_was_on_the_wire_comes_again(project, tmp_path):
     environment = {"DATABASE_URL": database_url(), "REDIS_URL": settings.REDIS_URL}
     environment |= {"BENCHSITE_VAR": str(tmp_path)}

@@ -166,6 +166,7 @@ class TestShareOfTheHosts:
 
 
 class TestTurns:
+    @pytest.mark.long
     def test_thirty_campaigns_of_one_project_do_not_starve_another(self, project, alice):
         begun = started(project)
         for _ in range(29):

@@ -269,6 +269,7 @@ def spent_on(client, path: str, body: str | bytes, kind: str):
     return time.thread_time() - began_s, answer
 
 
+@pytest.mark.long
 def test_a_body_is_answered_shortly_and_soon(vera, alice, project):
     """Each at one address, which takes 4 MiB if the body is about plans; a viewer asks
     where only the body names a project."""

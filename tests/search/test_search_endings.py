@@ -86,6 +86,7 @@ def runs_out_of_time(project) -> Campaign:
     return campaign
 
 
+@pytest.mark.long
 def test_each_ending_has_its_bounds_on_the_page_and_over_rest(client, alice, project):
     for ends, ending, least, below, capacity, word in [
         (is_found, Ending.FOUND, ..., ..., "1,8", "target side"),

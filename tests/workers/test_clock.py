@@ -68,6 +68,7 @@ print(seen.longest_s(0.5) > 0.9, flush=True)
 """
 
 
+@pytest.mark.long
 def test_only_what_stops_the_whole_process_is_a_standstill():
     command = [sys.executable, "-c", PROGRAM]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -235,6 +235,7 @@ FROZEN = "The launcher on the injector host was frozen for 2 s."
 FILES = "this process has all 36 files open"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("how", "frozen_s", "reason"),
     [(away, 0, NO_CONTACT), (away, 2, FROZEN), (at_the_limit, 0, f"{NO_CONTACT[:-1]}: {FILES}")],

@@ -97,6 +97,7 @@ def launchers(*hosts):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("hosts", "least_s"), [(("host 1", "host 1"), 0.1), (("host 1", "host 2"), 0.5)]
 )
@@ -165,6 +166,7 @@ def test_streams_websockets_and_stages_are_told_apart(project, dispatcher, quick
     assert re.search(r"[0-9.]+\u202f[%×] slower than ", said), said
 
 
+@pytest.mark.long
 def test_who_stops_one_of_them_stops_all_that_take_turns(project, dispatcher):
     with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
         campaign = started(project, one.port, other.port, limit_s=60, until_settled=False)

@@ -137,6 +137,7 @@ def silent():
         yield server
 
 
+@pytest.mark.long
 def test_a_server_that_hangs_leaves_none_of_a_campaign_s_requests_unanswered(
     requests, project, as_bob, silent
 ):

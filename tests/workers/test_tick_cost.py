@@ -71,6 +71,7 @@ def late_and_answered(project, n):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "make",
     [

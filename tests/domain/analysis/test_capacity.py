@@ -81,6 +81,7 @@ def test_no_trial_is_above_the_limit(capacity, start, factor, seed):
     assert answer.ending in (Ending.FOUND, Ending.LIMIT, Ending.BELOW)
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(list(TrialResult)), min_size=300, max_size=300), st.integers(0, 99))
 def test_whatever_the_trials_say_the_search_ends(results, seed):
     supply = iter(results)

@@ -330,6 +330,7 @@ def shards_of(rng, n, n_shards, noise, factor=1.0):
     return rounds
 
 
+@pytest.mark.long
 def test_rounds_of_several_shards_are_as_exact_as_of_one():
     """The noise is the same for all of them, so more shards are no more rounds."""
     rng, n_wrong = np.random.default_rng(5), 0

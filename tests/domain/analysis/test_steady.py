@@ -58,6 +58,7 @@ def remembering(n: int, rho: float, seed: int, sd: float = 0.1) -> np.ndarray:
     return np.array(values)
 
 
+@pytest.mark.long
 def test_noise_that_remembers_is_at_rest():
     for rho in [0.0, 0.5, 0.8]:
         for n in [30, 60, 120, 300]:
@@ -86,6 +87,7 @@ def test_a_warm_up_of_a_fifth_over_ten_seconds_is_found_in_it():
             assert np.mean([0 < each.steady_from <= 15 and each.ratio > 1 for each in found]) >= 0.9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [30, 60, 120, 300])
 @pytest.mark.parametrize(("share", "times"), [(0.3, 4 / 3), (0.2, 1.5), (0.15, 3)])
 def test_slow_seconds_that_come_again_and_again_are_no_change(n, share, times):

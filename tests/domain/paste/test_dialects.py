@@ -572,6 +572,7 @@ def test_a_swagger_document_names_its_host_in_its_own_way():
     assert login.form == (("user", "string"),)
 
 
+@pytest.mark.long
 def test_hostile_text_is_refused_soon():
     deep = {"properties": {f"p{n}": {"$ref": "#/components/schemas/Deep"} for n in range(30)}}
     document = {**OPENAPI, "paths": {"/": {"put": put_of("application/json", "Deep")}}}

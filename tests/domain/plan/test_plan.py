@@ -176,6 +176,7 @@ def test_it_says_everything_at_once():
     | st.dictionaries(st.sampled_from(["steps", "load", "model", "headers", "path", "x"]), inner),
     max_leaves=12,
 ))  # fmt: skip
+@pytest.mark.long
 def test_no_json_crashes_it(data):
     with contextlib.suppress(InvalidPlan):
         assert Plan.from_json(data)
