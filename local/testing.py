@@ -30,10 +30,9 @@ WORKERS = [*(f"gw{number}" for number in range(N_WORKERS)), *BROWSER_WORKERS]
 # A file stays with one worker, so that its slow fixtures are set up once.
 # The files go out in the order of tests/conftest.py, the longest first.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
-IN_PARALLEL = ("-n", str(N_WORKERS), *BY_FILE)
 ALONE = ("-n", "0")
 IN_BROWSERS = tuple(f"--tx=popen//id={name}" for name in BROWSER_WORKERS)
-PYTHON_TESTS = (*IN_PARALLEL, "--ignore=tests/browser")
+PYTHON_TESTS = ("-n", str(N_WORKERS), *BY_FILE, "--ignore=tests/browser")
 # Which tests failed is kept apart: both runs write it at their ends.
 OWN_CACHE = ("-o", "cache_dir=.pytest_cache/browser")
 BROWSER_TESTS = (*IN_BROWSERS, *BY_FILE, *OWN_CACHE, "tests/browser")
@@ -75,7 +74,8 @@ def test_fast(arguments: Sequence[str]) -> int:
     supervisor = Supervisor(var_dir() / "log")
     supervisor.stop_on_signals()
     env = environment_without_installation()
-    pure = _pytest(env, *IN_PARALLEL, "-m", "pure and not (sockets or long)", *PURE, *arguments)
+    workers = ("-n", str(N_CORES), *BY_FILE)  # nothing waits
+    pure = _pytest(env, *workers, "-m", "pure and not (sockets or long)", *PURE, *arguments)
     results = {"pure Python tests": supervisor.run_to_end(pure)}
     return _report(results | {"JavaScript tests": supervisor.run_to_end(_node_tests(env))})
 
