@@ -7,7 +7,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from campaigns.models import PlanSecret, PlanVersion, Probe, Target
-from tests.domain.paste.test_dialects import CHROME_CMD, HAR
+from tests.domain.paste.samples import CHROME_CMD
+from tests.domain.paste.test_dialects import HAR
 from tests.pages import text_of
 
 pytestmark = pytest.mark.django_db
