@@ -148,7 +148,7 @@ def test_the_docs_page_keeps_to_the_content_security_policy(client, db):
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 DOC = (DOCS / "api.md").read_text()
-TABLE = DOC.split("## URLs")[1].split("\n## ")[0]
+TABLE = DOC.split("| URL | methods |")[1].split("\n\n")[0]
 _TEXTS = DOC + "".join((DOCS / f"{name}.md").read_text() for name in ("as-code", "schedules"))
 EXAMPLES = "\n".join(re.findall(r"^```sh\n(.*?)^```", _TEXTS, re.MULTILINE | re.DOTALL))
 NUMBER = re.compile(r"<(?:int|slug):(\w+)>")
