@@ -223,6 +223,7 @@ def test_a_stop_ends_it_and_what_was_seen_is_told(program):
         lines, status = injector.rest()
     end = ArmsEnd.from_json(lines[-1])
     assert (status, end.outcome, end.reason) == (0, "stopped", "user")
+    assert end.measured_us >= 200_000, "the round that was told"
     assert end.arms[0].totals["started"] + end.arms[1].totals["started"] == server.n_requests
 
 

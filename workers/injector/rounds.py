@@ -80,7 +80,7 @@ class Rounds:
         self._n_missed = 0
         self._told: list[ArmsRound] = []
         self._first = 0  # round of the present stage, or of the measurement
-        self._measured_us = 0
+        self._end_ns = 0  # of the last whole round of the measurement
 
     def prepare(self) -> dict[str, Any]:
         """All that can fail before a packet is sent. The facts of `ready`; raises Refusal."""
@@ -135,7 +135,7 @@ class Rounds:
             reason=self._stop_reason or "",
             rounds=len(self._told),
             settled=self._all_is_settled if self._is_shared else self._is_settled(),
-            measured_us=self._measured_us,
+            measured_us=max(0, min(now(), self._end_ns) - self._zero_ns) // 1000,
             cpu_us=round((user_s + system_s) * 1e6),
             cpu_user_us=round(user_s * 1e6),
             warnings=self._warnings,
@@ -244,7 +244,7 @@ class Rounds:
             # A round that is begun a moment late does not cost the last one.
             if begin_ns + 0.9 * round_ns > until_ns:
                 break
-            free_ns = self._play_round(begin_ns, pace)
+            self._end_ns = free_ns = self._play_round(begin_ns, pace)
             self._tell_rounds()
             n_rounds = len(self._begun) - self._first
             if n_rounds >= n_most or any(arm.load.is_used_up for arm in self._arms):
@@ -266,7 +266,6 @@ class Rounds:
             arm.end_measuring()
         self._wait_until(free_ns)
         self._gather()
-        self._measured_us = (min(now(), free_ns) - self._zero_ns) // 1000
 
     def _next_begin_ns(self, free_ns: int, round_ns: int) -> int:
         """Of the next round. Rounds that others have too wait for nobody: who comes too late for
