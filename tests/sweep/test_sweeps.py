@@ -59,6 +59,11 @@ def column(table, key):
     return [row.cells[index].text for row in table.rows]
 
 
+def rows_of(group) -> list[str]:
+    """Of the table of several arms: value and arm."""
+    return [f"{row.label} {row.cells[0].text}" for row in group["table"].rows]
+
+
 def panels_of(campaign):
     (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
     return {panel.title: panel for panel in group["charts"].panels}
@@ -163,15 +168,8 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
     measured(sweep_of_rate(campaign, [20, 40], "nginx", version), [200, 400])
     spoil(apache[1], cpu=0.9)
     (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    side = group["side"]
-    assert [name for name, _ in side.arms] == ["apache", "nginx"]
-    assert [row.label for row in side.rows] == ["10", "20", "40"]
-    assert [[bool(arm.cells) for arm in row.arms] for row in side.rows] == [
-        [True, False],
-        [True, True],
-        [False, True],
-    ]
-    assert [arm.is_apart for arm in side.rows[1].arms] == [True, False]
+    assert rows_of(group) == ["10 apache", "20 apache", "20 nginx", "40 nginx"]
+    assert [row.kind == "sweep-apart" for row in group["table"].rows] == [False, True, False, False]
     (row,) = group["doubts"].rows
     assert [cell.text for cell in row.cells] == ["–", "90.0\u202f%", "85.0\u202f%"]
     assert group["unfigured"] == []
@@ -229,8 +227,7 @@ def test_one_server_is_said_against_the_other_at_each_value(in_blocks):
     lows, highs = (column(nginx.table, f"difference_{end}") for end in ("low", "high"))
     assert all(low != "–" != high for low, high in zip(lows, highs, strict=True))
     (group,) = drawn_sweeps([apache, nginx])
-    assert group["side"].compared == ["nginx"]
-    assert [row.against[0].word for row in group["side"].rows] == ["faster", "faster", "slower"]
+    assert column(group["table"], "word") == ["–", "faster", "–", "faster", "–", "slower"]
 
 
 def test_the_reader_chooses_what_they_are_relative_to(in_blocks):
@@ -259,7 +256,7 @@ def test_trusted_only_takes_the_others_away_and_leaves_the_axes(campaign):
     assert every["has_apart"]
     shown, left = (each["charts"].panels[0] for each in (every, trusted))
     assert [len(list(marked(each, DOUBT.token))) for each in (shown, left)] == [1, 0]
-    assert [len(each["tables"][0].rows) for each in (every, trusted)] == [3, 2]
+    assert [len(each["table"].rows) for each in (every, trusted)] == [3, 2]
     assert (shown.x, shown.y) == (left.x, left.y)
 
 
@@ -271,8 +268,7 @@ def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_othe
     for run in busy:
         spoil(run, cpu=0.99)
     (drawn,) = drawn_sweeps(campaign_answer(in_blocks).sweeps, trusted_only=True)
-    one, two = drawn["side"].rows
-    assert [row.label[0] for row in (one, two)] == ["1", "2"], "at 4 no server is trusted"
-    assert [bool(arm.cells) for arm in one.arms] == [True, True]
-    assert [bool(arm.cells) for arm in two.arms] == [False, True]
-    assert two.against[0].word == "faster", "by medians without the injector's part"
+    one, two = "1 injector process", "2 injector processes"
+    # At 4 no server is trusted.
+    assert rows_of(drawn) == [f"{one} apache", f"{one} nginx", f"{two} nginx"]
+    assert column(drawn["table"], "word")[2] == "faster", "by medians without the injector's part"

@@ -60,7 +60,7 @@ def _answers(
         by = injectors if field == INJECTORS else parameter_label(field).lower()
         title = f"{first.plan_label}: {whole}, by {by}"
         beside = "" if group is reference else names[reference[0].test.pk][1]
-        table = sweep_table(f"sweep-{first.test.pk}", title, field, points, beside)
+        table = sweep_table(f"sweep-{first.test.pk}", title, field, [(name, points)], beside)
         yield SweepAnswer(title, first.plan_label, field, name, table, points, beside)
 
 

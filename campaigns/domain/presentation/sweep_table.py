@@ -183,6 +183,7 @@ _TONES = {
 _TARGET_UNKNOWN = say("target_unknown")
 _FEW = say("interval_of_repeats")
 _NOT_THERE = PairResult("mean", text=say("no_reference"))
+_IS_IT = PairResult("mean", text="This is the reference.")
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 
 
@@ -191,31 +192,47 @@ def injector_words(injectors: int) -> str:
 
 
 def sweep_table(
-    key: str, title: str, field: str, points: Sequence[SweepPoint], reference: str = ""
+    key: str,
+    title: str,
+    field: str,
+    arms: Sequence[tuple[str, Sequence[SweepPoint]]],
+    reference: str = "",
 ) -> Table:
-    """The points in the order of their values. `reference`: what they are compared with, "" where
-    there is nothing to compare with."""
+    """Value by value a row for each arm: (its name, its points in the order of their values).
+    `reference`: the arm that the others are compared with, "" where there is nothing to compare
+    with."""
     figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
-    figures = [_figures(point) for point in points]
+    by_value = [(point, name) for name, points in arms for point in points]
+    by_value.sort(key=lambda each: each[0].value)
+    figures = [_figures(point) for point, _ in by_value]
     cells = rows_of_cells(
         [[row[name] for name in figured] for row in figures], [Format()] * len(figured)
     )
     keys = ("n", *figured, "errors", "trusted", *_WORDS)
     if reference:
-        compared = rows_of_cells(list(map(_differences, points)), [Format(1, signed=True)] * 3)
+        against = [
+            point.against or (_IS_IT if name == reference else _NOT_THERE)
+            for point, name in by_value
+        ]
+        formats = [Format(1, signed=True)] * 3
+        compared = rows_of_cells(list(map(_differences, against)), formats)
         keys = (*keys, *_AGAINST, "word")
-    end, _ = end_of_growth(points) or (None, False)
+    ends = [found[0] for _, points in arms if (found := end_of_growth(points))]
     made = []
-    for index, point in enumerate(points):
+    for index, (point, name) in enumerate(by_value):
         words = injector_words(int(point.value)) if field == INJECTORS else value_text(point.value)
         of_point = _cells(point, cells[index])
         if reference:
-            against = point.against or _NOT_THERE
-            word = text_cell(str(against.word or ""), against.text)
+            word = text_cell(str(against[index].word or ""), against[index].text)
             of_point = (*of_point, *compared[index], word)
-        kind = ("sweep-end" if point is end else "sweep") if point.is_trusted else "sweep-apart"
+        if len(arms) > 1:
+            of_point = (text_cell(name), *of_point)
+        is_end = any(point is end for end in ends)
+        kind = ("sweep-end" if is_end else "sweep") if point.is_trusted else "sweep-apart"
         made.append(Row(words, of_point, kind))
     head = tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys)
+    if len(arms) > 1:
+        head = (Column("arm", "arm", is_text=True), *head)
     label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
     return Table(key, title, head, tuple(made), label, _note(reference))
 
@@ -232,9 +249,8 @@ def _note(reference: str) -> str:
     )
 
 
-def _differences(point: SweepPoint) -> list[Figure]:
+def _differences(row: PairResult) -> list[Figure]:
     """In percent, of the mean response time, or of the median on a busy machine."""
-    row = point.against or _NOT_THERE
     why = row.why or (row.text if row.baseline is None else _FEW)
     return change_figures(row.ratio, row.ends, why)
 

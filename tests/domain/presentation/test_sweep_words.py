@@ -40,7 +40,7 @@ def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
 
 def sweep(field, points, name="nginx", reference="") -> SweepAnswer:
     points = with_speed_up(field, points)
-    table = sweep_table("sweep", "", field, points)
+    table = sweep_table("sweep", "", field, [("", points)])
     return SweepAnswer("", "Start page", field, name, table, points, reference)
 
 
