@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from campaigns.core.drawings import LinearAxis, RatioAxis, RatioMark, round_up, split_rows_bars
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.core.drawings import LinearAxis, RatioAxis, RatioMark, split_rows_bars
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
 from campaigns.domain.presentation.charts import LineStyle, line_style
@@ -23,21 +22,16 @@ from campaigns.domain.presentation.ladder import (
     parts_of,
     step_cells,
 )
-from campaigns.domain.presentation.tables import figure_cell
-from campaigns.domain.presentation.target_cost_tables import ComparedCost
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
     MatrixRow,
     TargetMatrix,
     difference_interval,
-    difference_texts,
     difference_words,
     interval_words,
     mean_words,
-    network_decimals,
 )
-from campaigns.domain.units import column_decimals, figure, number, percent, with_unit
-from campaigns.machines.queries.target_costs import Costs
+from campaigns.domain.units import figure, number, with_unit
 
 _NOTES = {
     Section.NEW: "every request opens one",
@@ -86,7 +80,7 @@ class DrawnRung:
 def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | None:
     """{"sections": [{"key", "title", "note", "rungs", "ticks", "from", "plain_at", "band"}] of the
     rungs one by one; "metric", "metrics": [(one, whether it is shown)]; "parts": bars by section,
-    which only means have; "wire", "many": [rows], "tls": rungs over TLS; "like"; "note"}."""
+    which only means have; "tables"; "like"; "note"}."""
     if ladder is None:
         return None
     climbed = [(key, rungs) for key, rungs in ladder.sections if key != Section.MANY]
@@ -100,9 +94,7 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)]
         if ladder.metric == MEAN
         else [],
-        "wire": [_wire(key, rungs) for key, rungs in climbed if any(map(_has_wire, rungs))],
-        "many": _many(ladder.of(Section.MANY), ladder.decimals),
-        "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
+        "tables": ladder.page_tables,
         "like": ladder.likeness,
         "note": ladder.note,
     }
@@ -219,118 +211,6 @@ def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
     return {"title": SECTION_TITLES[key], **bars}
 
 
-def _wire(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
-    """{"title", "rows": [(rung, sent's width, both's width, texts)]} on one scale."""
-    both = [_both(rung) for rung in rungs]
-    longest = round_up(max((each for each in both if each), default=0.0)) or 1.0
-    rows = []
-    for rung, whole, before in zip(rungs, both, [None, *both], strict=False):
-        sent = rung.wire.sent or 0.0
-        texts = {
-            "sent": number(rung.wire.sent),
-            "received": number(rung.wire.received),
-            "handshake": number(rung.wire.handshake),
-            "more": number(whole - before, signed=True) if whole and before else "",
-        }
-        widths = [round(100 * each / longest, 2) for each in (sent, (whole or 0.0) - sent)]
-        rows.append((rung, *widths, texts))
-    return {"title": SECTION_TITLES[key], "rows": rows, "to": number(longest)}
-
-
-def _has_wire(rung: LadderRung) -> bool:
-    return rung.wire.received is not None or rung.wire.handshake is not None
-
-
-def _both(rung: LadderRung) -> float | None:
-    wire = rung.wire
-    return None if wire.sent is None or wire.received is None else wire.sent + wire.received
-
-
-def _many(rungs: Sequence[LadderRung], decimals: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "rung": rung,
-            "mean": number(rung.mean.mean / 1000, decimals) if rung.mean else "",
-            "times": [figure_cell(each, decimals) for each in rung.percentiles.values()],
-            "rate": figure(rung.rate_per_s),
-            "own_cpu": own_cpu.text,
-            "before": drawn_step(rung.before, decimals),
-        }
-        for rung, own_cpu in zip(rungs, own_cpu_cells(rungs), strict=True)
-    ]
-
-
-def drawn_cpu(ladder: Ladder | None, costs: Costs) -> dict[str, Any] | None:
-    """{"note": what is counted, "sections": [{"title", "is_many", "against", "to", "rows"}]} of the
-    rungs whose CPU seconds per 1,000 requests are known; None where none is. Bars of all sections
-    have one scale, from 0 to `to`."""
-    if ladder is None or not costs.by_test:
-        return None
-    known = [
-        (key, [rung for rung in rungs if rung.test_id in costs.by_test])
-        for key, rungs in ladder.sections
-    ]
-    longest = (
-        round_up(max(max(each.mean, each.high or 0.0) for each in costs.by_test.values())) or 1.0
-    )
-    decimals = column_decimals([each.mean for each in costs.by_test.values()])
-    sections = [_cpu_section(key, rungs, costs, longest, decimals) for key, rungs in known if rungs]
-    return {"note": costs.note, "sections": sections} if sections else None
-
-
-def _cpu_section(
-    key: Section, rungs: Sequence[LadderRung], costs: Costs, longest: float, decimals: int
-) -> dict[str, Any]:
-    rows = [
-        _row(rung, costs.by_test[rung.test_id], costs.of_rungs.get(rung.test_id), longest, decimals)
-        for rung in rungs
-    ]
-    has_plain = any(rung.is_plain or rung.plain for rung in rungs)
-    return {
-        "title": SECTION_TITLES[key],
-        "is_many": key == Section.MANY,
-        "against": "plain HTTP" if has_plain else "the row before",
-        "to": f"{longest:g}",
-        "rows": rows,
-    }
-
-
-def _row(
-    rung: LadderRung,
-    cost: MeanInterval,
-    compared: ComparedCost | None,
-    longest: float,
-    decimals: int,
-) -> dict[str, Any]:
-    """Widths and whisker in percent of the scale."""
-    ends = (cost.low, cost.high) if cost.k >= MIN_REPEATS else None
-    return {
-        "rung": rung,
-        "width": _share(cost.mean, longest),
-        "whisker": ends and tuple(_share(each, longest) for each in ends),
-        "cost": number(cost.mean, decimals),
-        **_against(compared),
-    }
-
-
-def _share(amount: float, longest: float) -> float:
-    return round(100 * min(1.0, max(0.0, amount / longest)), 2)
-
-
-def _against(compared: ComparedCost | None) -> dict[str, str]:
-    """The change in percent with its interval, its word, and why there is none."""
-    if compared is None:
-        return {}
-    found = compared.difference
-    names = " against ".join(compared.names[::-1])
-    said = {"word": compared.word, "why": found.text, "names": names}
-    if None in found.ends:
-        return said
-    low, high = (percent(each - 1, signed=True) for each in found.ends)
-    change = percent(found.ratio - 1, signed=True)
-    return {**said, "change": change, "interval": f"{low} to {high}"}
-
-
 _MOST_COLUMNS = 4  # of a matrix
 _GAP = 22.0  # percent between two labels: a plot is as wide as a column
 
@@ -364,7 +244,7 @@ class DrawnCell:
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
     """{"axis", "has_marks", "is_long": a line for each target, the fastest first, not a column;
     "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows": [(row, [(column,
-    cell)])], "overall": the rows of all plans, "has_places": bool, "network": [(label, [texts])],
+    cell)])], "overall": the rows of all plans, "has_places": bool, "network": Table or None,
     "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of that target."""
     if matrix is None:
         return None
@@ -374,7 +254,6 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         MatrixColumn(n, name, line_style(n - 1), n == matrix.relative)
         for n, name in enumerate(matrix.columns, 1)
     ]
-    decimals = network_decimals(matrix.network)
     rows = [
         (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
         for row in matrix.all_rows
@@ -393,10 +272,7 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         "rows": [(row, _fastest_first(row, pairs)) for row, pairs in rows] if is_long else rows,
         "overall": matrix.overall,
         "has_places": len({row.place for row in matrix.rows}) > 1,
-        "network": [
-            (row.label, [each and difference_texts(each, decimals) for each in row.columns])
-            for row in matrix.network
-        ],
+        "network": matrix.network_table,
         "like": matrix.like,
         "n_unlike": sum(not line.is_alike for line in matrix.like),
     }
