@@ -9,7 +9,6 @@ from campaigns.campaigns.views.campaign_page import badge_of
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.results import Gist
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.units import DASH
 from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, RunSummary, Search
 from campaigns.search.queries import report_of_search
@@ -159,19 +158,6 @@ def test_a_search_that_ends_with_a_bound_draws_no_answer(client, alice, project)
     assert page.context["report"].answer.capacity, "a first answer"
     marks = panel(page.context["charts"], "trials").marks
     assert [mark for mark in marks if mark.axis == "x"] == []
-
-
-def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
-    client, alice, project
-):
-    client.force_login(alice)
-    campaign = searching(project, limit=900)
-    search_through(campaign, limit_of(5000))
-    Search.objects.update(answer=None, ending="found")
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert "made under an earlier rule" in text_of(page)
-    assert len(page.context["charts"].places.x) == 5
-    assert values(page, "search") == [DASH] * 5
 
 
 def test_on_a_busy_host_a_search_may_wait(as_editor, project, monkeypatch):

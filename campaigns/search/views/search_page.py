@@ -47,7 +47,7 @@ from campaigns.domain.presentation.tables import (
     figure_cell,
     text_cell,
 )
-from campaigns.domain.units import DASH, duration, ends_ms, ms, percent, rate, with_unit
+from campaigns.domain.units import duration, ends_ms, ms, percent, rate, with_unit
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.history.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.live.events import Cursor
@@ -277,7 +277,7 @@ def _trial_row(made: MadeTrial, busy: BusyByRun, *, with_target: bool) -> Row:
     shares = [used.target_cpu, used.injector_cpu][0 if with_target else 1 :]
     result = ": ".join(filter(None, [RESULT_WORDS[trial.result], trial.reason]))
     cells = (
-        text_cell(DASH if made.search is None else str(made.search or "first")),
+        text_cell(str(made.search or "first")),
         text_cell(f"{timezone.localtime(run.t0):%H:%M:%S}" if run.t0 else ""),
         Cell(trial.rate_per_s, rate(trial.rate_per_s)),
         *(_percentile(run, q, broken) for q in (P50, P95, P99)),
