@@ -184,7 +184,7 @@ class Limiter:
             Row(
                 each.who,
                 tuple(map(text_cell, (each.figure, each.measured, each.limit, each.was_it))),
-                decides=each.was_it in {"yes", "likely"},
+                kind="total" if each.was_it in {"yes", "likely"} else "",
             )
             for each in self.rows
         )

@@ -6,7 +6,7 @@ analysis.pair; nothing is estimated here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaigns.domain.analysis.messages import say
@@ -231,11 +231,14 @@ class Ladder:
 
     @property
     def page_tables(self) -> list[Table]:
-        """Those of which a page draws nothing, where they have a figure."""
+        """Those of which a page draws nothing, with the rungs of which they have a figure."""
         many = [_many_table(self)] if self.of(Section.MANY) else []
-        has_wire = any(each.wire != WireBytes() for each in self.rungs)
-        agreed = [_agreed_table(self)] if any(each.agreed.chosen for each in self.rungs) else []
-        return [*([_wire_table(self)] if has_wire else []), *many, *agreed]
+        tables = (_wire_table(self), *many, _agreed_table(self))
+        known = [
+            replace(each, rows=tuple(r for r in each.rows if any(c.value for c in r.cells[1:])))
+            for each in tables
+        ]
+        return [each for each in known if each.rows]
 
 
 _HEAD = (Column("section", "section", is_text=True), Column("detail", "detail", is_text=True))

@@ -202,6 +202,7 @@ def sweep_table(
     `reference`: the arm that the others are compared with, "" where there is nothing to compare
     with."""
     figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
+    has_arms = len(arms) > 1
     by_value = [(point, name) for name, points in arms for point in points]
     by_value.sort(key=lambda each: each[0].value)
     figures = [_figures(point) for point, _ in by_value]
@@ -216,7 +217,9 @@ def sweep_table(
         ]
         formats = [Format(1, signed=True)] * 3
         compared = rows_of_cells(list(map(_differences, against)), formats)
-        keys = (*keys, *_AGAINST, "word")
+        # Beside the arm that they are of, else last.
+        words = (*_AGAINST, "word")
+        keys = (*words, *keys) if has_arms else (*keys, *words)
     ends = [found[0] for _, points in arms if (found := end_of_growth(points))]
     made = []
     for index, (point, name) in enumerate(by_value):
@@ -224,14 +227,15 @@ def sweep_table(
         of_point = _cells(point, cells[index])
         if reference:
             word = text_cell(str(against[index].word or ""), against[index].text)
-            of_point = (*of_point, *compared[index], word)
-        if len(arms) > 1:
+            beside = (*compared[index], word)
+            of_point = (*beside, *of_point) if has_arms else (*of_point, *beside)
+        if has_arms:
             of_point = (text_cell(name), *of_point)
         is_end = any(point is end for end in ends)
         kind = ("sweep-end" if is_end else "sweep") if point.is_trusted else "sweep-apart"
         made.append(Row(words, of_point, kind))
     head = tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys)
-    if len(arms) > 1:
+    if has_arms:
         head = (Column("arm", "arm", is_text=True), *head)
     label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
     return Table(key, title, head, tuple(made), label, _note(reference))
