@@ -32,9 +32,8 @@ from campaigns.domain.presentation.charts import (
 from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import (
     SweepPoint,
-    doubts_table,
     sweep_table,
-    unfigured,
+    untrusted,
 )
 from campaigns.domain.units import figure
 
@@ -58,30 +57,24 @@ class _Figure:
     is_second: bool = False
 
 
-def drawn_sweeps(
-    sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False
-) -> list[dict[str, Any]]:
+def drawn_sweeps(sweeps: Sequence[SweepAnswer]) -> list[dict[str, Any]]:
     """The sweeps of one plan and parameter together, their arms in one table and on the same axes:
     [{"sweeps", "table", "parameter", "keys": [(name, style)] of the arms, "relative": the number of
-    the reference among them, from 1, "charts": None without figures, "has_apart": whether a point
-    is not trusted, "doubts": the table of why, None without one, "unfigured": [(where, why)] beside
-    it}]. `trusted_only`: without the points that are not trusted; the axes stay."""
+    the reference among them, from 1, "charts": None without figures, "untrusted": [(where, why)] of
+    the points that are not}]."""
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)
-    return [_drawn(group, n, trusted_only) for n, group in enumerate(groups.values(), 1)]
+    return [_drawn(group, n) for n, group in enumerate(groups.values(), 1)]
 
 
-def _drawn(group: Sequence[SweepAnswer], number: int, trusted_only: bool) -> dict[str, Any]:
+def _drawn(group: Sequence[SweepAnswer], number: int) -> dict[str, Any]:
     field, table = group[0].field, group[0].table
     if len(group) > 1:
         title = f"{group[0].plan_label} by {_parameter_words(field)}"
         arms = [(each.name, each.points) for each in group]
         reference = next(each.reference for each in group if each.reference)
         table = sweep_table(f"sweep-{number}", title, field, arms, reference)
-    if trusted_only:
-        rows = tuple(row for row in table.rows if row.kind != "sweep-apart")
-        table = replace(table, rows=rows)
     return {
         "plan": group[0].plan_label,
         "sweeps": group,
@@ -89,11 +82,9 @@ def _drawn(group: Sequence[SweepAnswer], number: int, trusted_only: bool) -> dic
         "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
         "relative": next((n for n, each in enumerate(group, 1) if not each.reference), 1),
         "table": table,
-        "charts": _charts(field, group, number, trusted_only),
+        "charts": _charts(field, group, number),
         "is_divided": field in DIVIDED,
-        "has_apart": any(not point.is_trusted for each in group for point in each.points),
-        "doubts": doubts_table(group[0].table.key, field, [each.points for each in group]),
-        "unfigured": unfigured([(each.name, each.points) for each in group]),
+        "untrusted": untrusted([(each.name, each.points) for each in group]),
     }
 
 
@@ -104,9 +95,7 @@ def _parameter_words(field: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def _charts(
-    field: str, group: Sequence[SweepAnswer], number: int, trusted_only: bool
-) -> Charts | None:
+def _charts(field: str, group: Sequence[SweepAnswer], number: int) -> Charts | None:
     points = [point for each in group for point in each.points]
     if not any(point.rate_per_s and point.is_usable for point in points):
         return None
@@ -116,7 +105,7 @@ def _charts(
         f"sweep-{number}-curves",
         f"Curves by {parameter}",
         keys_words="Enter goes to the runs of the first arm there",
-        panels=[_panel(panel, group, parameter, trusted_only) for panel in _panels(field, points)],
+        panels=[_panel(panel, group, parameter) for panel in _panels(field, points)],
         places=Places(x=xs, at=[point_words(field, x) for x in xs]),
         in_columns=True,
     )
@@ -157,9 +146,7 @@ def _panels(field: str, points: Sequence[SweepPoint]) -> Iterator[_Panel]:
         yield _Panel("Errors", "% of all requests", [errors])
 
 
-def _panel(
-    panel: _Panel, group: Sequence[SweepAnswer], parameter: str, trusted_only: bool
-) -> Chart:
+def _panel(panel: _Panel, group: Sequence[SweepAnswer], parameter: str) -> Chart:
     points = [point for each in group for point in each.points]
     xs = sorted({point.value for point in points})
     across, up = _across(xs), _up(panel, points)
@@ -168,7 +155,6 @@ def _panel(
         for number, sweep in enumerate(group)
         for figured in panel.figures
         for each in _arm(sweep, figured, line_style(number), panel.unit, len(group))
-        if not (trusted_only and each.style is DOUBT)
     ]
     expected = (
         [Series(style=_EXPECTED, x=xs, y=[panel.slope * x for x in xs])] if panel.slope else []

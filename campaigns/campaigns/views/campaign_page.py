@@ -163,7 +163,6 @@ def _drawn(
     campaign: Campaign, answer: Answer, tests: Sequence[Test], asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """What an answer of several arms has instead of pairs: matrix, repeats, ladder, sweeps."""
-    trusted_only = asked.get("points") == "trusted"
     # Each sweep as it is drawn, with its `questions`: what it leaves open.
     by_number = {test.pk: test for test in tests}
     return {
@@ -172,9 +171,8 @@ def _drawn(
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "sweeps": [
             sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
-            for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
+            for sweep in drawn_sweeps(answer.sweeps)
         ],
-        "trusted_only": trusted_only,
     }
 
 

@@ -158,10 +158,6 @@ class LadderRung:
     def chose_otherwise(self) -> str:
         return " ".join(self.not_taken)
 
-    @property
-    def section_title(self) -> str:
-        return SECTION_TITLES[self.section]
-
 
 @dataclass(frozen=True, slots=True)
 class LadderLikeness:

@@ -1,16 +1,13 @@
 """A sweep as a table: the same plan on the same arm at several values, a row for each: what was
-measured there, which points may be believed, and why the others are not: the figures that were
-beyond their limits, beside those of the last value that is trusted.
+measured there, which points may be believed, and why the others are not.
 
 A point is trusted if all its repeats are. Only trusted points have an interval, a speed-up and a
 part in what the sweep's sentence says.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from campaigns.domain.analysis.criteria import CRITERIA, JudgementReason, value_words, worst_value
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
@@ -24,7 +21,6 @@ from campaigns.domain.plan.sweep import (
     parameter_unit,
     point_words,
     value_text,
-    values_words,
 )
 from campaigns.domain.presentation.latency_table import figures_by_key
 from campaigns.domain.presentation.metrics import METRICS
@@ -55,9 +51,7 @@ class SweepPoint:
     three on. `why`: why it is not trusted. `speed_up` and `efficiency`: against the smallest value,
     where more of the parameter divides the work. `against`: another arm's response
     time at the same value, where there is one.
-    `doubts`: the figures behind `why`, where it has any; `vitals`: the worst of its injectors'
-    vitals by criterion, read only in a sweep with doubts. `test_id`: the test at this value, and
-    `run_id` the last of its runs, None before it has one.
+    `test_id`: the test at this value, and `run_id` the last of its runs, None before it has one.
     """
 
     value: float
@@ -74,8 +68,6 @@ class SweepPoint:
     speed_up: float | None = None
     efficiency: float | None = None
     against: PairResult | None = None
-    doubts: tuple[JudgementReason, ...] = ()
-    vitals: Mapping[str, float] = field(default_factory=dict)
     test_id: int | None = None
     run_id: int | None = None
 
@@ -303,61 +295,11 @@ def _ends(name: str, ends: tuple[float, float] | None, point: SweepPoint) -> dic
     return {f"{name}_low": Figure(low, why), f"{name}_high": Figure(high, why)}
 
 
-_NO_DOUBT = "No reason for doubt at this value."
-
-
-def doubts_table(key: str, field: str, arms: Sequence[Sequence[SweepPoint]]) -> Table | None:
-    """A row for each figure, the commonest first; a column for each value that is not trusted,
-    after the last one that is. The worst of all arms and repeats. None where no figure says why."""
-    points = [point for arm in arms for point in arm]
-    found = Counter(doubt.code for point in points for doubt in point.doubts)
-    if not found:
-        return None
-    untrusted = sorted({point.value for point in points if point.doubts})
-    lower = {point.value for point in points if point.value < untrusted[0]}
-    lower -= {point.value for point in points if not point.is_trusted}
-    shown = [*sorted(lower)[-1:], *untrusted]
-    columns = tuple(Column(f"at_{value:.15g}", value_text(value)) for value in shown)
-    by_value = [[point for point in points if point.value == value] for value in shown]
-    rows = (
-        Row(
-            CRITERIA[code].figure,
-            (
-                *(_cell(code, each) for each in by_value),
-                text_cell(value_words(code, _least_limit(_doubts_of_code(code, points)))),
-            ),
-        )
-        for code, _ in found.most_common()
-    )
-    are = "is" if len(untrusted) == 1 else "are"
-    title = f"Why {values_words(untrusted)} {are} not trusted"
-    columns = (*columns, Column("limit", "limit"))
-    note = "the worst of all repeats and arms at this value"
-    return Table(f"{key}-doubts", title, columns, tuple(rows), parameter_label(field), note)
-
-
-def unfigured(arms: Sequence[tuple[str, Sequence[SweepPoint]]]) -> list[tuple[str, str]]:
-    """[(value and arm, why)] of the points whose reason is no figure, such as a run that failed."""
+def untrusted(arms: Sequence[tuple[str, Sequence[SweepPoint]]]) -> list[tuple[str, str]]:
+    """[(value and arm, why it is not trusted)]"""
     return [
         (", ".join(filter(None, [value_text(point.value), name])), point.why)
         for name, points in arms
         for point in points
-        if point.why and not point.doubts
+        if point.why
     ]
-
-
-def _cell(code: str, points: Sequence[SweepPoint]) -> Cell:
-    """Beyond its limit; else what the vitals say of it, if they do."""
-    if doubts := _doubts_of_code(code, points):
-        worst = worst_value(code, [doubt.value for doubt in doubts])
-        return text_cell(value_words(code, worst, _least_limit(doubts)), tone="bad")
-    seen = [point.vitals[code] for point in points if code in point.vitals]
-    return text_cell(value_words(code, worst_value(code, seen)) if seen else "", _NO_DOUBT)
-
-
-def _least_limit(doubts: Sequence[JudgementReason]) -> float:
-    return min(doubt.limit for doubt in doubts)
-
-
-def _doubts_of_code(code: str, points: Sequence[SweepPoint]) -> list[JudgementReason]:
-    return [doubt for point in points for doubt in point.doubts if doubt.code == code]
