@@ -51,14 +51,14 @@ def test_csv_has_the_rungs_with_the_page_s_digits_and_what_it_says_of_them(page_
         (section,) = shown["sections"]
         for drawn, row in zip(section["rungs"], rows, strict=True):
             told = dict(zip(head, row, strict=True))
-            assert told[f"{metric} (ms)"] == as_in_csv(drawn.value)
-            assert bool(told.get("weak")) == bool(drawn.rung.weak) == (metric == "p99")
-            for against, step in (("rung before", drawn.before), ("plain HTTP", drawn.plain)):
+            assert told[f"{metric} (ms)"] == as_in_csv(drawn["value"])
+            assert bool(told.get("weak")) == bool(drawn["rung"].weak) == (metric == "p99")
+            for against, step in (("rung before", drawn["before"]), ("plain HTTP", drawn["plain"])):
                 if step:
-                    assert told[f"difference, {against} (ms)"] == as_in_csv(step.difference)
-                    assert told[f"change, {against} (%)"] == as_in_csv(step.change)
+                    assert told[f"difference, {against} (ms)"] == as_in_csv(step["difference"])
+                    assert told[f"change, {against} (%)"] == as_in_csv(step["change"])
                     ends = [told[f"{end}, {against} (%)"] for end in ("95 % from", "to")]
-                    assert ends == [as_in_csv(each) for each in step.interval.split(" to ")]
+                    assert ends == [as_in_csv(each) for each in step["interval"].split(" to ")]
 
 
 def test_the_parts_in_csv_add_up_as_they_do_on_the_page(page_of, climb):

@@ -128,7 +128,7 @@ def assert_its_history_has(client, campaign: Campaign, capacity: str) -> None:
     """Without a capacity the bounds that its own page says."""
     page = client.get(reverse("history-test", args=[campaign.tests.get().pk]))
     (row,) = page.context["capacities"]
-    assert row.capacity.replace("\u202f", " ").startswith(capacity)
+    assert row["capacity"].replace("\u202f", " ").startswith(capacity)
 
 
 def form_url(project) -> str:

@@ -3,14 +3,13 @@ width. The protocol ladder of a target, what its rungs cost the server in CPU ti
 of several targets, on one axis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from campaigns.core.drawings import LinearAxis, RatioAxis, RatioMark, split_rows_bars
+from campaigns.core.drawings import LinearAxis, RatioAxis, split_rows_bars
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.presentation.charts import LineStyle, line_style
+from campaigns.domain.presentation.charts import line_style
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.ladder import (
     MEAN,
@@ -39,42 +38,6 @@ _NOTES = {
     Section.PROFILES: "on new connections",
     Section.MANY: "does one slow reply delay the others?",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class RungBar:
-    """From the rung before to this one."""
-
-    x: float
-    width: float
-    adds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnStep:
-    """The texts of a comparison; `is_told`: a word says that the two differ."""
-
-    difference: str
-    change: str
-    interval: str
-    word: str
-    why: str
-    is_told: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnRung:
-    """`at`, `before_at` and the whisker in percent; None where there is nothing to draw."""
-
-    rung: LadderRung
-    value: str
-    interval: str
-    at: float | None
-    before_at: float | None
-    bar: RungBar | None
-    whisker: tuple[float, float] | None
-    before: DrawnStep | None
-    plain: DrawnStep | None
 
 
 def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | None:
@@ -162,44 +125,45 @@ def _rung(
     axis: LinearAxis | None,
     whisker: tuple[float, float] | None,
     decimals: int,
-) -> DrawnRung:
+) -> dict[str, Any]:
+    """`at`, `before_at`, whisker and bar in percent; None where there is nothing to draw. The bar
+    is from the rung before to this one."""
     at = axis.at(rung.value.mean / 1000) if axis and rung.value else None
     before_at = axis.at(before.value.mean / 1000) if axis and before and before.value else None
     low, high = rung.value.ends if rung.value else (None, None)
-    return DrawnRung(
-        rung=rung,
-        value=number(rung.value.mean / 1000, decimals) if rung.value else "",
-        interval=""
+    bar = None
+    if None not in (at, before_at) and at != before_at:
+        width = round(abs(at - before_at), 2)
+        bar = {"x": min(before_at, at), "width": width, "adds": at > before_at}
+    return {
+        "rung": rung,
+        "value": number(rung.value.mean / 1000, decimals) if rung.value else "",
+        "interval": ""
         if low is None
         else f"{number(low / 1000, decimals)} to {number(high / 1000, decimals)}",
-        at=at,
-        before_at=before_at,
-        bar=_bar(before_at, at),
-        whisker=whisker and (axis.at(whisker[0]), axis.at(whisker[1])),
-        before=drawn_step(rung.before, decimals),
-        plain=drawn_step(rung.plain, decimals),
-    )
+        "at": at,
+        "before_at": before_at,
+        "bar": bar,
+        "whisker": whisker and (axis.at(whisker[0]), axis.at(whisker[1])),
+        "before": _step(rung.before, decimals),
+        "plain": _step(rung.plain, decimals),
+    }
 
 
-def _bar(before_at: float | None, at: float | None) -> RungBar | None:
-    if before_at is None or at is None or before_at == at:
-        return None
-    return RungBar(min(before_at, at), round(abs(at - before_at), 2), adds=at > before_at)
-
-
-def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:
+def _step(step: RungStep | None, decimals: int) -> dict[str, Any] | None:
+    """The texts of a comparison; `is_told`: a word says that the two differ."""
     if step is None or step.ratio is None:
         return None
     ends = change_ends(step.ratio, *step.row.ends) if step.has_interval else ()
     difference, change, *_ = step_cells(step, decimals)
-    return DrawnStep(
-        difference=difference.text,
-        change=with_unit(change.text, "%"),
-        interval=" to ".join(ends),
-        word=step.word,
-        why=step.why,
-        is_told=step.is_told,
-    )
+    return {
+        "difference": difference.text,
+        "change": with_unit(change.text, "%"),
+        "interval": " to ".join(ends),
+        "word": step.word,
+        "why": step.why,
+        "is_told": step.is_told,
+    }
 
 
 def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
@@ -215,49 +179,30 @@ _MOST_COLUMNS = 4  # of a matrix
 _GAP = 22.0  # percent between two labels: a plot is as wide as a column
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixColumn:
-    """A target. `number` counts from 1 and is what the address calls it."""
-
-    number: int
-    name: str
-    style: LineStyle
-    is_reference: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnCell:
-    """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
-
-    test_id: int | None
-    mean: str
-    interval: str
-    difference: str
-    difference_interval: str
-    mark: RatioMark | None
-    is_best: bool
-    is_short: bool
-    why: str
-    doubt: str
-
-
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
-    """{"axis", "has_marks", "is_long": a line for each target, the fastest first, not a column;
+    """A column's `number` counts from 1 and is what the address calls it.
+
+    {"axis", "has_marks", "is_long": a line for each target, the fastest first, not a column;
     "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows": [(row, [(column,
     cell)])], "overall": the rows of all plans, "has_places": bool, "network": Table or None,
     "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of that target."""
     if matrix is None:
         return None
     ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
-    axis = RatioAxis([ends], threshold, _GAP, _percent_tick)
+    axis = RatioAxis([ends], threshold, _GAP, lambda r: number(100 * (r - 1), signed=True))
     columns = [
-        MatrixColumn(n, name, line_style(n - 1), n == matrix.relative)
+        {
+            "number": n,
+            "name": name,
+            "style": line_style(n - 1),
+            "is_reference": n == matrix.relative,
+        }
         for n, name in enumerate(matrix.columns, 1)
     ]
-    rows = [
-        (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
-        for row in matrix.all_rows
-    ]
+    rows = []
+    for row in matrix.all_rows:
+        cells = [cell and _drawn(cell, row.best, matrix.decimals, axis) for cell in row.cells]
+        rows.append((row, list(zip(columns, cells, strict=True))))
     is_long = len(columns) > _MOST_COLUMNS
     return {
         "axis": axis,
@@ -283,14 +228,6 @@ def _fastest_first(row: MatrixRow, pairs: list[tuple]) -> list[tuple]:
     return [pairs[n] for n in sorted(range(len(pairs)), key=times.__getitem__)]
 
 
-def _percent_tick(ratio: float) -> str:
-    return number(100 * (ratio - 1), signed=True)
-
-
-def _drawn_cells(row: MatrixRow, decimals: int, axis: RatioAxis) -> list[DrawnCell | None]:
-    return [cell and _drawn(cell, row.best, decimals, axis) for cell in row.cells]
-
-
 def _has_interval(cell: MatrixCell) -> bool:
     return cell.against is not None and bool(difference_interval(cell.against))
 
@@ -300,18 +237,17 @@ def _ends(cell: MatrixCell) -> dict[str, Any]:
     return {"low": found.low, "high": found.high, "ratio": found.ratio, "primary": False}
 
 
-def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> DrawnCell:
+def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> dict[str, Any]:
+    """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
     is_best = bool(best) and best == cell.target
-    mark = axis.mark(_ends(cell) | {"primary": is_best}) if _has_interval(cell) else None
-    return DrawnCell(
-        test_id=cell.test_id,
-        mean=mean_words(cell, decimals) if cell.mean else "",
-        interval=interval_words(cell, decimals) if cell.mean else "",
-        difference=difference_words(cell.against) if cell.against else "",
-        difference_interval=difference_interval(cell.against) if cell.against else "",
-        mark=mark,
-        is_best=is_best,
-        is_short=cell.is_short,
-        why=cell.why,
-        doubt=cell.doubt,
-    )
+    return {
+        "mean": mean_words(cell, decimals) if cell.mean else "",
+        "interval": interval_words(cell, decimals) if cell.mean else "",
+        "difference": difference_words(cell.against) if cell.against else "",
+        "difference_interval": difference_interval(cell.against) if cell.against else "",
+        "mark": axis.mark(_ends(cell) | {"primary": is_best}) if _has_interval(cell) else None,
+        "is_best": is_best,
+        "is_short": cell.is_short,
+        "why": cell.why,
+        "doubt": cell.doubt,
+    }
