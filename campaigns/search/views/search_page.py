@@ -155,7 +155,7 @@ def search_charts(
         marks.append(Mark(axis="y", at=limit_ms, label=label, colour="bad", dash=(5, 4)))
     if now_per_s:
         marks.append(Mark(at=now_per_s, label="now", colour="accent", dash=(2, 3)))
-    series = []
+    series, keys = [], []
     for result, (style, _) in _LOOKS.items():
         rows = [
             (each.trial.rate_per_s, timed[each], _said(each, timed[each]), _link(each))
@@ -164,9 +164,8 @@ def search_charts(
         ]
         if rows:
             named = columns("x y texts links", rows)
-            series.append(
-                Series(name=RESULT_WORDS[result], style=style, look="dots", radius=4.5, **named)
-            )
+            series.append(Series(style=style, look="dots", radius=4.5, **named))
+            keys.append((style, RESULT_WORDS[result]))
     return Charts(
         "trials",
         "Trials by their rate",
@@ -183,7 +182,7 @@ def search_charts(
                 series=series,
                 marks=marks,
                 bands=bands,
-                keys=[(each.style, each.name) for each in series],
+                keys=keys,
             ),
             *_busy_panel(ordered, busy),
         ],
