@@ -60,6 +60,7 @@ def test_where_only_the_reference_moved_nothing_is_open(page, api, project, nigh
     response = page("history", project.pk)
     assert "No change in 1 test." in shown_text(response)
     assert [row["named"].is_of_reference for row in rows_of(response)] == [False, True]
+    assert len(response.context["dots"].places.x) == 1
     assert api(f"projects/{project.pk}/triage/").json() == []
 
 

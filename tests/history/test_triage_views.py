@@ -43,6 +43,8 @@ def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, projec
     assert "1 slower" in shown_text(page("history", project.pk))
     edit(acknowledged="on")
     assert "No change in 1 test." in shown_text(page("history", project.pk))
+    (chart,) = page("history", project.pk).context["dots"].panels
+    assert [words for _, words in chart.keys] == ["unchanged"]
     noted(project, SLOWER_STILL, tests=arms, begin=6)
     assert "1 slower" in shown_text(page("history", project.pk))
 

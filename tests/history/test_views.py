@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.domain.lifecycle import Trust
 from campaigns.history.views import history
-from campaigns.models import Campaign, PlanVersion, Test, TestFigures, TimeMark, TriageEntry
+from campaigns.models import Campaign, PlanVersion, Run, Test, TestFigures, TimeMark, TriageEntry
 from tests.charts import labelled, marked, panel
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.histories import BEGIN, make_history
@@ -159,6 +159,11 @@ def test_what_moved_with_its_plan_has_direction_and_cause_everywhere(overview, c
     assert (row["direction"], row["causes"]) == ("slower", "Plan version: v1 to v2")
 
 
+def test_without_a_figure_there_is_no_line_of_dots(overview, project):
+    make_history(project, CALM, begin=recent(20), trust="no_answer")
+    assert overview().context["dots"] is None
+
+
 def test_the_newest_value_has_its_interval_between_runs(overview, project):
     make_history(project, CALM, begin=recent(20))
     (row,) = rows_of(overview())
@@ -187,6 +192,8 @@ def test_percentiles_have_both_ends_on_pages_in_files_and_over_rest(opened, over
     assert (row["p95_low_us"], row["p95_us"], row["p99_low_us"]) == ("20000.0", "40000.0", "")
     (row,) = rows_of(overview(metric="p95"))
     assert row["newest"] == "20.0 to 40.0"
+    # Every run has its own.
+    assert page.context["run_rows"][0]["times"][2].startswith("20.0 to ")
 
 
 def deployed(project, night: float, text="version 1.4.2", **fields) -> TimeMark:
@@ -231,6 +238,28 @@ def test_the_same_words_on_another_day_are_another_mark(client, bob, project, mo
 ECHO = [2.0, 2.01, 1.99, 2.0, 2.02, 1.98, 2.0, 2.01]
 
 
+def runs_of(response) -> list[Run]:
+    return [row["run"] for row in response.context["run_rows"]]
+
+
+def test_every_run_of_every_campaign_is_listed_the_newest_first(opened, project):
+    (test,) = make_history(project, [20.0, 30.0])
+    response = opened(test)
+    assert [run.campaign.name for run in runs_of(response)] == ["night 1"] * 3 + ["night 0"] * 3
+    row = response.context["run_rows"][0]
+    assert row["times"] == ("18.2", "15.2", "30.3", "45.5")
+    assert row["errors"].startswith("0.1")
+
+
+def test_runs_are_paged_by_the_last_one_of_a_page(opened, project):
+    (test,) = make_history(project, CALM * 2)
+    first = opened(test)
+    second = opened(test, runs=first.context["runs"].next)
+    both = [*runs_of(first), *runs_of(second)]
+    assert sorted(run.pk for run in both) == sorted(Run.objects.values_list("pk", flat=True))
+    assert len(runs_of(second)) == 48 - 25
+
+
 def test_campaigns_are_paged_by_the_last_one_seen(opened, project):
     (test,) = make_history(project, CALM * 4)
     name = opened(test).context["page"].next
@@ -242,6 +271,13 @@ def test_campaigns_are_paged_by_the_last_one_seen(opened, project):
     )
     points = [row["point"] for row in opened(test, page=name).context["rows"]]
     assert [point.campaign_name for point in points] == [f"night {n}" for n in range(6, -1, -1)]
+
+
+def test_a_run_that_is_not_usable_has_its_figures_on_its_own_page(opened, project):
+    (test,) = make_history(project, [20.0], trust=Trust.NO_ANSWER)
+    row = opened(test).context["run_rows"][0]
+    assert set(row["times"]) == {"–"}
+    assert row["why"]
 
 
 @pytest.fixture
@@ -278,7 +314,7 @@ def test_the_reference_of_most_of_its_campaigns_is_taken(opened, project, echo):
 def test_a_query_that_makes_no_sense_shows_all(overview, project):
     make_history(project, CALM, begin=nights_ago(20))
     for query in [
-        {"page": "<b>"},
+        {"group": "moon", "open": "<b>"},
         {"page": "with.test-0"},
         {"page": "after."},
         {"tag": "\0"},

@@ -259,6 +259,14 @@ def count_entries(actor: Actor, project: Project) -> tuple[int, int]:
     return counts["n"] - counts["n_acknowledged"], counts["n_acknowledged"]
 
 
+def open_tests(actor: Actor, project: Project) -> set[HistoryKey]:
+    """The tests with a change that nobody has acknowledged yet."""
+    rows = TriageChange.objects.filter(
+        entry__in=triaged().visible_to(actor).filter(project=project, acknowledged_at=None)
+    ).values_list(*_KEY)
+    return {HistoryKey(*key) for key in rows}
+
+
 def quiet_changes(actor: Actor, project: Project) -> Callable[[HistoryKey, TestHistory], bool]:
     """Whether the last change of a history is one that somebody has acknowledged: it stays quiet
     until the test moves again."""

@@ -13,6 +13,7 @@ from django.db.models import BooleanField, Count, F, Func, Q, QuerySet, TextFiel
 from django.db.models.functions import Cast
 from django.utils import timezone
 
+from campaigns.core.pages import sorted_by
 from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, Ends, TestHistory
@@ -23,6 +24,7 @@ from campaigns.models import (
     Campaign,
     Endpoint,
     Project,
+    Run,
     SavedPlan,
     Test,
     TestFigures,
@@ -160,9 +162,10 @@ def _newest(rows: QuerySet[TestFigures]) -> tuple[QuerySet[TestFigures], int]:
 
 
 def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> HistorySeries | None:
-    """Of the project's references, over the days of this test's campaigns, the one that is beside
-    it. Its points are not whole."""
-    points = named.history.points
+    """Of the project's tests on a target with the tag `reference`, the one that was measured in
+    most of this test's campaigns, over the same days; rather with the same plan and connections.
+    None without one, and for a reference itself. Its points are not whole."""
+    points, own = named.history.points, named.key
     if not points or named.is_of_reference:
         return None
     rows = _chosen(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
@@ -170,19 +173,34 @@ def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> Hist
         endpoint__target__tags__contains=[REFERENCE_TAG],
         started_at__range=(points[0].at, points[-1].at),
     )
-    found = _points(rows, by)
+    shared = Count("pk", filter=among("campaign", [point.campaign for point in points]))
+    arms = rows.order_by().values_list(*_KEY).annotate(n_shared=shared, n_all=Count("pk"))
+    found = [
+        ((n_shared, *_likeness(key, own), n), key)
+        for *arm, n_shared, n in arms
+        for key in [HistoryKey(*arm)]
+    ]
     if not found:
         return None
-    plans = SavedPlan.objects.in_bulk({key.plan for key in found})
-    ends = {key.endpoint for key in found}
-    endpoints = Endpoint.objects.select_related("target").in_bulk(ends)
-    references = [
-        HistorySeries(
-            key, plans[key.plan], endpoints[key.endpoint], TestHistory(some[-MOST_CAMPAIGNS:])
-        )
-        for key, some in found.items()
-    ]
-    return _beside(references, named)
+    _, key = max(found, key=lambda pair: (pair[0], -pair[1].endpoint, -pair[1].plan))
+    of_key = _points(rows.filter(**asdict(key)), by)[key]
+    return HistorySeries(
+        key,
+        SavedPlan.objects.get(pk=key.plan),
+        Endpoint.objects.select_related("target").get(pk=key.endpoint),
+        TestHistory(of_key[-MOST_CAMPAIGNS:]),
+    )
+
+
+_KEY = ("plan", "endpoint", "connection_mode", "injectors")
+
+
+def runs_of_history(actor: Actor, history: TestHistory) -> QuerySet[Run]:
+    """Every run of its campaigns, the newest campaign first."""
+    tests = [point.test for point in history.points]
+    found = Run.objects.visible_to(actor).filter(among("test", tests))
+    found = found.select_related("campaign").defer("snapshot", "judgement", "machines")
+    return sorted_by(found, F("campaign__started_at"), falls=True)
 
 
 def _marks(
@@ -221,13 +239,7 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[History
         for key, history in zip(found, _with_whole(bare, [*map(_to_explain, bare)]), strict=True)
     ]
     references = [named for named in every if named.is_of_reference]
-    # Only of what changed it is said whether the environment moved as well.
-    return [
-        named.beside(_beside(references, named))
-        if named.history.last_change and not named.is_of_reference
-        else named
-        for named in every
-    ]
+    return [named.beside(_reference_among(references, named)) for named in every]
 
 
 def _with_references(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
@@ -238,22 +250,26 @@ def _with_references(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet
     return chosen | references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
 
 
-def _beside(references: Sequence[HistorySeries], named: HistorySeries) -> HistorySeries | None:
-    """The reference that was measured in most of this test's campaigns; rather with the same plan
-    and connections."""
+def _reference_among(references: Sequence[HistorySeries], named: HistorySeries):
+    """For a test that changed the one of its project's references that `history_of` would have."""
+    if named.is_of_reference or not named.history.last_change:
+        return None
     own = {point.campaign for point in named.history.points}
     return max(
         references,
         key=lambda each: (
             sum(point.campaign in own for point in each.history.points),
-            each.key.plan == named.key.plan,
-            each.key.connection_mode == named.key.connection_mode,
+            *_likeness(each.key, named.key),
             len(each.history.points),
             -each.key.endpoint,
             -each.key.plan,
         ),
         default=None,
     )
+
+
+def _likeness(one: HistoryKey, other: HistoryKey) -> tuple[bool, bool]:
+    return one.plan == other.plan, one.connection_mode == other.connection_mode
 
 
 def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:

@@ -31,6 +31,7 @@ from campaigns.history.exports import csv_of_histories, csv_of_history
 from campaigns.history.queries.baselines import (
     baselines_of,
     newest_baseline,
+    open_tests,
     quiet_changes,
 )
 from campaigns.history.queries.history import (
@@ -41,20 +42,30 @@ from campaigns.history.queries.history import (
     history_of,
     key_of,
     recent,
+    runs_of_history,
 )
 from campaigns.history.services import marks as services
 from campaigns.history.services.baselines import make_baseline, release_baseline
 from campaigns.history.views.history_chart import history_charts
+from campaigns.history.views.history_overview import (
+    Fold,
+    Grouping,
+    dots_of,
+    groupings,
+    groups_of,
+    key_of_line,
+    lines_of,
+)
 from campaigns.history.views.history_rows import (
     Pair,
     counts_of,
     directions_of,
-    groups_of,
     in_order,
     moved_words,
     others_than,
     rows_of_changes,
     rows_of_points,
+    rows_of_runs,
     with_marks,
 )
 from campaigns.history.views.triage import block_of_test, overview_block, take_typed
@@ -135,6 +146,7 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
     )
     reference, rows = named.reference, rows_of_points(page.rows, metric)
     capacities = [_capacity_row(*each) for each in over_time(searches_of(actor, named.key))]
+    runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
         **_filter_context(request, form, metric),
         "project": project,
@@ -154,6 +166,8 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
             before=newest_first[page.start - 2].at if page.start > 1 else None,
         ),
         "columns": 10 + len(others_than(metric)),
+        "runs": runs,
+        "run_rows": rows_of_runs(runs.rows),
         "charts": history_charts(
             named,
             metric,
@@ -184,10 +198,9 @@ def history(request: HttpRequest, actor: Actor, project: Project) -> HttpRespons
     chosen = recent(form.chosen())  # the last 90 days where no time is given
     pairs, metric = _pairs_asked(request, project, chosen), chosen.metric
     tests = [pair for pair in pairs if not pair[1].is_of_reference]
-    page = page_of_list(
-        pairs, ROWS, request.GET.get("page", ""), lambda pair: f"test-{pair[1].newest_test}"
-    )
-    counts, n_references = counts_of(pairs), len(pairs) - len(tests)
+    by, opened = Grouping.asked(request.GET), set(request.GET.getlist("open"))
+    lines = lines_of(pairs, by, opened, open_tests(actor, project))
+    page = page_of_list(lines, ROWS, request.GET.get("page", ""), key_of_line)
     context = {
         **_filter_context(request, form, metric),
         "project": project,
@@ -195,10 +208,14 @@ def history(request: HttpRequest, actor: Actor, project: Project) -> HttpRespons
         "until": chosen.until and chosen.until - timedelta(microseconds=1),
         "n_tests": len(tests),
         "sentence": overview_sentence(
-            counts, moved=directions_of(tests), has_references=n_references > 0
+            counts_of(pairs), moved=directions_of(tests), has_references=len(tests) < len(pairs)
         ),
         "page": page,
-        "groups": list(groups_of(page.rows, counts, n_references)),
+        "groups": list(groups_of(page.rows, by, pairs, request.GET)),
+        "groupings": groupings(request.GET),
+        "grouping": "" if by is Grouping.STATE else by,
+        "opened": [line.name for line in lines if isinstance(line, Fold) and line.is_open],
+        "dots": dots_of(tests, lines, metric, request.GET),
         "triage": overview_block(actor, project),
     }
     return render(request, "history/overview.html", context)

@@ -2,18 +2,22 @@
 of a test's history: its campaigns with the marks between them, and its changes."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from itertools import groupby, pairwise
+from itertools import pairwise
 from math import log
 from typing import Any
 from urllib.parse import urlencode
+
+import numpy as np
 
 from campaigns.compare.queries.columns import utc_day
 from campaigns.core.drawings import Spark, broken_line
 from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change
 from campaigns.domain.analysis.histories import CampaignPoint, TestHistory
 from campaigns.domain.analysis.ratio import Against, Word
+from campaigns.domain.lifecycle import Trust
+from campaigns.domain.metrics.figures import MEASURED
 from campaigns.domain.presentation.compared_words import against_size, against_words
 from campaigns.domain.presentation.history_words import (
     HistoryStatus,
@@ -24,6 +28,7 @@ from campaigns.domain.presentation.history_words import (
     evidence,
     expected_words,
     newest_ms,
+    range_words,
     span_ms,
     standing_of,
     why_not_counted,
@@ -39,11 +44,31 @@ from campaigns.domain.units import (
     percent,
 )
 from campaigns.history.queries.history import HistoryKey, HistorySeries
-from campaigns.models import TimeMark
+from campaigns.models import Run, TimeMark
 
 WIDTH, HEIGHT, _EDGE = 168, 26, 3
 _CAMPAIGNS = 40
 _REACH = log(1.15)  # of the logarithm on both sides: the row is 30 % high
+
+
+def sparks_of(histories: Sequence[TestHistory]) -> Spark | None:
+    """The band that holds the lines of many tests, the newest campaigns of all at its end. None
+    without a campaign that counts."""
+    offsets = np.full((len(histories), _CAMPAIGNS), np.nan)
+    for row, history in zip(offsets, histories, strict=True):
+        values = history.values_us[-_CAMPAIGNS:]
+        if values.count(None) < len(values):
+            row[-len(values) :] = np.log(np.array(values, dtype=float)) - _centre(history, values)
+    places = np.flatnonzero(~np.isnan(offsets).all(axis=0))
+    if not places.size:
+        return None
+    known = offsets[:, places]
+    edges = [_height(each) for each in np.nanmax(known, axis=0)]
+    back = [_height(each) for each in np.nanmin(known, axis=0)]
+    step = (WIDTH - 2 * _EDGE) / (_CAMPAIGNS - 1)
+    xs = [round(_EDGE + float(place) * step, 1) for place in places]
+    band = [*zip(xs, edges, strict=True), *zip(xs[::-1], back[::-1], strict=True)]
+    return Spark(WIDTH, HEIGHT, broken_line(band) + "Z")
 
 
 def _spark_of(history: TestHistory) -> Spark | None:
@@ -92,7 +117,6 @@ _GLYPHS = {
     HistoryStatus.NEW: "queued",
     HistoryStatus.UNCHANGED: "dash",
 }
-_OF_REFERENCES = "not counted: they tell whether the environment moved"
 NOTES = {
     HistoryStatus.MOVED: "plan or environment was changed at the same time",
     HistoryStatus.OUTLIER: "one campaign outside the expected range; two more decide",
@@ -152,24 +176,6 @@ def against_level(named: HistorySeries) -> float | None:
     return newest.value_us / expected.level - 1
 
 
-def groups_of(
-    shown: Iterable[Pair], counts: Mapping[HistoryStatus, int], n_references: int
-) -> Iterator[dict[str, Any]]:
-    """A page of tests under a heading for each standing, which counts all of them; the references
-    last."""
-
-    def group_of(pair: Pair) -> HistoryStatus | None:
-        return None if pair[1].is_of_reference else pair[0]
-
-    for standing, pairs in groupby(shown, group_of):
-        yield {
-            "title": standing.capitalize() if standing else "References",
-            "note": NOTES.get(standing, "") if standing else _OF_REFERENCES,
-            "n": counts[standing] if standing else n_references,
-            "rows": [row_of(*pair) for pair in pairs],
-        }
-
-
 def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
     history, change = named.history, named.history.last_change
     newest, expected = history.newest, history.course.expected
@@ -193,6 +199,19 @@ def row_of(standing: HistoryStatus, named: HistorySeries) -> dict[str, Any]:
         "why": why_not_counted(newest),
         "at": newest.at,
         "spark": _spark_of(history),
+    }
+
+
+def row_of_fold(tests: Sequence[HistorySeries]) -> dict[str, Any]:
+    """The line of unchanged tests together."""
+    newest = [each for named in tests if (each := against_level(named)) is not None]
+    baselines = {each.baseline for named in tests if (each := named.history.newest.against)}
+    return {
+        "glyph": _GLYPHS[HistoryStatus.UNCHANGED],
+        "spread": range_words(min(newest), max(newest)) if newest else "",
+        "baseline": baselines.pop() if len(baselines) == 1 else "",
+        "at": max(named.history.newest.at for named in tests),
+        "spark": sparks_of([named.history for named in tests]),
     }
 
 
@@ -227,6 +246,32 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str) -> list[dict[st
         }
         for index, point in enumerate(points)
     ]
+
+
+def rows_of_runs(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """The rows of single runs, times in ms. What has no answer has its figures on its own page."""
+    known = [None if run.trust == Trust.NO_ANSWER else run for run in runs]
+    columns = [
+        _column(
+            [(run.lows_us.get(name), getattr(run, f"{name}_us")) if run else _NONE for run in known]
+        )
+        for name in MEASURED
+    ]
+    return [
+        {
+            "run": run,
+            "times": times,
+            "trust": (run.trust or "").replace("_", " "),
+            "errors": percent(_error_share(run)),
+            "why": "Its measurement has no answer." if run.trust == Trust.NO_ANSWER else "",
+        }
+        for run, times in zip(runs, zip(*columns, strict=True), strict=True)
+    ]
+
+
+def _error_share(run: Run) -> float | None:
+    total = (run.n or 0) + (run.errors or 0)
+    return run.errors / total if total else None
 
 
 def against_cell(against: Against | None) -> dict[str, str | bool]:
