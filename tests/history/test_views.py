@@ -224,6 +224,19 @@ def test_the_file_names_the_marks_before_each_campaign(client, vera, project):
     assert [row["marks"] for row in rows[2:5]] == ["", "version 1.4.2; version 1.4.3", ""]
 
 
+def test_a_long_history_has_its_older_campaigns_week_by_week(opened, project):
+    (test,) = make_history(project, CALM * 20)
+    charts = opened(test).context["charts"]
+    assert 60 + 100 / 7 <= len(charts.places.x) <= 60 + 100 / 7 + 2
+    value = panel(charts, "value")
+    (whiskers,) = [each for each in value.series if each.low]
+    assert (whiskers.low[1], whiskers.high[1]) == (25.7, 26.3)
+    assert charts.places.links[1] == "?since=2026-11-02&until=2026-11-08&metric=typical"
+    assert "7 campaigns" in value.reads[1]
+    week = opened(test, since="2026-11-02", until="2026-11-08").context["charts"]
+    assert len(week.places.x) == 7
+
+
 def test_the_same_words_on_another_day_are_another_mark(client, bob, project, monkeypatch):
     client.force_login(bob)
     address, deploy = reverse("mark-list", args=[project.pk]), {"text": "deploy"}

@@ -46,7 +46,7 @@ from campaigns.history.queries.history import (
 )
 from campaigns.history.services import marks as services
 from campaigns.history.services.baselines import make_baseline, release_baseline
-from campaigns.history.views.history_chart import history_charts
+from campaigns.history.views.history_chart import folded, history_charts
 from campaigns.history.views.history_overview import (
     Fold,
     Grouping,
@@ -172,8 +172,10 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
             named,
             metric,
             METRICS[metric],
+            reference,
             moved_words(reference.history) if reference else "",
         ),
+        "is_folded": len(folded(points)) < len(points),
         "mark_form": MarkForm(project=project, initial={"target": shown.endpoint.target}),
         "may": rights_in(project, actor),
         "baselines": baselines_of(actor, named.key).annotate(n_runs=Count("runs")),

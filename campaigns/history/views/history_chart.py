@@ -1,16 +1,19 @@
-"""The charts of a test's history. A mark is a campaign."""
+"""The charts of histories. A mark is a campaign or, of a long history, a week of older ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import groupby
 from statistics import median
 from typing import Any
+from urllib.parse import urlencode
 
 from django.urls import reverse
 
 from campaigns.compare.queries.columns import utc_day
 from campaigns.core.drawings import round_up
-from campaigns.domain.analysis.histories import PLAN_VERSION, CampaignPoint, TestHistory
+from campaigns.domain.analysis.changes import Change
+from campaigns.domain.analysis.histories import PLAN_VERSION, CampaignPoint, TestHistory, mean_of
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.presentation.charts import (
     CROSS,
@@ -28,55 +31,50 @@ from campaigns.domain.presentation.charts import (
     columns,
 )
 from campaigns.domain.presentation.history_words import day, word_of
-from campaigns.domain.units import DASH, ends_ms, percent
+from campaigns.domain.units import DASH, counted, ends_ms, percent
 from campaigns.history.queries.history import HistorySeries
 from campaigns.history.views.history_rows import PERCENTILES, rows_of_points
 
+_MOST_SINGLE, _NEWEST_SINGLE = 120, 60
 _SOUND = {"", TargetState.HEALTHY}
-_FIGURES = "The figures are in the table of campaigns."
-_LEVEL = LineStyle("ink")
-_LEAST_ERRORS = 0.5  # percent at the top of their axis: a few in a million fill no panel
-_LINES = (("p99", 2.2, ()), ("p95", 1.6, (7, 3)), ("p50", 1.5, ()))
-_DATES = Axis(scale="date", title="Campaigns")
+
+Group = tuple[int, int]  # the indices of the first point and of the one after the last
 
 
-def history_charts(named: HistorySeries, metric: str, title: str, compared: str) -> Charts | None:
+def history_charts(
+    named: HistorySeries,
+    metric: str,
+    title: str,
+    reference: HistorySeries | None = None,
+    compared: str = "",
+) -> Charts | None:
     """`title`: the metric in words; `compared`: what became of the reference. None without a
     point."""
-    history, points = named.history, named.history.points
+    history = named.history
+    points, groups = history.points, folded(history.points)
     if not points:
         return None
-    rows = rows_of_points(points, metric)
-    values = [
-        f"{DASH}  does not count: {row['why']}"
-        if row["why"]
-        else f"{row['value']} {row['interval']}".strip()
-        for row in rows
+    rows = iter(rows_of_points([points[a] for a, b in groups if b - a == 1], metric))
+    marks = [
+        _week(points[a:b], metric) if b - a > 1 else _campaign(points[a], next(rows))
+        for a, b in groups
     ]
-    errors = [f"{row['errors']}{_state_text(row['point'])}" for row in rows]
-    percentiles = [[_ends_text(point, name) for name in PERCENTILES] for point in points]
-    changes = [
-        Mark(
-            at=_before(points, change.index),
-            label=percent(change.ratio - 1, decimals=1, signed=True),
-            colour="warn" if word_of(history, change) else "ink-3",
-            dash=(5, 3),
-        )
-        for change in history.course.changes
-    ]
-    lines = [*changes, *_lanes(named)]
-    ranges = [history.range_of(change) for change in history.course.changes]
-    bands = [Band(low=_seconds(first), high=_seconds(last)) for first, last in ranges]
+    outliers = {
+        at for at, (a, b) in enumerate(groups) if b - a == 1 and a in history.course.outliers
+    }
+    times = [mark["time"] for mark in marks]
+    changes = [_change(history, change, groups) for change in history.course.changes]
+    lanes = _lanes(named)
+    lines = [*(change["mark"] for change in changes), *lanes]
+    bands = [change["band"] for change in changes]
     ground = {"bands": bands, "marks": [replace(mark, label="") for mark in lines]}
     panels = [
-        _value_panel(named, title, values, {"bands": bands, "marks": lines}),
-        _percentile_panel(named, percentiles, ground),
-        _errors_panel(points, errors, ground),
+        _value_panel(named, title, marks, outliers, {"bands": bands, "marks": lines}),
+        _percentile_panel(named.endpoint.scheme, marks, ground),
+        _errors_panel(marks, ground),
     ]
-    if named.reference:
-        panels.append(_reference_panel(named, title, compared, ground))
-    times, at = [_seconds(point.at) for point in points], [day(point.at) for point in points]
-    figures = zip(at, values, percentiles, errors, strict=True)
+    if reference:
+        panels.append(_reference_panel(reference, named, title, compared, marks, ground))
     return Charts(
         "history",
         "History",
@@ -84,54 +82,58 @@ def history_charts(named: HistorySeries, metric: str, title: str, compared: str)
         panels=panels,
         places=Places(
             x=times,
-            at=at,
-            links=[reverse("campaign-detail", args=[point.campaign]) for point in points],
-            stops=[times[change.index] for change in history.course.changes],
+            at=[mark["at"] for mark in marks],
+            links=[mark["link"] for mark in marks],
+            stops=[times[change["index"]] for change in changes],
             asks=("since", "until"),
-            ranges=[[str(utc_day(point.at))] * 2 for point in points],
+            ranges=[mark["days"] for mark in marks],
         ),
         table=ChartTable(
             ["Campaigns", f"{title}, ms", "p50, ms", "p95, ms", "p99, ms", "Errors"],
-            [[when, value, *some, failed] for when, value, some, failed in figures][::-1],
+            [[mark[key] for key in _TEXTS] for mark in reversed(marks)],
         ),
     )
 
 
+_TEXTS = ("at", "valueText", "p50Text", "p95Text", "p99Text", "errorsText")
+_FIGURES = "The figures are in the table of campaigns."
+_LEVEL = LineStyle("ink")
+_LEAST_ERRORS = 0.5  # percent at the top of their axis: a few in a million fill no panel
+_LINES = (("p99", 2.2, ()), ("p95", 1.6, (7, 3)), ("p50", 1.5, ()))
+_Marks = Sequence[dict[str, Any]]
+_DATES = Axis(scale="date", title="Campaigns")
+
+
 def _lanes(named: HistorySeries) -> list[Mark]:
     """What was deployed or changed, each kind in a row of its own above the chart."""
-    lanes = [Mark(at=_seconds(mark.at), label=mark.text, lane="deploys") for mark in named.marks]
-    for changed in named.history.marks:
-        facts = {name: after for name, _, after in changed.differences}
-        plan, environment = facts.pop(PLAN_VERSION, ""), ", ".join(facts)
-        for lane, text, dash in (("plan", plan, (5, 3)), ("environment", environment, (1, 3))):
-            if text:
-                at = _before(named.history.points, changed.index)
-                lanes.append(Mark(at=at, label=text, lane=lane, dash=dash))
-    return lanes
+    deployed = [Mark(at=_seconds(mark.at), label=mark.text, lane="deploys") for mark in named.marks]
+    plans = _changed(named.history, is_plan=True)
+    environments = _changed(named.history, is_plan=False)
+    return [
+        *deployed,
+        *(Mark(at=at, label=text, lane="plan", dash=(5, 3)) for at, text in plans),
+        *(Mark(at=at, label=text, lane="environment", dash=(1, 3)) for at, text in environments),
+    ]
 
 
 def _value_panel(
-    named: HistorySeries, metric: str, texts: Sequence[str], ground: dict[str, Any]
+    named: HistorySeries, metric: str, marks: _Marks, outliers: set[int], ground: dict[str, Any]
 ) -> Chart:
-    points, scheme = named.history.points, named.endpoint.scheme
+    scheme = named.endpoint.scheme
     style = LineStyle(scheme, is_hollow=scheme in {"http", "ws"})
-    radius = max(1.5, min(3.5, 140 / len(points)))
-    places = [(_seconds(point.at), _ms(point.value_us)) for point in points]
-    outliers = sorted(named.history.course.outliers)
-    usual = columns("x y", [places[at] for at in range(len(places)) if at not in outliers])
+    usual = [(m["time"], m["value"]) for at, m in enumerate(marks) if at not in outliers]
+    radius = max(1.5, min(3.5, 140 / len(marks)))
     series = [
         *_levels(named.history),
-        _whiskers(points, LineStyle("ink-3")),
-        Series(look="dots", style=style, radius=radius, **usual),
+        _whiskers(marks, LineStyle("ink-3")),
+        Series(look="dots", style=style, radius=radius, **columns("x y", usual)),
     ]
-    keys = [(_LEVEL, "level")]
     if outliers:
-        some = columns("x y", [places[at] for at in outliers])
+        some = columns("x y", ((marks[at]["time"], marks[at]["value"]) for at in sorted(outliers)))
         series.append(Series(look="dots", style=OUTLIER, radius=radius, **some))
-        keys.append((OUTLIER, "outlier"))
-    if aside := [_seconds(point.at) for point in points if not point.is_counted]:
-        series.append(_feet(CROSS, aside))  # what does not count has no place on the axis
-        keys.append((CROSS, "does not count"))
+    aside = [mark["time"] for mark in marks if mark["isAside"]]
+    if aside:  # what does not count has no place on the axis
+        series.append(_feet(CROSS, aside))
     return Chart(
         "value",
         f"{metric} response time",
@@ -140,17 +142,18 @@ def _value_panel(
         x=_DATES,
         y=Axis(around=True),
         series=series,
-        reads=texts,
-        keys=keys,
+        reads=[mark["valueText"] for mark in marks],
+        keys=[
+            (_LEVEL, "level"),
+            *([(OUTLIER, "outlier")] if outliers else []),
+            *([(CROSS, "does not count")] if aside else []),
+        ],
         **ground,
     )
 
 
-def _whiskers(points: Sequence[CampaignPoint], style: LineStyle, radius: float = 0) -> Series:
-    rows = (
-        (_seconds(point.at), *map(_ms, (point.value_us, *(point.interval_us or (None, None)))))
-        for point in points
-    )
+def _whiskers(marks: _Marks, style: LineStyle, radius: float = 0) -> Series:
+    rows = ((mark["time"], mark["value"], mark["low"], mark["high"]) for mark in marks)
     return Series(look="dots", style=style, radius=radius, **columns("x y low high", rows))
 
 
@@ -159,10 +162,8 @@ def _feet(style: LineStyle, times: Sequence[int]) -> Series:
     return Series(look="foot", style=style, radius=4, x=times, y=[0.0] * len(times))
 
 
-def _percentile_panel(
-    named: HistorySeries, texts: Sequence[Sequence[str]], ground: dict[str, Any]
-) -> Chart:
-    points = named.history.points
+def _percentile_panel(scheme: str, marks: _Marks, ground: dict[str, Any]) -> Chart:
+    times = [mark["time"] for mark in marks]
     return Chart(
         "percentiles",
         "Percentiles",
@@ -173,31 +174,25 @@ def _percentile_panel(
         series=[
             Series(
                 name=name,
-                style=LineStyle(f"{named.endpoint.scheme}-{name}", dash),
+                style=LineStyle(f"{scheme}-{name}", dash),
                 width=width,
-                x=[_seconds(point.at) for point in points],
-                y=[_ms(ends and ends.high) for ends in (p.ends_us.get(name) for p in points)],
+                x=times,
+                y=[mark[name] for mark in marks],
                 end=name,
             )
             for name, width, dash in _LINES
         ],
-        reads=[
-            "  ".join(f"{p} {text}" for p, text in zip(PERCENTILES, some, strict=True))
-            for some in texts
-        ],
+        reads=["  ".join(f"{p} {mark[f'{p}Text']}" for p in PERCENTILES) for mark in marks],
         **ground,
     )
 
 
-def _errors_panel(
-    points: Sequence[CampaignPoint], texts: Sequence[str], ground: dict[str, Any]
-) -> Chart:
+def _errors_panel(marks: _Marks, ground: dict[str, Any]) -> Chart:
     """A triangle at the foot: the target was not healthy."""
-    shares = [point.error_share for point in points]
-    errors = [None if share is None else round(share * 100, 4) for share in shares]
-    unsound = [_seconds(point.at) for point in points if point.target_state not in _SOUND]
-    bars = {"x": [_seconds(point.at) for point in points], "y": errors}
-    thick = max(1.0, min(12.0, 600 / len(points)))
+    times = [mark["time"] for mark in marks]
+    errors = [mark["errors"] for mark in marks]
+    thick = max(1.0, min(12.0, 600 / len(marks)))
+    unsound = [mark["time"] for mark in marks if not mark["isSound"]]
     return Chart(
         "errors",
         "Errors",
@@ -208,74 +203,140 @@ def _errors_panel(
         y=Axis(low=0, high=round_up(max(_LEAST_ERRORS, *(1.05 * (e or 0) for e in errors)))),
         series=[
             *([_feet(DOUBT, unsound)] if unsound else []),
-            Series(look="bars", style=LineStyle("bad"), thick=thick, **bars),
+            Series(look="bars", style=LineStyle("bad"), x=times, y=errors, thick=thick),
         ],
-        reads=texts,
+        reads=[mark["errorsText"] for mark in marks],
         keys=[(DOUBT, "target not healthy")] if unsound else [],
         **ground,
     )
 
 
 def _reference_panel(
-    named: HistorySeries, metric: str, compared: str, ground: dict[str, Any]
+    reference: HistorySeries,
+    named: HistorySeries,
+    metric: str,
+    compared: str,
+    marks: _Marks,
+    ground: dict[str, Any],
 ) -> Chart:
     """On the same range in percent as the test's own axis. It has campaigns of its own, of which
     each place reads the nearest."""
-    reference = named.reference
-    share = _level_now(reference.history) / (_level_now(named.history) or 1.0)
     points = reference.history.points
+    spans = [_span(points[first:end]) for first, end in folded(points)]
+    own = [mark["value"] for mark in marks]
+    share = _level_now(reference, [span["value"] for span in spans]) / (
+        _level_now(named, own) or 1.0
+    )
 
-    def read(at: datetime) -> str:
-        near = min(points, key=lambda point: abs(point.at - at))
-        ends = ", ".join(map(_text, near.interval_us)) if near.interval_us else ""
-        return f"{day(near.at)}: {_text(near.value_us)}{f' [{ends}]' if ends else ''}"
+    def read(time: int) -> str:
+        near = min(spans, key=lambda span: abs(span["time"] - time))
+        return f"{near['at']}: {_value_words(near)}"
 
+    where = f"{reference.plan.name}, {reference.arm_label}"
     on = f"on {reference.endpoint.target.name}"
     return Chart(
         "reference",
         "Reference",
         f"{metric} in ms, the same range in % as above; {on}: {compared}",
         f"The {metric} of the reference, which shows whether the machine moved.",
-        link=(
-            reverse("history-test", args=[reference.newest_test]),
-            f"{reference.plan.name}, {reference.arm_label}",
-        ),
+        link=(reverse("history-test", args=[reference.newest_test]), where),
         size="errors",
         x=_DATES,
         y=Axis(like=share or 1.0),
-        series=[
-            *_levels(reference.history),
-            _whiskers(points, LineStyle("ink-2"), radius=2.5),
-        ],
-        reads=[read(point.at) for point in named.history.points],
+        series=[*_levels(reference.history), _whiskers(spans, LineStyle("ink-2"), radius=2.5)],
+        reads=[read(mark["time"]) for mark in marks],
         **ground,
     )
 
 
-def _level_now(history: TestHistory) -> float:
-    """The newest level in ms; without changes the median."""
-    if change := history.last_change:
-        return change.after / 1000
-    known = [value for value in history.values_us if value is not None]
-    return median(known) / 1000 if known else 0.0
+def _level_now(named: HistorySeries, values: Sequence[float | None]) -> float:
+    """The newest level; without changes the median."""
+    changes = named.history.course.changes
+    if changes:
+        return changes[-1].after / 1000
+    known = [value for value in values if value is not None]
+    return median(known) if known else 0.0
 
 
-def _levels(history: TestHistory) -> Iterator[Series]:
-    """Each level from one change to the next."""
-    points, changes = history.points, history.course.changes
-    if not changes:
-        return
-    edges = [_seconds(points[0].at), *(_before(points, change.index) for change in changes)]
-    edges.append(_seconds(points[-1].at))
-    heights = [changes[0].before, *(change.after for change in changes)]
-    for first, end, height in zip(edges, edges[1:], heights, strict=False):
-        yield Series(style=_LEVEL, width=1.4, x=[first, end], y=[height / 1000, height / 1000])
+def folded(points: Sequence[CampaignPoint]) -> list[Group]:
+    """Each campaign; of a long history the older ones week by week."""
+    n = len(points)
+    if n <= _MOST_SINGLE:
+        return [(index, index + 1) for index in range(n)]
+    older = n - _NEWEST_SINGLE
+    weeks = groupby(range(older), key=lambda index: points[index].at.isocalendar()[:2])
+    spans = [list(indices) for _, indices in weeks]
+    return [(span[0], span[-1] + 1) for span in spans] + [(at, at + 1) for at in range(older, n)]
 
 
-def _before(points: Sequence[CampaignPoint], index: int) -> int:
-    """Half-way from the campaign before."""
-    at, before = points[index].at, points[max(0, index - 1)].at
-    return _seconds(before + (at - before) / 2)
+def _campaign(point: CampaignPoint, row: dict[str, Any]) -> dict[str, Any]:
+    share = point.error_share
+    return {
+        **_span([point]),
+        "link": reverse("campaign-detail", args=[point.campaign]),
+        "isAside": not point.is_counted,
+        "isSound": point.target_state in _SOUND,
+        **_percentiles([point]),
+        "errors": None if share is None else round(share * 100, 4),
+        "valueText": f"{DASH}  does not count: {row['why']}"
+        if row["why"]
+        else f"{row['value']} {row['interval']}".strip(),
+        "errorsText": f"{row['errors']}{_state_text(point)}",
+    }
+
+
+def _week(points: Sequence[CampaignPoint], metric: str) -> dict[str, Any]:
+    """A mark at the mean of its campaigns, from the smallest to the largest value."""
+    span = _span(points)
+    share = mean_of([each for point in points if (each := point.error_share) is not None])
+    unsound = [point for point in points if point.target_state not in _SOUND]
+    since, until = span["days"]
+    return {
+        **span,
+        "link": "?" + urlencode({"since": since, "until": until, "metric": metric}),
+        "isAside": span["value"] is None,
+        "isSound": not unsound,
+        **_percentiles(points),
+        "errors": None if share is None else round(share * 100, 4),
+        "valueText": f"{_value_words(span)}, {counted(len(points), 'campaigns')}",
+        "errorsText": f"{percent(share)}{_unsound_text(len(unsound))}",
+    }
+
+
+def _percentiles(points: Sequence[CampaignPoint]) -> dict[str, Any]:
+    """By name their mean, and by p95Text with its lower end."""
+    found = {}
+    for name in PERCENTILES:
+        ends = [point.ends_us[name] for point in points if name in point.ends_us]
+        high_us = mean_of([each.high for each in ends])
+        low_us = mean_of([each.high if each.low is None else each.low for each in ends])
+        found |= {name: _ms(high_us), f"{name}Text": ends_ms(low_us, high_us)}
+    return found
+
+
+def _span(points: Sequence[CampaignPoint]) -> dict[str, Any]:
+    """When these campaigns were and what they had: of one its interval, of several the smallest and
+    the largest."""
+    first, last = points[0].at, points[-1].at
+    values = [point.value_us for point in points if point.is_counted]
+    if len(points) == 1:
+        low, high = points[0].interval_us or (None, None)
+    else:
+        low, high = min(values, default=None), max(values, default=None)
+    return {
+        "time": _seconds(first + (last - first) / 2),
+        "at": f"{day(first)} to {day(last)}" if day(first) != day(last) else day(first),
+        "days": (str(utc_day(first)), str(utc_day(last))),
+        "value": _ms(mean_of(values)),
+        "low": _ms(low),
+        "high": _ms(high),
+    }
+
+
+def _value_words(span: dict[str, Any]) -> str:
+    if span["low"] is None:
+        return _text(span["value"])
+    return f"{_text(span['value'])} [{_text(span['low'])}, {_text(span['high'])}]"
 
 
 def _seconds(at: datetime) -> int:
@@ -287,16 +348,59 @@ def _ms(value_us: float | None) -> float | None:
     return None if value_us is None else round(value_us / 1000, 4)
 
 
-def _text(value_us: float | None) -> str:
-    return DASH if value_us is None else f"{value_us / 1000:.3g}"
-
-
-def _ends_text(point: CampaignPoint, name: str) -> str:
-    ends = point.ends_us.get(name)
-    if ends is None:
-        return ends_ms(None, None)
-    return ends_ms(ends.high if ends.low is None else ends.low, ends.high)
+def _text(value_ms: float | None) -> str:
+    return DASH if value_ms is None else f"{value_ms:.3g}"
 
 
 def _state_text(point: CampaignPoint) -> str:
     return "" if point.target_state in _SOUND else f"  target {point.target_state}"
+
+
+def _unsound_text(n: int) -> str:
+    return f"  target not healthy in {counted(n, 'campaigns')}" if n else ""
+
+
+def _change(history: TestHistory, change: Change, groups: Sequence[Group]) -> dict[str, Any]:
+    """{"index": of its mark, "mark", "band": in which it lies}"""
+    points = history.points
+    return {
+        "index": next(at for at, (_, end) in enumerate(groups) if change.index < end),
+        "mark": Mark(
+            at=_between(points, change.index),
+            label=percent(change.ratio - 1, decimals=1, signed=True),
+            colour="warn" if word_of(history, change) else "ink-3",
+            dash=(5, 3),
+        ),
+        "band": Band(
+            low=_seconds(points[history.before(change)].at), high=_seconds(points[change.latest].at)
+        ),
+    }
+
+
+def _between(points: Sequence[CampaignPoint], index: int) -> int:
+    """Half-way from the campaign before."""
+    at, before = points[index].at, points[index - 1].at if index else points[index].at
+    return _seconds(before + (at - before) / 2)
+
+
+def _levels(history: TestHistory) -> list[Series]:
+    """Each level from one change to the next."""
+    points, changes = history.points, history.course.changes
+    if not changes:
+        return []
+    edges = [_seconds(points[0].at), *(_between(points, change.index) for change in changes)]
+    edges.append(_seconds(points[-1].at))
+    heights = [changes[0].before, *(change.after for change in changes)]
+    return [
+        Series(style=_LEVEL, width=1.4, x=[first, end], y=[height / 1000, height / 1000])
+        for first, end, height in zip(edges, edges[1:], heights, strict=False)
+    ]
+
+
+def _changed(history: TestHistory, *, is_plan: bool) -> Iterator[tuple[int, str]]:
+    for mark in history.marks:
+        facts = {name: after for name, _, after in mark.differences}
+        version = facts.pop(PLAN_VERSION, "")
+        text = version if is_plan else ", ".join(facts)
+        if text:
+            yield _between(history.points, mark.index), text
