@@ -470,7 +470,6 @@ SPECTACULAR_SETTINGS = {
         "Role": "campaigns.rest.fields.ROLES",
         "RowOrder": "campaigns.rest.fields.ROW_ORDERS",
         "CampaignOrder": "campaigns.models.Campaign.Order",
-        "TriageState": "campaigns.rest.fields.TRIAGE_STATES",
         "Word": "campaigns.rest.fields.WORDS",
         "CapacityWord": "campaigns.rest.fields.CAPACITY_WORDS",
         "HttpVersion": "campaigns.rest.fields.HTTP_VERSIONS",

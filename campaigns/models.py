@@ -8,7 +8,6 @@ from campaigns.history.models import (
     TimeMark,
     TriageChange,
     TriageEntry,
-    TriageNote,
 )
 from campaigns.machines.models import (
     Exporter,

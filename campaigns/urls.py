@@ -91,7 +91,7 @@ urlpatterns = [
     page("tests/<int:test>/history.csv", history.history_test_csv),
     page("projects/<int:project>/triage/", triage.triage_list),
     page("projects/<int:project>/triage.csv", triage.triage_csv),
-    page("triage/<int:entry>/", triage.triage_judge),
+    page("triage/<int:entry>/", triage.triage_edit),
     page("campaigns/<int:campaign>/baseline/", history.campaign_baseline),
     page("tests/<int:test>/baseline/", history.history_baseline),
     page("baselines/<int:baseline>/release/", history.baseline_release),

@@ -96,7 +96,7 @@ _tls_profile = _always({"name": "another", "max_version": "1.2"})
 
 
 _OWN_PROFILE = (("tls", "profile"),)
-_judged = _always({"state": "acknowledged", "seen": "open"})
+_acknowledged = _always({"acknowledged": True})
 _baseline_name = _always({"name": "release 1.5", "seen": 10**9})
 
 
@@ -279,7 +279,7 @@ PAGES: dict[str, dict[str, Rule]] = {
     "campaign-blocks": {"POST": MORE_BLOCKS},
     "campaign-share": {"POST": SHARE},
     "run-stop": {"POST": STOP_RUN},
-    "triage-judge": {"POST": Rule("edit", _judged)},
+    "triage-edit": {"POST": Rule("edit", _acknowledged)},
     "campaign-baseline": {"POST": Rule("edit", _baseline_name)},
     "history-baseline": {"POST": Rule("edit", _baseline)},
     "baseline-release": {"POST": EDIT},
@@ -338,7 +338,7 @@ API: dict[str, dict[str, Rule]] = {
     "api-schedule-run": {"POST": EDIT},
     "api-schedule-pause": {"POST": EDIT},
     "api-schedule-resume": {"POST": EDIT},
-    "api-triage": {"GET": VIEW, "POST": Rule("edit", _judged)},
+    "api-triage": {"GET": VIEW, "PATCH": Rule("edit", _acknowledged)},
     "api-target-list": {"GET": ACCOUNT, "POST": Rule("edit", _new(_target))},
     "api-target": {"GET": VIEW, "PUT": Rule("edit", _target), "PATCH": TAG, "DELETE": EDIT},
     "api-target-ownership": {"GET": VIEW, "POST": Rule("edit", _host)},

@@ -51,7 +51,6 @@ from campaigns.models import (
     ToolOutput,
     TriageChange,
     TriageEntry,
-    TriageNote,
 )
 from campaigns.notifications.models import Event, NotificationDelivery
 from campaigns.runs.services.summaries import keep_figures, summarise_run
@@ -366,7 +365,9 @@ def _failed_example(run, secret: str) -> FailureExample:
 def _changed(project: Project, rows: Rows, secret: str) -> Rows:
     """A change of level with a note."""
     now = timezone.now()
-    entry = TriageEntry.objects.create(project=project, target=rows["target"])
+    entry = TriageEntry.objects.create(
+        project=project, target=rows["target"], note=f"{secret} note"
+    )
     times = {"since_at": now, "after_at": now, "until_at": now}
     figures = {"before_us": 9.0, "after_us": 10.0, "ratio": 1.1, "low": 1.0, "high": 1.2}
     arm = {"endpoint": rows["endpoint"], "connection_mode": "new", "injectors": 1}
@@ -379,7 +380,6 @@ def _changed(project: Project, rows: Rows, secret: str) -> Rows:
         **times,
         **figures,
     )
-    TriageNote.objects.create(entry=entry, state="open", why=f"{secret} note")
     return {"entry": entry, "triage": entry}
 
 

@@ -288,8 +288,7 @@ class Search(models.Model):
         max_length=10, choices=[(str(each), str(each)) for each in Ending], null=True, blank=True
     )
     # Written once, with the ending: domain.analysis.capacity.CapacityAnswer with what came of each
-    # trial and what limited it (queries.searches.to_store). Null while it goes on, and of searches
-    # that ended before answers were stored.
+    # trial and what limited it (search.queries.to_store). Null while it goes on.
     answer = models.JSONField(null=True, blank=True)
     # Against the baseline of searches when it ended (analysis.ratio.Against); null without.
     against = models.JSONField(null=True, blank=True)

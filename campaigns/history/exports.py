@@ -1,5 +1,5 @@
 """Histories as CSV: a row for each campaign of a test, or for each test. Times in µs. Triage as
-CSV: a row for each change of a test, with the state of its entry."""
+CSV: a row for each change of a test, with what people said of its entry."""
 
 from bisect import bisect_left
 from collections.abc import Iterable
@@ -151,10 +151,10 @@ def _test(named: HistorySeries) -> dict[str, Any]:
 
 
 _COLUMNS = (
-    *("entry", "state", "target", "plan", "endpoint", "connection_mode", "injectors", "since"),
+    *("entry", "target", "plan", "endpoint", "connection_mode", "injectors", "since"),
     *("since_campaign", "began_after", "began_until", "before_us", "after_us", "change"),
     *("change_low", "change_high", "p_value", "causes", "reference_change"),
-    *("who", "when", "why", "link"),
+    *("acknowledged_by", "acknowledged_at", "note", "link"),
 )
 _OF_CHANGE = ("connection_mode", "injectors", "before_us", "after_us")
 
@@ -165,12 +165,8 @@ def csv_of_triage(entries: Iterable[TriageEntry]) -> str:
 
 
 def _row(entry: TriageEntry, change: TriageChange) -> dict[str, Any]:
-    note = next(iter(entry.notes.all()), None)
-    who = note.by.username if note and note.by else ""
-    said = note and {"who": who, "when": note.at.isoformat(), "why": note.why, "link": note.link}
     return {
         "entry": entry.pk,
-        "state": entry.state,
         "target": entry.target.name,
         "plan": change.plan.name,
         "endpoint": change.endpoint.origin,
@@ -182,5 +178,8 @@ def _row(entry: TriageEntry, change: TriageChange) -> dict[str, Any]:
         **_size(change),
         "causes": words_of_causes(change.causes),
         "reference_change": change.reference_ratio and change.reference_ratio - 1,
-        **(said or {}),
+        "acknowledged_by": entry.acknowledged_by and entry.acknowledged_by.username,
+        "acknowledged_at": entry.acknowledged_at and entry.acknowledged_at.isoformat(),
+        "note": entry.note,
+        "link": entry.link,
     }

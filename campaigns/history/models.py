@@ -7,37 +7,45 @@ from django.db import models
 from django.db.models.functions import Now
 
 from campaigns.campaigns.models import Campaign, Test
-from campaigns.domain.analysis.histories import TriageState
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.plans.models import SavedPlan
 from campaigns.projects.models import Project, ProjectQuerySet
 from campaigns.runs.models.runs import Run
 from campaigns.targets.models import Endpoint, Target
 
-_STATES = [(str(state), str(state)) for state in TriageState]
-
 
 class TriageEntry(models.Model):
-    """Changes of one target that may have begun at the same time.
+    """Changes of one target that may have begun at the same time, and what people say of them.
 
-    See history/services/baselines.py."""
+    See history/services/triage.py."""
 
     project_path = "project"
     beside = ("target",)
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="triage")
     target = models.ForeignKey(Target, models.CASCADE, related_name="+")
-    state = models.CharField(max_length=20, choices=_STATES, default=TriageState.OPEN)
     found_at = models.DateTimeField(auto_now_add=True)
+    acknowledged_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    acknowledged_at = models.DateTimeField(null=True)  # quiet from then on
+    note = models.TextField(blank=True, default="")
+    link = models.CharField(max_length=500, blank=True, default="")
 
     objects = ProjectQuerySet.as_manager()
 
     class Meta:
         ordering = ["-pk"]
-        indexes = [models.Index(fields=["project", "state"], name="triage_by_state")]
+        indexes = [
+            models.Index(
+                fields=["project"],
+                condition=models.Q(acknowledged_at=None),
+                name="open_triage_of_project",
+            )
+        ]
 
     def __str__(self) -> str:
-        return f"changes on {self.target}, {self.state}"
+        return f"changes on {self.target}"
 
 
 class TriageChange(models.Model):
@@ -82,23 +90,6 @@ class TriageChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.plan} since {self.since_at:%Y-%m-%d}: {self.ratio:.3f}"
-
-
-class TriageNote(models.Model):
-    """What somebody said about an entry, and the state that it had from then on. Never changed."""
-
-    entry = models.ForeignKey(TriageEntry, models.CASCADE, related_name="notes")
-    state = models.CharField(max_length=20, choices=_STATES)
-    by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
-    at = models.DateTimeField(auto_now_add=True)
-    why = models.TextField(blank=True, default="")
-    link = models.CharField(max_length=500, blank=True, default="")
-
-    class Meta:
-        ordering = ["-pk"]
-
-    def __str__(self) -> str:
-        return f"{self.state}: {self.why}"
 
 
 def _values() -> ArrayField:

@@ -15,7 +15,6 @@ from rest_framework.validators import ProhibitSurrogateCharactersValidator
 from campaigns.campaigns.queries.campaign_list import STATE_IS
 from campaigns.core.permissions import Role
 from campaigns.domain.analysis.capacity import CapacityWord, Ending
-from campaigns.domain.analysis.histories import TriageState
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.lifecycle import (
     BY_ITSELF,
@@ -57,7 +56,6 @@ WORDS = _pairs(Word)
 CAPACITY_WORDS = _pairs(CapacityWord)
 ENDINGS = _pairs(Ending)
 STANDINGS = _pairs(HistoryStatus)
-TRIAGE_STATES = _pairs(TriageState)
 HTTP_VERSIONS = _pairs(HttpVersion)
 TLS_VERSIONS = _pairs(VERSIONS)
 

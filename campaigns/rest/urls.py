@@ -14,7 +14,7 @@ from campaigns.campaigns.api.tables import (
 from campaigns.compare.api import ComparisonView, comparison_csv
 from campaigns.history.api.baselines import (
     BaselineViewSet,
-    TriageOne,
+    TriageViewSet,
     triage_of_project,
     triage_of_project_csv,
 )
@@ -66,6 +66,7 @@ LIST = {"get": "list"}
 LIST_AND_CREATE = {"get": "list", "post": "create"}
 READ = {"get": "retrieve"}
 READ_AND_DELETE = {"get": "retrieve", "delete": "destroy"}
+READ_AND_EDIT = {"get": "retrieve", "patch": "partial_update"}
 DELETE = {"delete": "destroy"}
 READ_EDIT_DELETE = {**READ_AND_DELETE, "put": "update"}
 ITEM = {"get": "retrieve", "patch": "partial_update", "delete": "destroy"}
@@ -101,7 +102,7 @@ urlpatterns = [
     _url("tests/<int:pk>/history.csv", "test-history-csv", history_of_test_csv),
     _url("projects/<int:pk>/triage/", "project-triage", triage_of_project),
     _url("projects/<int:pk>/triage.csv", "project-triage-csv", triage_of_project_csv),
-    _url("triage/<int:pk>/", "triage", TriageOne),
+    _url("triage/<int:pk>/", "triage", TriageViewSet, READ_AND_EDIT),
     _url("targets/", "target-list", TargetViewSet, LIST_AND_CREATE),
     _url("targets/<int:pk>/", "target", TargetViewSet, ITEM_AND_EDIT),
     _url("targets/<int:pk>/ownership/", "target-ownership", OwnershipOfTarget),

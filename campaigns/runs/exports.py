@@ -199,7 +199,7 @@ class TrialRow:
     """A trial in the CSV and the JSON of its search."""
 
     trial: int
-    search: Annotated[int | None, "0 on the way to the first answer; null of an earlier rule."]
+    search: Annotated[int, "0 on the way to the first answer."]
     run: int
     rate_per_s: float
     result: TrialResult

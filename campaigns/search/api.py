@@ -120,10 +120,7 @@ class SearchSerializer(serializers.Serializer):
         source="report.answer.drift", help_text="From the first search to the last, as a share."
     )
     rule = serializers.IntegerField(
-        source="report.answer.rule",
-        allow_null=True,
-        help_text="The version of the rule that made this answer. Null: it was made under an "
-        "earlier rule, before answers were stored, and has no capacity.",
+        source="report.answer.rule", help_text="The version of the rule that made this answer."
     )
     limited_by = fields.serializer_of(Limiter, "word why")()
     against = SearchAgainstSerializer(

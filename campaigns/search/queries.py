@@ -80,12 +80,11 @@ _FROM_OUTSIDE = (Outcome.STOPPED, Outcome.KILLED, Outcome.EXPIRED)
 
 @dataclass(frozen=True, slots=True)
 class MadeTrial:
-    """A trial with its run. `search`: 0 on the way to the first answer, then the number; None where
-    the rule that the trials follow from is gone."""
+    """A trial with its run. `search`: 0 on the way to the first answer, then the number."""
 
     run: Run
     trial: Trial
-    search: int | None
+    search: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,26 +129,21 @@ class SearchReport:
 
 
 def report_of_search(search: Search) -> SearchReport:
-    """The stored answer; by the rule of today only what is under way. A search that ended before
-    answers were stored says what its trials say by themselves."""
-    if search.answer is not None:
-        stored = {each["trial"]: each for each in search.answer["trials"]}
-        made = [
-            MadeTrial(
-                run,
-                Trial(_rate_of(run), TrialResult(told["result"]), told["reason"]),
-                told["search"],
-            )
-            for run in trial_runs(search)
-            if (told := stored.get(run.repeat))
-        ]
-        answer = CapacityAnswer.from_json(search.answer)
-        return SearchReport(search, made, answer, objective_of(search), answer.ending)
-    if search.ending is None:
+    """The stored answer; by the rule of today only what is under way."""
+    if search.answer is None:
         return replayed_report(search, None)
-    found = replayed_report(search, Ending(search.ending))
-    made = [replace(each, search=None) for each in found.made]
-    return replace(found, made=made, answer=found.answer.without_rule())
+    stored = {each["trial"]: each for each in search.answer["trials"]}
+    made = [
+        MadeTrial(
+            run,
+            Trial(_rate_of(run), TrialResult(told["result"]), told["reason"]),
+            told["search"],
+        )
+        for run in trial_runs(search)
+        if (told := stored.get(run.repeat))
+    ]
+    answer = CapacityAnswer.from_json(search.answer)
+    return SearchReport(search, made, answer, objective_of(search), answer.ending)
 
 
 def replayed_report(search: Search, ending: Ending | None) -> SearchReport:
@@ -160,8 +154,6 @@ def replayed_report(search: Search, ending: Ending | None) -> SearchReport:
         trial = _trial(run)
         made.append(MadeTrial(run, trial, action.search if isinstance(action, NextTrial) else 0))
         state.take(trial)
-    if not state.follows_rule:
-        made = [replace(each, search=None) for each in made]
     answer = state.answer(ending or Ending.STOPPED)
     return SearchReport(search, made, answer, objective_of(search), ending)
 

@@ -1,15 +1,13 @@
-"""A sweep on the campaign page. Its curves as charts: throughput, response time and what follows
-from them by the value. Several arms side by side: a row for each value, the same few figures of
-each arm; the cells are those of each sweep's own table, which has all figures."""
+"""A sweep on the campaign page: its arms in one table, and as charts throughput, response time and
+what follows from them by the value."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from math import sqrt
 from typing import Any
 
 from campaigns.core.drawings import round_up
-from campaigns.domain.analysis.ratio import BOUNDED
 from campaigns.domain.plan.sweep import (
     DIVIDED,
     INJECTORS,
@@ -31,11 +29,13 @@ from campaigns.domain.presentation.charts import (
     columns,
     line_style,
 )
-from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.results import SweepAnswer
-from campaigns.domain.presentation.sweep_table import SweepPoint, doubts_table, unfigured
-from campaigns.domain.presentation.tables import Cell, Row, Table
-from campaigns.domain.units import DASH, figure
+from campaigns.domain.presentation.sweep_table import (
+    SweepPoint,
+    sweep_table,
+    untrusted,
+)
+from campaigns.domain.units import figure
 
 # A name beside each of more lines would cover the curves.
 _MOST_NAMED = 12
@@ -57,40 +57,35 @@ class _Figure:
     is_second: bool = False
 
 
-def drawn_sweeps(
-    sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False
-) -> list[dict[str, Any]]:
-    """The sweeps of one plan and parameter together, their arms on the same axes: [{"sweeps",
-    "tables", "parameter", "keys": [(name, style)], "side": their table together, None of one arm,
-    "charts": None without figures, "has_apart": whether a point is not trusted, "doubts": the table
-    of why, None without one, "unfigured": [(where, why)] beside it}]. `trusted_only`: without the
-    points that are not trusted; the axes stay."""
+def drawn_sweeps(sweeps: Sequence[SweepAnswer]) -> list[dict[str, Any]]:
+    """The sweeps of one plan and parameter together, their arms in one table and on the same axes:
+    [{"sweeps", "table", "parameter", "keys": [(name, style)] of the arms, "relative": the number of
+    the reference among them, from 1, "charts": None without figures, "untrusted": [(where, why)] of
+    the points that are not}]."""
     groups: dict[tuple[str, str], list[SweepAnswer]] = {}
     for sweep in sweeps:
         groups.setdefault((sweep.plan_label, sweep.field), []).append(sweep)
-    return [_drawn(group, n, trusted_only) for n, group in enumerate(groups.values(), 1)]
+    return [_drawn(group, n) for n, group in enumerate(groups.values(), 1)]
 
 
-def _drawn(group: Sequence[SweepAnswer], number: int, trusted_only: bool) -> dict[str, Any]:
-    field = group[0].field
+def _drawn(group: Sequence[SweepAnswer], number: int) -> dict[str, Any]:
+    field, table = group[0].field, group[0].table
+    if len(group) > 1:
+        title = f"{group[0].plan_label} by {_parameter_words(field)}"
+        arms = [(each.name, each.points) for each in group]
+        reference = next(each.reference for each in group if each.reference)
+        table = sweep_table(f"sweep-{number}", title, field, arms, reference)
     return {
         "plan": group[0].plan_label,
         "sweeps": group,
         "parameter": _parameter_words(field),
         "keys": [(each.name, line_style(n)) for n, each in enumerate(group)],
-        "tables": [_shown(each.table, trusted_only) for each in group],
-        "side": side_by_side(group, trusted_only=trusted_only) if len(group) > 1 else None,
-        "charts": _charts(field, group, number, trusted_only),
+        "relative": next((n for n, each in enumerate(group, 1) if not each.reference), 1),
+        "table": table,
+        "charts": _charts(field, group, number),
         "is_divided": field in DIVIDED,
-        "has_apart": any(not point.is_trusted for each in group for point in each.points),
-        "doubts": doubts_table(group[0].table.key, field, [each.points for each in group]),
-        "unfigured": unfigured([(each.name, each.points) for each in group]),
+        "untrusted": untrusted([(each.name, each.points) for each in group]),
     }
-
-
-def _shown(table: Table, trusted_only: bool) -> Table:
-    rows = tuple(row for row in table.rows if row.kind != "sweep-apart")
-    return replace(table, rows=rows) if trusted_only else table
 
 
 def _parameter_words(field: str) -> str:
@@ -100,9 +95,7 @@ def _parameter_words(field: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def _charts(
-    field: str, group: Sequence[SweepAnswer], number: int, trusted_only: bool
-) -> Charts | None:
+def _charts(field: str, group: Sequence[SweepAnswer], number: int) -> Charts | None:
     points = [point for each in group for point in each.points]
     if not any(point.rate_per_s and point.is_usable for point in points):
         return None
@@ -112,7 +105,7 @@ def _charts(
         f"sweep-{number}-curves",
         f"Curves by {parameter}",
         keys_words="Enter goes to the runs of the first arm there",
-        panels=[_panel(panel, group, parameter, trusted_only) for panel in _panels(field, points)],
+        panels=[_panel(panel, group, parameter) for panel in _panels(field, points)],
         places=Places(x=xs, at=[point_words(field, x) for x in xs]),
         in_columns=True,
     )
@@ -153,9 +146,7 @@ def _panels(field: str, points: Sequence[SweepPoint]) -> Iterator[_Panel]:
         yield _Panel("Errors", "% of all requests", [errors])
 
 
-def _panel(
-    panel: _Panel, group: Sequence[SweepAnswer], parameter: str, trusted_only: bool
-) -> Chart:
+def _panel(panel: _Panel, group: Sequence[SweepAnswer], parameter: str) -> Chart:
     points = [point for each in group for point in each.points]
     xs = sorted({point.value for point in points})
     across, up = _across(xs), _up(panel, points)
@@ -164,7 +155,6 @@ def _panel(
         for number, sweep in enumerate(group)
         for figured in panel.figures
         for each in _arm(sweep, figured, line_style(number), panel.unit, len(group))
-        if not (trusted_only and each.style is DOUBT)
     ]
     expected = (
         [Series(style=_EXPECTED, x=xs, y=[panel.slope * x for x in xs])] if panel.slope else []
@@ -257,163 +247,3 @@ def untrusted_bands(points: Sequence[SweepPoint], axis: Axis) -> list[Band]:
                 Band(low=edges[first], high=edges[last + 1], look="hatch", label="not trusted")
             )
     return bands
-
-
-_KEYS = ("rate", "mean", "p95", "speed_up", "efficiency", "under_way", "trusted")
-_AGAINST = ("difference", "difference_low", "difference_high", "word")
-_HEADS = {
-    "rate": ("throughput", "ok/s"),
-    "mean": ("mean", "ms"),
-    "p95": ("p95", "ms"),
-    "speed_up": ("speed-up", ""),
-    "efficiency": ("efficiency", "%"),
-    "under_way": ("under way", ""),
-    "trusted": ("trusted", "runs"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class ArmCell:
-    """A figure of an arm at one value. `interval` is "" without one; `is_end`: growth ends here."""
-
-    cell: Cell
-    interval: str = ""
-    is_end: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ArmAtValue:
-    """`cells` are empty where the arm was not measured at this value; `is_apart`: not trusted."""
-
-    cells: list[ArmCell]
-    is_apart: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ArmAgainst:
-    """How an arm's mean compares with the reference's at one value: texts, "" where there is none.
-    `why`: why there is no word."""
-
-    difference: str = ""
-    interval: str = ""
-    word: str = ""
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueRow:
-    """`against`: of each arm but the reference."""
-
-    label: str
-    arms: list[ArmAtValue]
-    against: list[ArmAgainst]
-
-
-@dataclass(frozen=True, slots=True)
-class SideBySide:
-    """`arms`: [(name, style)]; `relative`: the number of the reference among them, from 1;
-    `heads`: [(title, unit)] of each; `compared`: the names of the others, `compared_by`: what is
-    compared; `open_why`: why words are missing or open where the points are trusted, each reason
-    once."""
-
-    label_title: str
-    arms: list[tuple[str, LineStyle]]
-    relative: int
-    heads: list[tuple[str, str]]
-    compared: list[str]
-    compared_by: str
-    rows: list[ValueRow]
-    open_why: list[str]
-
-    @property
-    def reference(self) -> str:
-        return self.arms[self.relative - 1][0]
-
-
-def side_by_side(sweeps: Sequence[SweepAnswer], *, trusted_only: bool = False) -> SideBySide:
-    """`trusted_only`: without what is not trusted, and without values that have nothing else."""
-    keys = [
-        key
-        for key in _KEYS
-        if any(key in [column.key for column in sweep.table.columns] for sweep in sweeps)
-    ]
-    values = sorted({point.value for sweep in sweeps for point in sweep.points})
-    by_value = [_rows_by_value(sweep) for sweep in sweeps]
-    labels = {value: row.label for rows in by_value for value, row in rows.items()}
-    others = [number for number, sweep in enumerate(sweeps) if sweep.reference]
-    rows = []
-    for value in values:
-        found = [each.get(value) for each in by_value]
-        if trusted_only:
-            found = [row and (None if row.kind == "sweep-apart" else row) for row in found]
-        if any(found) or not trusted_only:
-            arms = [_at_value(*each, keys) for each in zip(sweeps, found, strict=True)]
-            against = [_against(sweeps[n], by_value[n].get(value)) for n in others]
-            rows.append(ValueRow(labels[value], arms, against))
-    return SideBySide(
-        sweeps[0].table.label_title,
-        [(sweep.name, line_style(number)) for number, sweep in enumerate(sweeps)],
-        next((n for n, sweep in enumerate(sweeps, 1) if not sweep.reference), 1),
-        [_HEADS[key] for key in keys],
-        [sweeps[n].name for n in others],
-        _compared_by(sweeps),
-        rows,
-        _open_why(sweeps),
-    )
-
-
-def _compared_by(sweeps: Sequence[SweepAnswer]) -> str:
-    every = [point.against for sweep in sweeps for point in sweep.points if point.against]
-    metrics = {each.metric for each in every if each.baseline is not None}
-    titles = [METRICS[key].title for key in sorted(metrics or {"mean"})]
-    return f"{' or '.join(titles)}, response time"
-
-
-def _open_why(sweeps: Sequence[SweepAnswer]) -> list[str]:
-    told = {point.why for sweep in sweeps for point in sweep.points}
-    every = [point.against for sweep in sweeps for point in sweep.points if point.against]
-    whys = [each.text for each in every if each.word in {None, *BOUNDED}]
-    return [why for why in dict.fromkeys(whys) if why and why not in told]
-
-
-def _against(sweep: SweepAnswer, row: Row | None) -> ArmAgainst:
-    if row is None:
-        return ArmAgainst()
-    difference, low, high, word = (_cells(sweep, row)[key] for key in _AGAINST)
-    if difference.value is None:
-        return ArmAgainst(word="no verdict", why=difference.why)
-    ends = "" if low.value is None else f"[{low.text}, {high.text}]"
-    said = "no verdict" if word.value is None else word.text
-    return ArmAgainst(f"{difference.text}\N{NARROW NO-BREAK SPACE}%", ends, said, word.why)
-
-
-def _cells(sweep: SweepAnswer, row: Row) -> Mapping[str, Cell]:
-    names = [column.key for column in sweep.table.columns]
-    return dict(zip(names, row.cells, strict=True))
-
-
-def _rows_by_value(sweep: SweepAnswer) -> Mapping[float, Row]:
-    return {point.value: row for point, row in zip(sweep.points, sweep.table.rows, strict=True)}
-
-
-def _at_value(sweep: SweepAnswer, row: Row | None, keys: Sequence[str]) -> ArmAtValue:
-    if row is None:
-        return ArmAtValue([])
-    cells = _cells(sweep, row)
-    is_end = row.kind == "sweep-end"
-    return ArmAtValue(
-        [
-            ArmCell(
-                cells[key],
-                _interval(cells) if key == "rate" else "",
-                is_end=is_end and key == "rate",
-            )
-            for key in keys
-        ],
-        is_apart=row.kind == "sweep-apart",
-    )
-
-
-def _interval(cells: Mapping[str, Cell]) -> str:
-    ends = [cells[key].text for key in ("rate_low", "rate_high")]
-    return "" if DASH in ends else " to ".join(ends)

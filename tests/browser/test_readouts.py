@@ -168,7 +168,7 @@ def test_one_crosshair_reads_a_trial_of_a_search_and_how_busy_everyone_was(alice
     campaign = searching(project)
     search_through(campaign, limit_of(1850))
     alices_tab.goto(f"/campaigns/{campaign.pk}/")
-    around = alices_tab.locator("[data-charts=trials-2]")
+    around = alices_tab.locator("[data-charts=trials]")
     around.focus()
     around.press("ArrowRight")
     said, busy = (around.locator(f"[data-panel={key}] .readout") for key in ("trials", "busy"))

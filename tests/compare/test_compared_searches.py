@@ -92,8 +92,8 @@ def assert_its_history_has_the_capacities(client, old, new):
     address = reverse("history-test", args=[new.tests.get().pk])
     page = client.get(address)
     newest, first = page.context["capacities"]
-    assert (newest.campaign, newest.against.word) == (new, "takes more")
-    assert (first.campaign, first.against) == (old, None)
+    assert (newest["campaign"], newest["against"].word) == (new, "takes more")
+    assert (first["campaign"], first["against"]) == (old, None)
     capacities = client.get(f"/api/v1/tests/{new.tests.get().pk}/history/").json()["capacities"]
     assert [each["before"] for each in capacities] == [old.pk, None]
     assert capacities[0]["ratio"]["low"] < 1.5 < capacities[0]["ratio"]["high"]

@@ -126,14 +126,14 @@ def get(client, bob):
 
 
 @pytest.fixture
-def judge(client, bob):
+def edit(client, bob):
     client.force_login(bob)
 
-    def judge(entry, **given):
+    def edit(entry, **given):
         path = f"/api/v1/triage/{entry.pk}/"
-        return client.post(path, given, content_type="application/json")
+        return client.patch(path, given, content_type="application/json")
 
-    return judge
+    return edit
 
 
 @pytest.fixture
@@ -144,24 +144,23 @@ def entry(project):
 
 def test_a_projects_entries_have_their_changes(get, project, entry):
     (listed,) = get(f"projects/{project.pk}/triage/").json()
-    assert (listed["id"], listed["state"]) == (entry.pk, "open")
+    assert (listed["id"], listed["acknowledged_at"], listed["note"]) == (entry.pk, None, "")
     (change,) = listed["changes"]
     assert change["low"] < change["ratio"] < change["high"]
     assert change["since"] == entry.changes.get().since_id
-    assert listed["notes"] == []
 
 
-def test_a_judgement_is_answered_with_the_entry(judge, entry):
-    response = judge(entry, state="expected", seen="open", why="A wanted change.")
+def test_an_edit_is_answered_with_the_entry(edit, entry):
+    edit(entry, note="A wanted change.")
+    response = edit(entry, acknowledged=True)
     assert response.status_code == 200
     found = response.json()
-    assert found["state"] == "expected"
-    assert [(note["by"], note["why"]) for note in found["notes"]] == [("bob", "A wanted change.")]
+    assert (found["acknowledged_by"], found["note"]) == ("bob", "A wanted change.")
 
 
-def test_entries_are_narrowed_by_state(get, judge, project, entry):
-    judge(entry, state="acknowledged", seen="open")
+def test_entries_are_narrowed_by_whether_they_are_acknowledged(get, edit, project, entry):
+    edit(entry, acknowledged=True)
     path = f"projects/{project.pk}/triage/"
-    assert get(path, state="open").json() == []
-    assert len(get(path, state=["open", "acknowledged"]).json()) == 1
-    assert get(path, state="gone").status_code == 400
+    assert get(path, acknowledged="false").json() == []
+    assert len(get(path, acknowledged="true").json()) == len(get(path).json()) == 1
+    assert get(path, acknowledged="gone").status_code == 400

@@ -64,18 +64,12 @@ def test_where_only_the_reference_moved_nothing_is_open(page, api, project, nigh
     assert api(f"projects/{project.pk}/triage/").json() == []
 
 
-def first_state(response) -> str:
-    """The state that is offered first."""
-    return response.context["triage"]["states"][0][0]
-
-
 def test_where_both_moved_it_may_be_the_environment(page, project, nights):
     test, _ = nights(SLOWER, ECHO_MOVED)
     overview, of_test = page("history", project.pk), page("history-test", test.pk)
     assert "1 slower of 1 test." in shown_text(overview)
     for shown in (overview, of_test, page("triage-list", project.pk)):
         assert AS_WELL in shown_text(shown)
-    assert first_state(of_test) == "environment"
 
 
 def test_programs_are_told_as_well(page, api, project, nights):
@@ -103,5 +97,5 @@ def test_a_reference_has_no_entry_to_judge(client, page, api, project, nights):
     entry = TriageEntry.objects.get()
     assert page("history-test", echo.pk).context["triage"] == {}
     assert api(f"triage/{entry.pk}/").status_code == 404
-    said = {"state": "environment", "seen": "open"}
-    assert client.post(reverse("triage-judge", args=[entry.pk]), said).status_code == 404
+    said = {"acknowledged": "on"}
+    assert client.post(reverse("triage-edit", args=[entry.pk]), said).status_code == 404

@@ -8,10 +8,11 @@ from django.utils import timezone
 from campaigns.core.permissions import Actor
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.caps import STORED_GB
-from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.edit_conflicts import version_token
+from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
 from campaigns.domain.lifecycle import Trust
 from campaigns.engine.services.dispatch import finish_campaigns
-from campaigns.history.services.baselines import judge_changes, note_changes
+from campaigns.history.services.baselines import content_of, edit_entry, note_changes
 from campaigns.history.services.marks import delete_mark, set_mark
 from campaigns.machines.services.tool_outputs import add_output, delete_output
 from campaigns.models import (
@@ -73,7 +74,7 @@ def test_the_end_of_a_campaign_writes_its_changes_down(project):
     Campaign.objects.filter(pk=test.campaign_id).update(finished_at=None)
     assert finish_campaigns() == 1
     change = TriageChange.objects.get()
-    assert (change.entry.state, change.since) == ("open", night(8))
+    assert (change.entry.acknowledged_at, change.since) == (None, night(8))
     assert change.entry.target == test.endpoint.target
     assert change.ratio == pytest.approx(28.5 / 26.0, abs=0.002)
     assert change.after_at == night(7).started_at
@@ -122,24 +123,24 @@ def test_another_target_is_another_entry(project, target):
     assert TriageEntry.objects.count() == 2
 
 
-def test_what_is_found_later_joins_an_acknowledged_entry_but_no_closed_one(project, target, as_bob):
+def test_what_is_found_later_joins_an_open_entry_but_no_acknowledged_one(project, target, as_bob):
     noted(project, SLOWER, tests=[arm_on(target)])
     entry = TriageEntry.objects.get()
-    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open")
     noted(project, SLOWER, tests=[arm_on(target)])
     assert entry.changes.count() == 2
-    judge_changes(by=as_bob, entry=entry, state="not_real", seen="acknowledged", why="Noise.")
+    edit_entry(by=as_bob, entry=entry, acknowledged=True)
     noted(project, SLOWER, tests=[arm_on(target)])
     assert entry.changes.count() == 2
-    assert TriageEntry.objects.exclude(pk=entry.pk).get().state == "open"
+    assert TriageEntry.objects.exclude(pk=entry.pk).get().acknowledged_at is None
 
 
 def test_a_test_that_moves_again_is_a_new_entry(project, target, as_bob):
     arms = [arm_on(target)]
     noted(project, SLOWER, tests=arms)
-    judge_changes(by=as_bob, entry=TriageEntry.objects.get(), state="acknowledged", seen="open")
+    edit_entry(by=as_bob, entry=TriageEntry.objects.get(), acknowledged=True)
     noted(project, SLOWER_STILL, tests=arms, begin=6)
-    assert sorted(TriageEntry.objects.values_list("state", flat=True)) == ["acknowledged", "open"]
+    assert TriageEntry.objects.filter(acknowledged_at=None).count() == 1
+    assert TriageEntry.objects.count() == 2
 
 
 def test_a_change_at_the_same_time_is_kept_as_its_possible_cause(project, target):
@@ -149,53 +150,38 @@ def test_a_change_at_the_same_time_is_kept_as_its_possible_cause(project, target
     assert TriageChange.objects.get().causes == [["Server", "nginx", "apache"]]
 
 
-def test_who_said_what_is_kept(entry, as_alice, as_bob):
-    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open", link="https://x.y/1")
-    judge_changes(by=as_alice, entry=entry, state="fixed", seen="acknowledged", why="Rolled back.")
+def test_who_acknowledged_it_is_kept_while_others_edit_the_note(entry, as_alice, as_bob):
+    edit_entry(by=as_bob, entry=entry, acknowledged=True, link="https://x.y/1\0")
+    edit_entry(by=as_alice, entry=entry, acknowledged=True, note="Rolled\0 back. ")
     entry.refresh_from_db()
-    assert entry.state == "fixed"
-    said = [(note.by.username, note.state, note.why, note.link) for note in entry.notes.all()]
-    assert said == [
-        ("alice", "fixed", "Rolled back.", ""),
-        ("bob", "acknowledged", "", "https://x.y/1"),
-    ]
-
-
-def test_what_a_program_types_is_kept_without_nul(entry, as_bob):
-    with pytest.raises(Refused, match="changed the state since"):
-        judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="\0")
-    typed = {"why": "Kn\0own.", "link": "https://x.y/1\0"}
-    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open", **typed)
-    assert [(note.why, note.link) for note in entry.notes.all()] == [("Known.", "https://x.y/1")]
-
-
-def test_of_two_who_decide_at_once_the_second_is_told(entry, as_alice, as_bob):
-    judge_changes(by=as_bob, entry=entry, state="acknowledged", seen="open")
-    with pytest.raises(Refused, match="changed the state since"):
-        judge_changes(by=as_alice, entry=entry, state="environment", seen="open")
+    assert (entry.acknowledged_by, entry.note) == (as_bob.user, "Rolled back.")
+    assert entry.link == "https://x.y/1"
+    edit_entry(by=as_alice, entry=entry, acknowledged=False)
     entry.refresh_from_db()
-    assert (entry.state, entry.notes.count()) == ("acknowledged", 1)
+    assert (entry.acknowledged_by, entry.acknowledged_at) == (None, None)
 
 
-@pytest.mark.parametrize("state", ["expected", "not_real", "fixed"])
-def test_what_ends_the_matter_takes_a_reason(entry, as_bob, state):
-    with pytest.raises(InvalidFields, match="Say why"):
-        judge_changes(by=as_bob, entry=entry, state=state, seen="open", why="  ")
-    judge_changes(by=as_bob, entry=entry, state=state, seen="open", why="Known.")
+def test_nobody_overwrites_a_note_unread(entry, as_alice, as_bob):
+    opened = version_token(content_of(entry))
+    edit_entry(by=as_bob, entry=entry, note="Known.", opened=opened)
+    with pytest.raises(ChangedMeanwhile):
+        edit_entry(by=as_alice, entry=entry, note="Noise.", opened=opened)
+    entry.refresh_from_db()
+    assert entry.note == "Known."
 
 
-def test_what_makes_no_sense_is_answered_with_a_sentence(entry, as_bob):
-    for given, fault in [
-        ({"state": "gone"}, "Choose one of"),
-        ({"state": "open"}, "Choose another state"),
-        ({"state": "acknowledged", "why": "x" * 2001}, "at most 2000"),
-        ({"state": "acknowledged", "link": "javascript:alert(1)"}, "https://"),
-        ({"state": "acknowledged", "link": "https://[x"}, "https://"),
-        ({"state": "acknowledged", "link": f"https://x/{'y' * 500}"}, "https://"),
+def test_what_cannot_be_kept_of_an_entry_is_refused(entry, as_bob):
+    for given in [
+        {"note": "x" * 10_001},
+        {"link": "javascript:alert(1)"},
+        {"link": "https://[x"},
+        {"link": f"https://x/{'y' * 500}"},
     ]:
-        with pytest.raises(InvalidFields, match=fault):
-            judge_changes(by=as_bob, entry=entry, seen="open", **given)
-        assert not entry.notes.exists()
+        with pytest.raises(InvalidFields) as refused:
+            edit_entry(by=as_bob, entry=entry, acknowledged=True, **given)
+        assert set(refused.value.errors) == set(given)
+        entry.refresh_from_db()
+        assert entry.acknowledged_at is None
 
 
 @pytest.fixture

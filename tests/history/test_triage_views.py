@@ -21,14 +21,13 @@ def page(client, bob):
 
 
 @pytest.fixture
-def judge(client, bob):
-    def judge(**given):
+def edit(client, bob):
+    def edit(**given):
         client.force_login(bob)
         entry = TriageEntry.objects.latest("pk")
-        path = reverse("triage-judge", args=[entry.pk])
-        return client.post(path, {"seen": entry.state, **given}, follow=True)
+        return client.post(reverse("triage-edit", args=[entry.pk]), given, follow=True)
 
-    return judge
+    return edit
 
 
 def test_the_overview_begins_with_what_is_open(page, project, target):
@@ -38,11 +37,11 @@ def test_the_overview_begins_with_what_is_open(page, project, target):
     assert "26.0 → 28.5 ms" in shown
 
 
-def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, project, target, judge):
+def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, project, target, edit):
     arms = [arm_on(target)]
     noted(project, SLOWER, tests=arms)
     assert "1 slower" in shown_text(page("history", project.pk))
-    judge(state="acknowledged")
+    edit(acknowledged="on")
     assert "No change in 1 test." in shown_text(page("history", project.pk))
     (chart,) = page("history", project.pk).context["dots"].panels
     assert [words for _, words in chart.keys] == ["unchanged"]
@@ -50,31 +49,44 @@ def test_an_acknowledged_change_is_quiet_until_the_test_moves_again(page, projec
     assert "1 slower" in shown_text(page("history", project.pk))
 
 
-def test_a_tests_page_has_evidence_form_and_log(page, project, target, judge):
+def test_a_tests_page_has_evidence_and_what_people_said(page, project, target, edit):
     _, other = noted(project, SLOWER, tests=[arm_on(target), arm_on(target, "https")])
-    response = judge(state="expected", why="Tax is looked up.", link="https://x.y/9", test=other.pk)
+    said = {"note": "Tax is looked up.", "link": "https://x.y/9"}
+    response = edit(**said, acknowledged="on", test=other.pk)
     assert response.redirect_chain[0][0].startswith(reverse("history-test", args=[other.pk]))
-    shown = shown_text(response)
-    assert "26.0 → 28.5 ms" in shown
-    assert "“Tax is looked up.” https://x.y/9" in shown
+    assert response.context["triage"]["form"] == {"acknowledged": True, **said}
+    assert "26.0 → 28.5 ms" in shown_text(response)
 
 
-def test_all_entries_are_listed_by_state(page, project, judge):
+def test_one_click_in_a_list_acknowledges_and_keeps_the_note(page, project, edit):
     noted(project, SLOWER)
-    judge(state="not_real", why="Noise.")
+    edit(note="Known.", link="")
+    edit(acknowledged="on")
+    entry = TriageEntry.objects.get()
+    assert (entry.acknowledged_at is None, entry.note) == (False, "Known.")
+
+
+def test_what_was_typed_and_refused_is_typed_once(page, project, edit):
+    noted(project, SLOWER)
+    typed = edit(note="Known.", link="nowhere").context["triage"]["form"]
+    assert (typed["note"], typed["link"]) == ("Known.", "nowhere")
+    assert TriageEntry.objects.get().note == ""
+
+
+def test_all_entries_are_listed_or_only_the_open_ones(page, project, edit):
+    noted(project, SLOWER)
+    edit(acknowledged="on")
     noted(project, SLOWER)
     switches = page("triage-list", project.pk).context["switches"]
-    assert [each[:2] for each in switches] == [("all", 2), ("open", 1), ("not real", 1)]
-    response = page("triage-list", project.pk, state="not_real")
-    assert [row["state"] for row in response.context["rows"]] == ["not real"]
+    assert [each[:2] for each in switches] == [("all", 2), ("open", 1), ("acknowledged", 1)]
+    (row,) = page("triage-list", project.pk, acknowledged="false").context["rows"]
+    assert row["entry"] == TriageEntry.objects.latest("pk")
 
 
-def test_all_entries_are_a_file_with_a_row_for_each_change(page, project, target, judge):
+def test_all_entries_are_a_file_with_a_row_for_each_change(page, project, target, edit):
     noted(project, SLOWER, tests=[arm_on(target), arm_on(target, "https")])
-    judge(state="fixed", why="=1+1")
+    edit(acknowledged="on", note="=1+1")
     text = page("triage-csv", project.pk).content.decode()
     rows = list(csv.DictReader(StringIO(text)))
-    assert [(row["state"], row["who"], row["why"]) for row in rows] == [
-        ("fixed", "bob", "'=1+1")
-    ] * 2
+    assert [(row["acknowledged_by"], row["note"]) for row in rows] == [("bob", "'=1+1")] * 2
     assert float(rows[0]["change"]) == pytest.approx(0.096, abs=0.002)

@@ -8,7 +8,6 @@ import pytest
 from django.urls import reverse
 
 from tests.engine.scenes import owner_of
-from tests.machines.test_target_costs import tell
 from tests.search.climbing import climb, ladder, usual_ladder
 
 __all__ = ["climb", "ladder", "usual_ladder"]
@@ -52,14 +51,14 @@ def test_csv_has_the_rungs_with_the_page_s_digits_and_what_it_says_of_them(page_
         (section,) = shown["sections"]
         for drawn, row in zip(section["rungs"], rows, strict=True):
             told = dict(zip(head, row, strict=True))
-            assert told[f"{metric} (ms)"] == as_in_csv(drawn.value)
-            assert bool(told.get("weak")) == bool(drawn.rung.weak) == (metric == "p99")
-            for against, step in (("rung before", drawn.before), ("plain HTTP", drawn.plain)):
+            assert told[f"{metric} (ms)"] == as_in_csv(drawn["value"])
+            assert bool(told.get("weak")) == bool(drawn["rung"].weak) == (metric == "p99")
+            for against, step in (("rung before", drawn["before"]), ("plain HTTP", drawn["plain"])):
                 if step:
-                    assert told[f"difference, {against} (ms)"] == as_in_csv(step.difference)
-                    assert told[f"change, {against} (%)"] == as_in_csv(step.change)
+                    assert told[f"difference, {against} (ms)"] == as_in_csv(step["difference"])
+                    assert told[f"change, {against} (%)"] == as_in_csv(step["change"])
                     ends = [told[f"{end}, {against} (%)"] for end in ("95 % from", "to")]
-                    assert ends == [as_in_csv(each) for each in step.interval.split(" to ")]
+                    assert ends == [as_in_csv(each) for each in step["interval"].split(" to ")]
 
 
 def test_the_parts_in_csv_add_up_as_they_do_on_the_page(page_of, climb):
@@ -72,20 +71,6 @@ def test_the_parts_in_csv_add_up_as_they_do_on_the_page(page_of, climb):
         assert cells == list(map(as_in_csv, [*bar["cells"], bar["total"], own]))
         *parts, total, _ = cells
         assert sum(Decimal(each or 0) for each in parts) == Decimal(total)
-
-
-def test_the_server_s_cpu_is_drawn_rung_by_rung(page_of, ladder):
-    campaign, by_rung = ladder
-    for runs in by_rung:
-        tell(runs, {"http": [6.0] * 5, "https": [7.2] * 5})
-    (section,) = page_of(campaign).context["ladder_cpu"]["sections"]
-    plain, tls12, *_ = section["rows"]
-    assert (plain["cost"], tls12["cost"], section["to"]) == ("6.00", "7.20", "8")
-    assert section["against"] == "plain HTTP"
-    assert (plain["width"], tls12["width"]) == (75.0, 90.0)
-    assert "change" not in plain
-    assert (tls12["word"], tls12["names"]) == ("costs more", "HTTPS/1.1, TLS 1.2 against HTTP/1.1")
-    assert tls12["change"].startswith("+20")
 
 
 def test_a_ladder_without_a_run_is_shown_without_figures(page_of, climb):

@@ -57,6 +57,29 @@ DISTURBED = {
 }
 
 
+# What people said of changes in 0.2.0.
+TRIAGE = """
+WITH entry AS (
+    INSERT INTO campaigns_triageentry (project_id, target_id, state, found_at)
+    SELECT project_id, id, state, found_at::timestamptz
+    FROM (SELECT * FROM campaigns_target ORDER BY id LIMIT 1) target,
+        (VALUES ('expected', '2026-11-01'), ('not_real', '2026-11-02'), ('open', '2026-11-03'))
+            states (state, found_at)
+    RETURNING id, state
+)
+INSERT INTO campaigns_triagenote (entry_id, state, by_id, at, why, link)
+SELECT entry.id, said.state, CASE WHEN n = 2 THEN (SELECT min(id) FROM auth_user) END, now(),
+    why, link
+FROM entry JOIN (VALUES
+    (1, 'expected', 'acknowledged', 'Looking.', 'https://x.y/1'),
+    (2, 'expected', 'expected', 'Tax is looked up.', 'https://x.y/2'),
+    (3, 'not_real', 'not_real', '', ''),
+    (4, 'open', 'open', 'Again.', '')
+) said (n, entry_state, state, why, link) ON entry.state = entry_state
+ORDER BY n
+"""
+
+
 @pytest.fixture
 def database(db):
     """(the address of an empty database on the tests' server, as programs take it)."""
@@ -80,6 +103,7 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
             "UPDATE campaigns_run SET trust = 'doubtful', judgement = %s WHERE state = 'done'",
             [json.dumps(DISTURBED)],
         )
+        released.execute(TRIAGE)
     # Static files have no hashed names in the tests' settings.
     env = {**os.environ, "DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": "tests.settings"}
     env.pop("PYTEST_XDIST_WORKER", None)
@@ -104,6 +128,15 @@ def test_a_release_s_database_becomes_todays_and_is_read(database, dump):
             assert [(each.code, each.state) for each in measured.reasons] == [
                 ("late", ""), ("stall", ""),
             ]  # fmt: skip
+        said = upgraded.execute(
+            "SELECT note, link, acknowledged_at IS NULL, acknowledged_by_id IS NULL "
+            "FROM campaigns_triageentry ORDER BY found_at"
+        )
+        assert said.fetchall()[:3] == [
+            ("Looking. https://x.y/1\nExpected: Tax is looked up.", "https://x.y/2", False, False),
+            ("Not Real", "", False, True),
+            ("Again.", "", True, True),
+        ]
     assert len(found["statuses"]) > 4
     assert set(found["statuses"].values()) == {200}
 

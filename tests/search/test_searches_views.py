@@ -7,10 +7,8 @@ from campaigns.accounts.tokens import create_share
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.campaigns.views.campaign_page import badge_of
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.presentation.charts import DIAMOND
 from campaigns.domain.presentation.results import Gist
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.units import DASH, rate
 from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, RunSummary, Search
 from campaigns.search.queries import report_of_search
@@ -61,28 +59,24 @@ def test_its_answer_in_lists_shares_and_tables_is_what_the_search_says(client, a
     assert tables["sentence"] == said
 
 
-def test_the_tiles_say_the_capacity_the_trials_and_what_limited_it(as_searcher, searched):
-    context = as_searcher.get(reverse("campaign-detail", args=[searched.pk])).context
-    answer = report_of_search(searched.search).answer
-    capacity, trials, _, limited_by = context["tiles"]
-    assert capacity.value == rate(answer.capacity.rate_per_s)
-    assert capacity.lines[0].startswith(f"{rate(answer.capacity.low)} to ")
-    assert trials.value == str(searched.runs.count())
-    assert limited_by.value == "target side"
-    assert_the_table_switches(as_searcher, searched, answer.capacity.rate_per_s)
+def test_a_search_that_has_ended_shows_the_trials_near_its_answer_or_all(as_searcher, searched):
+    answer = report_of_search(searched.search).answer.capacity.rate_per_s
+    address = reverse("campaign-detail", args=[searched.pk])
 
+    def rates_of(trials: str) -> list[float]:
+        return values(as_searcher.get(address, {"trials": trials}), "rate_per_s")
 
-def assert_the_table_switches(client, campaign, answer):
-    def rows_of(trials: str) -> list[dict]:
-        address = reverse("campaign-detail", args=[campaign.pk])
-        return client.get(address, {"trials": trials}).context["trials"]
-
-    assert len(rows_of("all")) == campaign.runs.count()
-    assert rows_of("nonsense") == rows_of("near")
-    assert {row["result"] for row in rows_of("failed")} == {"failed"}
-    near = [row["run"].frozen.plan.load.rate_per_s for row in rows_of("near")]
-    assert near == sorted(near, reverse=True)
+    assert len(rates_of("all")) == searched.runs.count()
+    near = rates_of("nonsense")
+    assert near == sorted(near, reverse=True) == rates_of("near")
     assert all(answer / 1.05 <= rate_per_s <= answer * 1.05 for rate_per_s in near)
+
+
+def values(page, key: str) -> list:
+    """A column of the table of trials."""
+    table = page.context["trials"]
+    (place,) = [n for n, column in enumerate(table.columns) if column.key == key]
+    return [row.cells[place].value for row in table.rows]
 
 
 @pytest.fixture
@@ -97,14 +91,14 @@ def test_the_page_shows_how_busy_everyone_was_on_the_axis_of_the_trials(
     as_searcher, on_a_busy_machine
 ):
     page = as_searcher.get(reverse("campaign-detail", args=[on_a_busy_machine.pk]))
-    around = page.context["drawings"][1]
-    target, injector = panel(around, "busy").series
+    charts = page.context["charts"]
+    target, injector = panel(charts, "busy").series
     assert (target.name, injector.name) == ("target CPU", "injector CPU")
-    assert set(target.x) == set(around.places.x)
+    assert set(target.x) == set(charts.places.x)
     assert [set(each.texts) for each in (target, injector)] == [{"90\u202f%"}, {"46\u202f%"}]
-    rows = page.context["trials"]
-    assert {(each["target_cpu"], each["injector_cpu"]) for each in rows} == {("90", "46")}
-    assert page.context["tiles"][-1].value == "target CPU"
+    assert set(values(page, "target_cpu")) == {90}
+    assert set(values(page, "injector_cpu")) == {46}
+    assert page.context["limiter"].word == "target CPU"
 
 
 @pytest.mark.parametrize("shows_machines", [True, False])
@@ -123,7 +117,7 @@ def test_a_share_shows_the_target_s_machine_only_where_it_says_so(
     assert "injector CPU" in text_of(page)
 
 
-def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher, searched):
+def test_a_trial_that_failed_by_errors_alone_says_so_at_its_mark(as_searcher, searched):
     """Its height says that the response time was right."""
     run = searched.runs.order_by("repeat").last()
     summary = RunSummary.objects.get(run=run)
@@ -134,17 +128,9 @@ def test_a_trial_that_failed_by_errors_alone_is_marked_and_numbered(as_searcher,
     stored["trials"][-1] |= {"result": "failed", "reason": "errors 1.6 %"}
     Search.objects.update(answer=stored)
     page = as_searcher.get(reverse("campaign-detail", args=[searched.pk]))
-    shapes = panel(page.context["drawings"][1], "trials").series
-    (by_errors,) = [each for each in shapes if each.style is DIAMOND]
-    assert by_errors.labels == [str(run.repeat)]
-
-
-def test_the_line_of_the_answer_is_in_the_table_of_the_trials_near_it(as_searcher, searched):
-    answer = report_of_search(searched.search).answer.capacity.rate_per_s
-    address = reverse("campaign-detail", args=[searched.pk])
-    rows = as_searcher.get(address, {"trials": "near"}).context["trials"]
-    (line,) = [number for number, row in enumerate(rows) if row["is_below"]]
-    assert rows[line]["rate_per_s"] < answer < rows[line - 1]["rate_per_s"]
+    series = panel(page.context["charts"], "trials").series
+    (text,) = [each for s in series for each in s.texts if each.startswith(f"trial {run.repeat}:")]
+    assert text.endswith("failed: errors 1.6 %")
 
 
 def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project):
@@ -158,8 +144,7 @@ def test_a_target_that_drifted_gets_no_interval_anywhere(client, alice, project)
 
     search_through(campaign, drifting)
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert page.context["tiles"][0].lines[0] == "no steady answer"
-    assert panel(page.context["drawings"][1], "trials").bands == []
+    assert panel(page.context["charts"], "trials").bands == []
     assert "95 % interval" not in text_of(page)
 
 
@@ -170,25 +155,9 @@ def test_a_search_that_ends_with_a_bound_draws_no_answer(client, alice, project)
     search_through(campaign, limit_of(995), most=7)
     search_through(campaign, limit_of(5000))
     page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert page.context["tiles"][0].value.startswith("≥ ")
     assert page.context["report"].answer.capacity, "a first answer"
-    for charts in page.context["drawings"]:
-        assert [mark for mark in panel(charts, "trials").marks if mark.axis == "x"] == []
-    assert not any(row.get("is_below") for row in page.context["trials"])
-
-
-def test_a_search_of_an_earlier_rule_shows_its_trials_and_claims_no_capacity(
-    client, alice, project
-):
-    client.force_login(alice)
-    campaign = searching(project, limit=900)
-    search_through(campaign, limit_of(5000))
-    Search.objects.update(answer=None, ending="found")
-    page = client.get(reverse("campaign-detail", args=[campaign.pk]))
-    assert page.context["tiles"][0].lines[0] == "made under an earlier rule"
-    (charts,) = page.context["drawings"]
-    assert len(charts.places.x) == len(page.context["trials"]) == 5
-    assert {each["search"] for each in page.context["trials"]} == {DASH}
+    marks = panel(page.context["charts"], "trials").marks
+    assert [mark for mark in marks if mark.axis == "x"] == []
 
 
 def test_on_a_busy_host_a_search_may_wait(as_editor, project, monkeypatch):

@@ -91,7 +91,7 @@ def test_each_number_goes_from_the_form_to_table_curves_and_sentence(as_editor, 
                 "Response time",
                 *(["Speed-up", "Efficiency"] if is_divided else []),
             ]
-            (table,) = group["tables"]
+            table = group["table"]
             under_way = [column.key for column in table.columns].index("under_way")
             assert [row.cells[under_way].value for row in table.rows] == pytest.approx(
                 [0.1, 0.2, 0.4], 0.1

@@ -8,7 +8,7 @@ from campaigns.domain.presentation.charts import DOUBT
 from campaigns.models import Run, TestFigures
 from campaigns.runs.services.summaries import keep_figures
 from campaigns.sweep.views import drawn_sweeps
-from tests.charts import marked, points
+from tests.charts import points
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -57,6 +57,11 @@ def measured(tests, counts, mean_us=10_000):
 def column(table, key):
     index = [each.key for each in table.columns].index(key)
     return [row.cells[index].text for row in table.rows]
+
+
+def rows_of(group) -> list[str]:
+    """Of the table of several arms: value and arm."""
+    return [f"{row.label} {row.cells[0].text}" for row in group["table"].rows]
 
 
 def panels_of(campaign):
@@ -163,18 +168,10 @@ def test_several_targets_stand_side_by_side_with_why_a_point_is_not_trusted(camp
     measured(sweep_of_rate(campaign, [20, 40], "nginx", version), [200, 400])
     spoil(apache[1], cpu=0.9)
     (group,) = drawn_sweeps(campaign_answer(campaign).sweeps)
-    side = group["side"]
-    assert [name for name, _ in side.arms] == ["apache", "nginx"]
-    assert [row.label for row in side.rows] == ["10", "20", "40"]
-    assert [[bool(arm.cells) for arm in row.arms] for row in side.rows] == [
-        [True, False],
-        [True, True],
-        [False, True],
-    ]
-    assert [arm.is_apart for arm in side.rows[1].arms] == [True, False]
-    (row,) = group["doubts"].rows
-    assert [cell.text for cell in row.cells] == ["–", "90.0\u202f%", "85.0\u202f%"]
-    assert group["unfigured"] == []
+    assert rows_of(group) == ["10 apache", "20 apache", "20 nginx", "40 nginx"]
+    assert [row.kind == "sweep-apart" for row in group["table"].rows] == [False, True, False, False]
+    ((where, why),) = group["untrusted"]
+    assert (where, "90" in why) == ("20, apache", True)
 
 
 def test_the_points_of_a_sweep_are_in_no_history(campaign):
@@ -229,8 +226,7 @@ def test_one_server_is_said_against_the_other_at_each_value(in_blocks):
     lows, highs = (column(nginx.table, f"difference_{end}") for end in ("low", "high"))
     assert all(low != "–" != high for low, high in zip(lows, highs, strict=True))
     (group,) = drawn_sweeps([apache, nginx])
-    assert group["side"].compared == ["nginx"]
-    assert [row.against[0].word for row in group["side"].rows] == ["faster", "faster", "slower"]
+    assert column(group["table"], "word") == ["–", "faster", "–", "faster", "–", "slower"]
 
 
 def test_the_reader_chooses_what_they_are_relative_to(in_blocks):
@@ -249,30 +245,3 @@ def test_a_point_of_a_busy_machine_has_a_word_and_one_without_an_answer_has_none
     _, nginx = campaign_answer(in_blocks).sweeps
     assert column(nginx.table, "word") == ["faster", "faster", "–"]
     assert column(nginx.table, "difference")[2] == "–"
-
-
-def test_trusted_only_takes_the_others_away_and_leaves_the_axes(campaign):
-    runs = measured(sweep(campaign, [1, 2, 4]), [1000, 1900, 9000])
-    spoil(runs[2], cpu=0.99)
-    sweeps = campaign_answer(campaign).sweeps
-    ((every,), (trusted,)) = (drawn_sweeps(sweeps, trusted_only=only) for only in (False, True))
-    assert every["has_apart"]
-    shown, left = (each["charts"].panels[0] for each in (every, trusted))
-    assert [len(list(marked(each, DOUBT.token))) for each in (shown, left)] == [1, 0]
-    assert [len(each["tables"][0].rows) for each in (every, trusted)] == [3, 2]
-    assert (shown.x, shown.y) == (left.x, left.y)
-
-
-def test_trusted_only_empties_one_server_and_leaves_out_a_value_that_has_no_other(in_blocks):
-    two_servers(in_blocks, SERVERS)
-    busy = in_blocks.runs.filter(test__injectors=4) | in_blocks.runs.filter(
-        test__injectors=2, test__endpoint__target__name="apache"
-    )
-    for run in busy:
-        spoil(run, cpu=0.99)
-    (drawn,) = drawn_sweeps(campaign_answer(in_blocks).sweeps, trusted_only=True)
-    one, two = drawn["side"].rows
-    assert [row.label[0] for row in (one, two)] == ["1", "2"], "at 4 no server is trusted"
-    assert [bool(arm.cells) for arm in one.arms] == [True, True]
-    assert [bool(arm.cells) for arm in two.arms] == [False, True]
-    assert two.against[0].word == "faster", "by medians without the injector's part"

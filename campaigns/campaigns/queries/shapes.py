@@ -5,8 +5,6 @@ from dataclasses import dataclass, replace
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words
 from campaigns.compare.queries.overheads import Overhead, compare
-from campaigns.domain.analysis.busy import observed_vitals
-from campaigns.domain.analysis.criteria import worst_value
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.lifecycle import Trust
@@ -46,13 +44,12 @@ def _answers(
 ) -> Iterator[SweepAnswer]:
     reference = family[relative - 1 if 1 <= relative <= len(family) else 0]
     base = {_value(arm): arm for arm in reference}
-    has_doubts = any(arm.ended and not _is_trusted_point(arm) for group in family for arm in group)
     for group in family:
         points = []
         for arm in group:
             other = None if group is reference else base.get(_value(arm))
             against = _against(campaign, other, arm) if other else None
-            points.append(replace(_point(arm, with_vitals=has_doubts), against=against))
+            points.append(replace(_point(arm), against=against))
         first, field = group[0], _field(group[0])
         points = with_speed_up(field, points)
         whole, name = names[first.test.pk]
@@ -60,7 +57,7 @@ def _answers(
         by = injectors if field == INJECTORS else parameter_label(field).lower()
         title = f"{first.plan_label}: {whole}, by {by}"
         beside = "" if group is reference else names[reference[0].test.pk][1]
-        table = sweep_table(f"sweep-{first.test.pk}", title, field, points, beside)
+        table = sweep_table(f"sweep-{first.test.pk}", title, field, [(name, points)], beside)
         yield SweepAnswer(title, first.plan_label, field, name, table, points, beside)
 
 
@@ -97,7 +94,7 @@ def _value(arm: MeasuredTest) -> float:
     return arm.test.swept_value if arm.test.swept else arm.test.injectors
 
 
-def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:
+def _point(arm: MeasuredTest) -> SweepPoint:
     ended = arm.ended
     trusted = [each for each in ended if _is_trusted(each)]
     is_trusted = _is_trusted_point(arm)
@@ -116,27 +113,9 @@ def _point(arm: MeasuredTest, *, with_vitals: bool) -> SweepPoint:
         rate=rate,
         mean_us=mean_us,
         why="" if is_trusted else _why_not(ended),
-        # What was beyond its limit in a run that nobody may trust.
-        doubts=tuple(
-            reason
-            for each in ended
-            if each.judged and not _is_trusted(each)
-            for reason in each.judged.measurement.reasons
-            if None not in (reason.value, reason.limit)
-        ),
-        vitals=_vitals(ended) if with_vitals else {},
         test_id=arm.test.pk,
         run_id=shown[-1].run.pk if shown else None,
     )
-
-
-def _vitals(ended: Sequence[MeasuredRun]) -> dict[str, float]:
-    """The worst of each over the runs."""
-    seen: dict[str, list[float]] = {}
-    for measurement in [each.measurement for each in ended if each.measurement]:
-        for code, found in observed_vitals(measurement.vitals).items():
-            seen.setdefault(code, []).append(found.value)
-    return {code: worst_value(code, values) for code, values in seen.items()}
 
 
 def _is_trusted_point(arm: MeasuredTest) -> bool:

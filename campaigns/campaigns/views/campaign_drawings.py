@@ -3,15 +3,13 @@ width. The protocol ladder of a target, what its rungs cost the server in CPU ti
 of several targets, on one axis."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from campaigns.core.drawings import LinearAxis, RatioAxis, RatioMark, round_up, split_rows_bars
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval
+from campaigns.core.drawings import LinearAxis, RatioAxis, split_rows_bars
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
-from campaigns.domain.presentation.charts import LineStyle, line_style
+from campaigns.domain.presentation.charts import line_style
 from campaigns.domain.presentation.intervals import change_ends
 from campaigns.domain.presentation.ladder import (
     MEAN,
@@ -23,21 +21,16 @@ from campaigns.domain.presentation.ladder import (
     parts_of,
     step_cells,
 )
-from campaigns.domain.presentation.tables import figure_cell
-from campaigns.domain.presentation.target_cost_tables import ComparedCost
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
     MatrixRow,
     TargetMatrix,
     difference_interval,
-    difference_texts,
     difference_words,
     interval_words,
     mean_words,
-    network_decimals,
 )
-from campaigns.domain.units import column_decimals, figure, number, percent, with_unit
-from campaigns.machines.queries.target_costs import Costs
+from campaigns.domain.units import figure, number, with_unit
 
 _NOTES = {
     Section.NEW: "every request opens one",
@@ -47,46 +40,10 @@ _NOTES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class RungBar:
-    """From the rung before to this one."""
-
-    x: float
-    width: float
-    adds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnStep:
-    """The texts of a comparison; `is_told`: a word says that the two differ."""
-
-    difference: str
-    change: str
-    interval: str
-    word: str
-    why: str
-    is_told: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnRung:
-    """`at`, `before_at` and the whisker in percent; None where there is nothing to draw."""
-
-    rung: LadderRung
-    value: str
-    interval: str
-    at: float | None
-    before_at: float | None
-    bar: RungBar | None
-    whisker: tuple[float, float] | None
-    before: DrawnStep | None
-    plain: DrawnStep | None
-
-
 def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | None:
     """{"sections": [{"key", "title", "note", "rungs", "ticks", "from", "plain_at", "band"}] of the
     rungs one by one; "metric", "metrics": [(one, whether it is shown)]; "parts": bars by section,
-    which only means have; "wire", "many": [rows], "tls": rungs over TLS; "like"; "note"}."""
+    which only means have; "tables"; "like"; "note"}."""
     if ladder is None:
         return None
     climbed = [(key, rungs) for key, rungs in ladder.sections if key != Section.MANY]
@@ -100,9 +57,7 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         "parts": [_parts(key, rungs) for key, rungs in climbed if any(r.mean for r in rungs)]
         if ladder.metric == MEAN
         else [],
-        "wire": [_wire(key, rungs) for key, rungs in climbed if any(map(_has_wire, rungs))],
-        "many": _many(ladder.of(Section.MANY), ladder.decimals),
-        "tls": [rung for rung in ladder.rungs if rung.agreed.chosen],
+        "tables": ladder.page_tables,
         "like": ladder.likeness,
         "note": ladder.note,
     }
@@ -170,44 +125,45 @@ def _rung(
     axis: LinearAxis | None,
     whisker: tuple[float, float] | None,
     decimals: int,
-) -> DrawnRung:
+) -> dict[str, Any]:
+    """`at`, `before_at`, whisker and bar in percent; None where there is nothing to draw. The bar
+    is from the rung before to this one."""
     at = axis.at(rung.value.mean / 1000) if axis and rung.value else None
     before_at = axis.at(before.value.mean / 1000) if axis and before and before.value else None
     low, high = rung.value.ends if rung.value else (None, None)
-    return DrawnRung(
-        rung=rung,
-        value=number(rung.value.mean / 1000, decimals) if rung.value else "",
-        interval=""
+    bar = None
+    if None not in (at, before_at) and at != before_at:
+        width = round(abs(at - before_at), 2)
+        bar = {"x": min(before_at, at), "width": width, "adds": at > before_at}
+    return {
+        "rung": rung,
+        "value": number(rung.value.mean / 1000, decimals) if rung.value else "",
+        "interval": ""
         if low is None
         else f"{number(low / 1000, decimals)} to {number(high / 1000, decimals)}",
-        at=at,
-        before_at=before_at,
-        bar=_bar(before_at, at),
-        whisker=whisker and (axis.at(whisker[0]), axis.at(whisker[1])),
-        before=drawn_step(rung.before, decimals),
-        plain=drawn_step(rung.plain, decimals),
-    )
+        "at": at,
+        "before_at": before_at,
+        "bar": bar,
+        "whisker": whisker and (axis.at(whisker[0]), axis.at(whisker[1])),
+        "before": _step(rung.before, decimals),
+        "plain": _step(rung.plain, decimals),
+    }
 
 
-def _bar(before_at: float | None, at: float | None) -> RungBar | None:
-    if before_at is None or at is None or before_at == at:
-        return None
-    return RungBar(min(before_at, at), round(abs(at - before_at), 2), adds=at > before_at)
-
-
-def drawn_step(step: RungStep | None, decimals: int) -> DrawnStep | None:
+def _step(step: RungStep | None, decimals: int) -> dict[str, Any] | None:
+    """The texts of a comparison; `is_told`: a word says that the two differ."""
     if step is None or step.ratio is None:
         return None
     ends = change_ends(step.ratio, *step.row.ends) if step.has_interval else ()
     difference, change, *_ = step_cells(step, decimals)
-    return DrawnStep(
-        difference=difference.text,
-        change=with_unit(change.text, "%"),
-        interval=" to ".join(ends),
-        word=step.word,
-        why=step.why,
-        is_told=step.is_told,
-    )
+    return {
+        "difference": difference.text,
+        "change": with_unit(change.text, "%"),
+        "interval": " to ".join(ends),
+        "word": step.word,
+        "why": step.why,
+        "is_told": step.is_told,
+    }
 
 
 def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
@@ -219,166 +175,34 @@ def _parts(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
     return {"title": SECTION_TITLES[key], **bars}
 
 
-def _wire(key: Section, rungs: Sequence[LadderRung]) -> dict[str, Any]:
-    """{"title", "rows": [(rung, sent's width, both's width, texts)]} on one scale."""
-    both = [_both(rung) for rung in rungs]
-    longest = round_up(max((each for each in both if each), default=0.0)) or 1.0
-    rows = []
-    for rung, whole, before in zip(rungs, both, [None, *both], strict=False):
-        sent = rung.wire.sent or 0.0
-        texts = {
-            "sent": number(rung.wire.sent),
-            "received": number(rung.wire.received),
-            "handshake": number(rung.wire.handshake),
-            "more": number(whole - before, signed=True) if whole and before else "",
-        }
-        widths = [round(100 * each / longest, 2) for each in (sent, (whole or 0.0) - sent)]
-        rows.append((rung, *widths, texts))
-    return {"title": SECTION_TITLES[key], "rows": rows, "to": number(longest)}
-
-
-def _has_wire(rung: LadderRung) -> bool:
-    return rung.wire.received is not None or rung.wire.handshake is not None
-
-
-def _both(rung: LadderRung) -> float | None:
-    wire = rung.wire
-    return None if wire.sent is None or wire.received is None else wire.sent + wire.received
-
-
-def _many(rungs: Sequence[LadderRung], decimals: int) -> list[dict[str, Any]]:
-    return [
-        {
-            "rung": rung,
-            "mean": number(rung.mean.mean / 1000, decimals) if rung.mean else "",
-            "times": [figure_cell(each, decimals) for each in rung.percentiles.values()],
-            "rate": figure(rung.rate_per_s),
-            "own_cpu": own_cpu.text,
-            "before": drawn_step(rung.before, decimals),
-        }
-        for rung, own_cpu in zip(rungs, own_cpu_cells(rungs), strict=True)
-    ]
-
-
-def drawn_cpu(ladder: Ladder | None, costs: Costs) -> dict[str, Any] | None:
-    """{"note": what is counted, "sections": [{"title", "is_many", "against", "to", "rows"}]} of the
-    rungs whose CPU seconds per 1,000 requests are known; None where none is. Bars of all sections
-    have one scale, from 0 to `to`."""
-    if ladder is None or not costs.by_test:
-        return None
-    known = [
-        (key, [rung for rung in rungs if rung.test_id in costs.by_test])
-        for key, rungs in ladder.sections
-    ]
-    longest = (
-        round_up(max(max(each.mean, each.high or 0.0) for each in costs.by_test.values())) or 1.0
-    )
-    decimals = column_decimals([each.mean for each in costs.by_test.values()])
-    sections = [_cpu_section(key, rungs, costs, longest, decimals) for key, rungs in known if rungs]
-    return {"note": costs.note, "sections": sections} if sections else None
-
-
-def _cpu_section(
-    key: Section, rungs: Sequence[LadderRung], costs: Costs, longest: float, decimals: int
-) -> dict[str, Any]:
-    rows = [
-        _row(rung, costs.by_test[rung.test_id], costs.of_rungs.get(rung.test_id), longest, decimals)
-        for rung in rungs
-    ]
-    has_plain = any(rung.is_plain or rung.plain for rung in rungs)
-    return {
-        "title": SECTION_TITLES[key],
-        "is_many": key == Section.MANY,
-        "against": "plain HTTP" if has_plain else "the row before",
-        "to": f"{longest:g}",
-        "rows": rows,
-    }
-
-
-def _row(
-    rung: LadderRung,
-    cost: MeanInterval,
-    compared: ComparedCost | None,
-    longest: float,
-    decimals: int,
-) -> dict[str, Any]:
-    """Widths and whisker in percent of the scale."""
-    ends = (cost.low, cost.high) if cost.k >= MIN_REPEATS else None
-    return {
-        "rung": rung,
-        "width": _share(cost.mean, longest),
-        "whisker": ends and tuple(_share(each, longest) for each in ends),
-        "cost": number(cost.mean, decimals),
-        **_against(compared),
-    }
-
-
-def _share(amount: float, longest: float) -> float:
-    return round(100 * min(1.0, max(0.0, amount / longest)), 2)
-
-
-def _against(compared: ComparedCost | None) -> dict[str, str]:
-    """The change in percent with its interval, its word, and why there is none."""
-    if compared is None:
-        return {}
-    found = compared.difference
-    names = " against ".join(compared.names[::-1])
-    said = {"word": compared.word, "why": found.text, "names": names}
-    if None in found.ends:
-        return said
-    low, high = (percent(each - 1, signed=True) for each in found.ends)
-    change = percent(found.ratio - 1, signed=True)
-    return {**said, "change": change, "interval": f"{low} to {high}"}
-
-
 _MOST_COLUMNS = 4  # of a matrix
 _GAP = 22.0  # percent between two labels: a plot is as wide as a column
 
 
-@dataclass(frozen=True, slots=True)
-class MatrixColumn:
-    """A target. `number` counts from 1 and is what the address calls it."""
-
-    number: int
-    name: str
-    style: LineStyle
-    is_reference: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnCell:
-    """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
-
-    test_id: int | None
-    mean: str
-    interval: str
-    difference: str
-    difference_interval: str
-    mark: RatioMark | None
-    is_best: bool
-    is_short: bool
-    why: str
-    doubt: str
-
-
 def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any] | None:
-    """{"axis", "has_marks", "is_long": a line for each target, the fastest first, not a column;
+    """A column's `number` counts from 1 and is what the address calls it.
+
+    {"axis", "has_marks", "is_long": a line for each target, the fastest first, not a column;
     "columns", "n_cells": in a row, beside its plan; "reference": its name; "rows": [(row, [(column,
-    cell)])], "overall": the rows of all plans, "has_places": bool, "network": [(label, [texts])],
+    cell)])], "overall": the rows of all plans, "has_places": bool, "network": Table or None,
     "like": [LikeLine], "n_unlike"}; a cell is None where a plan has no test of that target."""
     if matrix is None:
         return None
     ends = [_ends(cell) for cell in matrix.cells if _has_interval(cell)]
-    axis = RatioAxis([ends], threshold, _GAP, _percent_tick)
+    axis = RatioAxis([ends], threshold, _GAP, lambda r: number(100 * (r - 1), signed=True))
     columns = [
-        MatrixColumn(n, name, line_style(n - 1), n == matrix.relative)
+        {
+            "number": n,
+            "name": name,
+            "style": line_style(n - 1),
+            "is_reference": n == matrix.relative,
+        }
         for n, name in enumerate(matrix.columns, 1)
     ]
-    decimals = network_decimals(matrix.network)
-    rows = [
-        (row, list(zip(columns, _drawn_cells(row, matrix.decimals, axis), strict=True)))
-        for row in matrix.all_rows
-    ]
+    rows = []
+    for row in matrix.all_rows:
+        cells = [cell and _drawn(cell, row.best, matrix.decimals, axis) for cell in row.cells]
+        rows.append((row, list(zip(columns, cells, strict=True))))
     is_long = len(columns) > _MOST_COLUMNS
     return {
         "axis": axis,
@@ -393,10 +217,7 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
         "rows": [(row, _fastest_first(row, pairs)) for row, pairs in rows] if is_long else rows,
         "overall": matrix.overall,
         "has_places": len({row.place for row in matrix.rows}) > 1,
-        "network": [
-            (row.label, [each and difference_texts(each, decimals) for each in row.columns])
-            for row in matrix.network
-        ],
+        "network": matrix.network_table,
         "like": matrix.like,
         "n_unlike": sum(not line.is_alike for line in matrix.like),
     }
@@ -405,14 +226,6 @@ def drawn_matrix(matrix: TargetMatrix | None, threshold: float) -> dict[str, Any
 def _fastest_first(row: MatrixRow, pairs: list[tuple]) -> list[tuple]:
     times = [cell.mean.mean if cell and cell.mean else inf for cell in row.cells]
     return [pairs[n] for n in sorted(range(len(pairs)), key=times.__getitem__)]
-
-
-def _percent_tick(ratio: float) -> str:
-    return number(100 * (ratio - 1), signed=True)
-
-
-def _drawn_cells(row: MatrixRow, decimals: int, axis: RatioAxis) -> list[DrawnCell | None]:
-    return [cell and _drawn(cell, row.best, decimals, axis) for cell in row.cells]
 
 
 def _has_interval(cell: MatrixCell) -> bool:
@@ -424,18 +237,17 @@ def _ends(cell: MatrixCell) -> dict[str, Any]:
     return {"low": found.low, "high": found.high, "ratio": found.ratio, "primary": False}
 
 
-def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> DrawnCell:
+def _drawn(cell: MatrixCell, best: str, decimals: int, axis: RatioAxis) -> dict[str, Any]:
+    """`interval` and `difference_interval` are "" without one, and then `mark` is None."""
     is_best = bool(best) and best == cell.target
-    mark = axis.mark(_ends(cell) | {"primary": is_best}) if _has_interval(cell) else None
-    return DrawnCell(
-        test_id=cell.test_id,
-        mean=mean_words(cell, decimals) if cell.mean else "",
-        interval=interval_words(cell, decimals) if cell.mean else "",
-        difference=difference_words(cell.against) if cell.against else "",
-        difference_interval=difference_interval(cell.against) if cell.against else "",
-        mark=mark,
-        is_best=is_best,
-        is_short=cell.is_short,
-        why=cell.why,
-        doubt=cell.doubt,
-    )
+    return {
+        "mean": mean_words(cell, decimals) if cell.mean else "",
+        "interval": interval_words(cell, decimals) if cell.mean else "",
+        "difference": difference_words(cell.against) if cell.against else "",
+        "difference_interval": difference_interval(cell.against) if cell.against else "",
+        "mark": axis.mark(_ends(cell) | {"primary": is_best}) if _has_interval(cell) else None,
+        "is_best": is_best,
+        "is_short": cell.is_short,
+        "why": cell.why,
+        "doubt": cell.doubt,
+    }

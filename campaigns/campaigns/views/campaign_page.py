@@ -6,7 +6,7 @@ from typing import Any
 from campaigns.campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.campaigns.services.blocks import MAX_REPEATS
-from campaigns.campaigns.views.campaign_drawings import drawn_cpu, drawn_ladder, drawn_matrix
+from campaigns.campaigns.views.campaign_drawings import drawn_ladder, drawn_matrix
 from campaigns.campaigns.views.campaign_runs import (
     are_crowded,
     drawn_plots,
@@ -126,7 +126,7 @@ def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         return []
     n_errors = 0 if errors.is_everything else sum(row.count for row in errors.rows)
     costs = context.get("target_costs")
-    has_costs = costs and (costs.network or (costs.cpu and not context["ladder_cpu"]))
+    has_costs = costs and (costs.network or costs.cpu)
     of_machines = (context.get(name) for name in ("machine_runs", "resources", "counters"))
     has_machine = has_costs or any(of_machines)
     has_setup = context["like"] or context["first_responses"].rows or context["may_be_baseline"]
@@ -163,7 +163,6 @@ def _drawn(
     campaign: Campaign, answer: Answer, tests: Sequence[Test], asked: Mapping[str, str]
 ) -> dict[str, Any]:
     """What an answer of several arms has instead of pairs: matrix, repeats, ladder, sweeps."""
-    trusted_only = asked.get("points") == "trusted"
     # Each sweep as it is drawn, with its `questions`: what it leaves open.
     by_number = {test.pk: test for test in tests}
     return {
@@ -172,9 +171,8 @@ def _drawn(
         "ladder": drawn_ladder(answer.ladder, campaign.practical_threshold),
         "sweeps": [
             sweep | {"questions": sweep_questions(campaign, sweep["sweeps"], by_number)}
-            for sweep in drawn_sweeps(answer.sweeps, trusted_only=trusted_only)
+            for sweep in drawn_sweeps(answer.sweeps)
         ],
-        "trusted_only": trusted_only,
     }
 
 
@@ -249,10 +247,8 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
 
 
 def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    costs = target_costs(campaign, answer)
     return {
-        "target_costs": costs,
-        "ladder_cpu": drawn_cpu(answer.ladder, costs.cpu) if costs and costs.cpu else None,
+        "target_costs": target_costs(campaign, answer),
         "counters": perf_counters(campaign, answer),
         "machine_runs": machine_runs_section(campaign, answer),
         "resources": resource_tables(target_resources(campaign, answer), answer.tests),

@@ -195,7 +195,7 @@ class CapacityAnswer:
     """How a search ended, and what is known. `capacity`: the mean of its finished searches, or the
     first answer without an interval. `at_least`: a rate that passed, below all that failed.
     `below`: the lowest rate that failed. `drift`: over the searches, as a share. `rule`: its
-    version; None if the trials follow from a rule that is gone, and say no more than these rates.
+    version.
     """
 
     ending: Ending
@@ -204,11 +204,7 @@ class CapacityAnswer:
     below: float | None
     searches: tuple[SearchResult, ...]
     drift: float = 0.0
-    rule: int | None = RULE_VERSION
-
-    def without_rule(self) -> "CapacityAnswer":
-        """What its trials say by themselves."""
-        return replace(self, capacity=None, searches=(), drift=0.0, rule=None)
+    rule: int = RULE_VERSION
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "CapacityAnswer":
@@ -252,7 +248,6 @@ class CapacitySearch:
         self._begun_at = 1
         self._has_just_failed = False
         self.ending: Ending | None = None
-        self.follows_rule = True  # each trial was asked for
 
     def take(self, trial: Trial) -> None:
         """Learn from the trial that `next_action` asked for. Any other was asked for by an earlier
@@ -261,7 +256,7 @@ class CapacitySearch:
             tried = self._passed if trial.result == TrialResult.PASSED else self._failed
             tried.append(trial.rate_per_s)
         if self.ending or not isclose(trial.rate_per_s, self._rate, rel_tol=_SAME_RATE):
-            self.follows_rule, self.ending = False, self.ending or Ending.STOPPED
+            self.ending = self.ending or Ending.STOPPED
             return
         self._n_trials += 1
         self._has_just_failed = trial.result == TrialResult.FAILED
@@ -306,12 +301,9 @@ class CapacitySearch:
         capacity = capacity_of(self._results)
         if capacity is None and self._first is not None:
             capacity = CapacityInterval(self._first, None, None, 0)
-        drift = trend_of(self._results).drift
-        at_least = max(passed, default=None)
-        found = CapacityAnswer(
-            ending, capacity, at_least, below, tuple(self._results), drift, RULE_VERSION
-        )
-        return found if self.follows_rule else found.without_rule()
+        drift, least = trend_of(self._results).drift, max(passed, default=None)
+        searches = tuple(self._results)
+        return CapacityAnswer(ending, capacity, least, below, searches, drift, RULE_VERSION)
 
     def _halve(self, has_passed: bool) -> None:
         """Go on in this bracket, or with the next search."""

@@ -9,7 +9,7 @@ The words follow five rules: who does what in the first four words, one fact a s
 nouns, the next step instead of the absence, and a figure with its limit.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
@@ -65,9 +65,9 @@ class Criterion:
     the answer beyond the limit that decides. `unit`: "us", "s", "" for a share, or a noun.
 
     `sentence` may have {value}, {limit}, {measure}, {whole} (a time without the value), {rest} (the
-    other share), {who} ("The injector", or its number of several), {whose} and {Whose}. `figure`
-    names the value in a table, `cause` is a clause about it for first lines, with {value}. `who`:
-    whose fault it is, None where it says nothing about a limit.
+    other share), {who} ("The injector", or its number of several), {whose} and {Whose}. `cause` is
+    a clause about the value for first lines, with {value}. `who`: whose fault it is, None where it
+    says nothing about a limit.
     """
 
     aspect: Aspect
@@ -77,7 +77,6 @@ class Criterion:
     meaning: str = ""
     share: Limits | None = None
     unit: str = ""
-    figure: str = ""
     cause: str = ""
     remedy: str = ""
     who: Who | None = None
@@ -129,7 +128,6 @@ CRITERIA: dict[str, Criterion] = {
     "no_seconds": _excludes(
         Limits(None, 0),
         "The injector delivered no measurements.",
-        figure="seconds delivered",
         cause="the injector delivered no measurements",
         remedy=_ONLINE,
         meaning="no injector delivered a measurement",
@@ -138,7 +136,6 @@ CRITERIA: dict[str, Criterion] = {
         Limits(None, 0),
         "{value} {were} lost during the run. The figures are incomplete.",
         unit="injector processes",
-        figure="injector processes lost",
         cause="an injector process was lost",
         remedy=_ONLINE,
         meaning="injector processes that were lost during the run",
@@ -146,7 +143,6 @@ CRITERIA: dict[str, Criterion] = {
     "missing_seconds": _excludes(
         Limits(0.0, 0.01),
         "{value} of the seconds are missing.",
-        figure="seconds missing",
         cause="{value} of the seconds are missing",
         remedy=_DATABASE,
         meaning="seconds that no injector delivered",
@@ -156,7 +152,6 @@ CRITERIA: dict[str, Criterion] = {
         "The injector host ran out of open files or ports for {value}. The target is not the "
         "cause.",
         unit="requests",
-        figure="requests without a file or port",
         cause="the injector ran out of open files or ports",
         remedy="Raise the limits of open files and local ports on the injector host.",
         who=Who.INJECTOR,
@@ -166,7 +161,6 @@ CRITERIA: dict[str, Criterion] = {
         Limits(None, 0),
         "The injector itself failed at {value}. The target is not the cause.",
         unit="requests",
-        figure="requests at which the injector failed",
         cause="the injector itself failed",
         remedy="Report this fault with the details under Errors.",
         who=Who.INJECTOR,
@@ -176,7 +170,6 @@ CRITERIA: dict[str, Criterion] = {
         Limits(0.05, 0.20),
         "Requests in flight and response times disagree by {value} (limit {limit}). Some "
         "waiting was not timed.",
-        figure="in flight against response times",
         cause="part of the waiting was not timed",
         remedy=_MORE_CPU,
         meaning="requests in flight do not match rate × time; closed plans with 10 or more",
@@ -185,7 +178,6 @@ CRITERIA: dict[str, Criterion] = {
         Limits(0.0, 0.01),
         "Up to {value} of the replies (limit {limit}) may belong to other requests. The "
         "server sent more replies than requests.",
-        figure="replies that may be of other requests",
         cause="replies could not be matched to their requests",
         remedy="Measure without pipelining: the server sends more replies than requests.",
         meaning="replies on connections that returned more replies than there were requests",
@@ -195,7 +187,6 @@ CRITERIA: dict[str, Criterion] = {
         "{who} added about {value} to the {measure} ({whole} without it, limit {limit}).",
         share=Limits(0.05, 0.25),
         unit="us",
-        figure="injector's own part of the times, median",
         cause="the injector had no CPU",
         meaning="what the injector added to mean or p50, see *Starved injectors*; twice the time "
         "where each request has a TLS handshake",
@@ -205,7 +196,6 @@ CRITERIA: dict[str, Criterion] = {
         "{who} added about {value} to the {measure} ({whole} without it, limit {limit}).",
         share=Limits(0.05, 0.25),
         unit="us",
-        figure="injector's own part of the times, high",
         cause="the injector had no CPU",
         meaning="the same of the p99, or of the p90 in short runs",
     ),
@@ -215,7 +205,6 @@ CRITERIA: dict[str, Criterion] = {
         "times.",
         share=Limits(0.10, 0.25),
         unit="us",
-        figure="delay of the injector, high",
         cause="the injector was late",
         meaning="sending late, or reacting late to the network; only where what this added was not "
         "timed",
@@ -224,14 +213,12 @@ CRITERIA: dict[str, Criterion] = {
         100_000,
         "{Whose} event loop stalled for {value} (limit {limit}).",
         unit="us",
-        figure="longest stall of an injector",
         cause="the injector stalled",
         meaning="the longest stall of the event loop",
     ),
     "cpu": _spoils(
         Limits(0.60, 0.85),
         "{who} was busy: {value} of a core on average (limit {limit}).",
-        figure="CPU of an injector, of a core",
         cause="the injector used {value} of a core",
         remedy="Share the load among more injector processes or hosts, or send less.",
         who=Who.INJECTOR,
@@ -240,7 +227,6 @@ CRITERIA: dict[str, Criterion] = {
     "throttled": _spoils(
         Limits(0.01, 0.25),
         "{who} had used up its CPU quota {value} of the time (limit {limit}).",
-        figure="CPU quota used up",
         cause="the CPU quota was used up {value} of the time",
         remedy="Raise the CPU quota of the injector's container or service to a whole core.",
         who=Who.QUOTA,
@@ -249,7 +235,6 @@ CRITERIA: dict[str, Criterion] = {
     "steal": _spoils(
         Limits(0.05, 0.10),
         "The hypervisor gave {value} of {whose} CPU to other machines (limit {limit}).",
-        figure="CPU given to other machines",
         cause="the hypervisor gave {value} of the CPU to other machines",
         remedy="Measure from a machine whose CPU is not shared with other virtual machines.",
         who=Who.HYPERVISOR,
@@ -258,7 +243,6 @@ CRITERIA: dict[str, Criterion] = {
     "open_files": _explains(
         0.70,
         "{who} used {value} of its open files (limit {limit}).",
-        figure="open files in use",
         cause="the injector ran short of open files",
         remedy="Raise the limit of open files (ulimit -n) on the injector host.",
         who=Who.INJECTOR,
@@ -268,7 +252,6 @@ CRITERIA: dict[str, Criterion] = {
         0.70,
         "{value} of the local ports of {whose} machine were in use (limit {limit}). More "
         "connections may fail.",
-        figure="local ports in use",
         cause="the injector ran short of local ports",
         remedy="Widen net.ipv4.ip_local_port_range on the injector host, or keep connections open.",
         who=Who.INJECTOR,
@@ -280,7 +263,6 @@ CRITERIA: dict[str, Criterion] = {
         "{Whose} machine swapped {value} within a second. Waiting for swapped memory is part of "
         "the response times.",
         unit="pages",
-        figure="memory swapped in a second",
         cause="the injector's machine swapped memory",
         remedy="Give the injector host more memory, or stop other programs on it.",
         meaning="memory pages swapped in or out within a second, on the whole machine",
@@ -290,7 +272,6 @@ CRITERIA: dict[str, Criterion] = {
         "The wall clock of {whose} machine jumped by {value} (limit {limit}). Durations are "
         "right. Times of day may not match other logs.",
         unit="us",
-        figure="jump of the wall clock",
         cause="the injector's clock jumped",
         remedy="Keep the injector host's clock in sync by NTP; do not suspend the machine.",
         who=None,
@@ -301,7 +282,6 @@ CRITERIA: dict[str, Criterion] = {
         "The injector processes may have started up to {value} apart (limit {limit}). The "
         "connection to the database is slow for one of them.",
         unit="us",
-        figure="starts of the injectors apart",
         cause="the injector processes did not start together",
         remedy=_DATABASE,
         who=None,
@@ -312,7 +292,6 @@ CRITERIA: dict[str, Criterion] = {
         0.80,
         "A network link of {whose} machine was {value} full (limit {limit}). The link was "
         "measured, not the target.",
-        figure="network link of the injectors' machine",
         cause="the injector's network link was full",
         remedy="Share the load among more injector hosts, or send less.",
         who=Who.NETWORK,
@@ -322,7 +301,6 @@ CRITERIA: dict[str, Criterion] = {
         0.01,
         "{Whose} machine lost {value} of its network packets within a second (limit {limit}). The "
         "delays that follow are not the target's.",
-        figure="network packets lost",
         cause="the injector's machine lost packets",
         remedy="Check the network of the injector host, or send less.",
         who=Who.NETWORK,
@@ -382,7 +360,6 @@ CRITERIA: dict[str, Criterion] = {
         Limits(0.999, 0.99),
         "Only {value} of the planned requests were sent (limit {limit}).",
         less_is_worse=True,
-        figure="planned requests sent",
         cause="planned requests were not sent",
         meaning="fewer requests sent than planned",
     ),
@@ -390,7 +367,6 @@ CRITERIA: dict[str, Criterion] = {
         TargetState.OVERLOADED,
         Limits(0.001, 0.01),
         "{value} of the requests were dropped for lack of a free connection (limit {limit}).",
-        figure="requests dropped",
         cause="requests were dropped",
         meaning="no free connection",
     ),
@@ -399,7 +375,6 @@ CRITERIA: dict[str, Criterion] = {
         Limits(0.001),
         "{value} of the requests waited because all connections were busy (limit {limit}). The "
         "wait is part of the response times.",
-        figure="requests that waited for a connection",
         cause="{value} of the requests waited for a connection",
         meaning="requests that waited for a free connection",
     ),
@@ -679,11 +654,6 @@ def _larger(
 ) -> float | None:
     """None, that is never, if either is."""
     return None if time_us is None or share is None else max(time_us * waits, share * whole_us)
-
-
-def worst_value(code: str, values: Iterable[float]) -> float:
-    """Of at least one value of a criterion."""
-    return min(values) if CRITERIA[code].less_is_worse else max(values)
 
 
 def reason_for(code: str, state: str, observed: Observed, limit: float) -> JudgementReason:

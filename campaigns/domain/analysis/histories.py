@@ -1,11 +1,10 @@
 """A test's history: a point for each campaign, its course, and what was changed in between; and
-triage: what people say about a change of level, and which sightings are of the same change.
+which sightings are of the same change.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from functools import cached_property, lru_cache
 from math import log
 from typing import NamedTuple
@@ -176,24 +175,6 @@ def _differences(before: Mapping[str, str], after: Mapping[str, str]):
     for name in after:
         if name in before and before[name] != after[name]:
             yield name, before[name], after[name]
-
-
-class TriageState(StrEnum):
-    """What is known about a change; whatever is not open is quiet."""
-
-    OPEN = "open"
-    ACKNOWLEDGED = "acknowledged"
-    EXPECTED = "expected"
-    ENVIRONMENT = "environment"
-    NOT_REAL = "not_real"
-    FIXED = "fixed"
-
-
-NEEDS_WHY = frozenset({TriageState.EXPECTED, TriageState.NOT_REAL, TriageState.FIXED})
-# What people choose from where the reference moved at the same time: the likeliest first.
-ENVIRONMENT_FIRST = sorted(TriageState, key=lambda state: state is not TriageState.ENVIRONMENT)
-# A change that is found later joins these; what people have closed takes in nothing new.
-TAKES_MORE = frozenset({TriageState.OPEN, TriageState.ACKNOWLEDGED})
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,11 +101,6 @@ MESSAGES = {
     "capacity_below": Message("**Below {rate}**: already this rate does not keep {objective}."),
     "capacity_drifted": Message("**No steady answer:** the server changed{change} from {between}."),
     "capacity_unknown": Message("Couldn't find the limit."),
-    "older_search": Message(
-        "**No capacity is known**: an older release made this search.", "Search again."
-    ),
-    "none_failed": Message("Up to {rate} no trial failed."),
-    "lowest_failed": Message("The lowest rate that failed is {rate}."),
     "searching": Message("Searching… no results yet."),
     "interval_of_searches": Message("{searches} done; the interval comes with the third."),
     "newest_search": Message(

@@ -8,7 +8,7 @@ the target's own machine told is set beside that (`beside_machine`), and may nam
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
 from campaigns.domain.analysis.busy import Busy
@@ -29,6 +29,7 @@ from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS, Threshold
 from campaigns.domain.presentation.remedies import cause_words
 from campaigns.domain.presentation.results import Sentence, joined, so_far
+from campaigns.domain.presentation.tables import Column, Row, Table, text_cell
 from campaigns.domain.units import (
     DASH,
     counted,
@@ -57,11 +58,6 @@ def objective_words(rules: Sequence[Threshold]) -> str:
 
 def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool) -> Sentence:
     """The answer with its interval, or what stopped it and what is known."""
-    if lacks_its_rule(answer):
-        # What its trials say, whatever rule they follow from.
-        known = {"none_failed": answer.at_least, "lowest_failed": answer.below}
-        told = [sentence(code, rate=_per_s(each)) for code, each in known.items() if each]
-        return joined([sentence("older_search"), *told, [(MESSAGES["older_search"].remedy, False)]])
     if is_going_on:
         n = len(answer.searches)
         if not (answer.capacity or answer.at_least or answer.below):
@@ -93,17 +89,11 @@ def _limited_by(ending: Ending | None, some_failed: bool) -> str:
     return "found" if ending == Ending.BELOW else str(ending)
 
 
-def lacks_its_rule(answer: CapacityAnswer) -> bool:
-    """Whether it was made under an earlier rule, and its trials alone do not say the answer."""
-    is_plain = _is_bound(answer) or answer.ending in (Ending.BELOW, Ending.DRIFTED)
-    return answer.rule is None and not is_plain
-
-
 def bound_words(answer: CapacityAnswer) -> str:
     """What is known of a capacity that was not found: at least 400, below 100, between both; ""
-    where nothing is, as no bound holds of a target that drifted or under an earlier rule."""
+    where nothing is, as no bound holds of a target that drifted."""
     least, below = answer.at_least, answer.below
-    if answer.ending == Ending.DRIFTED or lacks_its_rule(answer) or not (least or below):
+    if answer.ending == Ending.DRIFTED or not (least or below):
         return ""
     if not least:
         return f"below {rate(below)}"
@@ -140,8 +130,6 @@ def _per_s(rate_per_s: float | None) -> str:
     return f"{rate(rate_per_s)} requests/s"
 
 
-# Where on a row's bar the limit is, in percent of its length.
-LIMIT_AT = 70
 # From here on a machine is likely the limit: what a few seconds need is beyond their mean.
 BUSY_FROM = 0.80
 _FULL_CORE = 0.9  # of one core: what a single thread can fill
@@ -158,15 +146,21 @@ _FULL = {code: MESSAGES[code].title for code in ("target_cpu_full", "target_link
 
 @dataclass(frozen=True, slots=True)
 class LimitRow:
-    """A figure of the target's side or of the injectors. `bar`: its length in percent, the limit
-    at LIMIT_AT; None where there is none to compare with."""
+    """A figure of the target's side or of the injectors."""
 
     who: str
     figure: str
     measured: str
     limit: str = DASH
-    bar: float | None = None
     was_it: str = ""
+
+
+_HEADS = (
+    Column("figure", "figure", is_text=True),
+    Column("measured", "measured", is_text=True),
+    Column("limit", "limit", is_text=True),
+    Column("was_it", "was it the limit?", is_text=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +173,22 @@ class Limiter:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Limiter":
-        rows = tuple(LimitRow(**row) for row in stored["rows"])
-        return cls(stored["word"], stored["why"], rows)
+        names = [each.name for each in fields(LimitRow)]
+        rows = (LimitRow(**{name: row[name] for name in names}) for row in stored["rows"])
+        return cls(stored["word"], stored["why"], tuple(rows))
+
+    @property
+    def table(self) -> Table:
+        """The evidence of the trials."""
+        rows = (
+            Row(
+                each.who,
+                tuple(map(text_cell, (each.figure, each.measured, each.limit, each.was_it))),
+                kind="total" if each.was_it in {"yes", "likely"} else "",
+            )
+            for each in self.rows
+        )
+        return Table("limited-by", "What limited it", _HEADS, tuple(rows), "who")
 
     def beside_machine(self, near: Busy) -> "Limiter":
         """With what the target's machine did near the answer, as far as anybody told that."""
@@ -273,10 +281,11 @@ def _of_machine(near: Busy, *, may_be: bool) -> Iterator[LimitRow]:
         may_fill = near.target_cores != 1 and (in_use >= _FULL_CORE or not near.target_cores)
         below = "one core may be" if may_fill else "no"
         was_it = likely if near.target_cpu >= BUSY_FROM else below
-        yield _bar_row("Target", f"CPU{cores}", near.target_cpu, BUSY_FROM, was_it)
+        yield _share_row("Target", f"CPU{cores}", near.target_cpu, BUSY_FROM, was_it)
     if near.target_link is not None:
         was_it = likely if near.target_link >= BUSY_FROM else "no"
-        yield _bar_row("Target", "network link of its machine", near.target_link, BUSY_FROM, was_it)
+        figure = "network link of its machine"
+        yield _share_row("Target", figure, near.target_link, BUSY_FROM, was_it)
 
 
 def _without_unknown(rows: Sequence[LimitRow]) -> tuple[LimitRow, ...]:
@@ -293,11 +302,10 @@ def _named(near: Busy) -> tuple[str, str]:
     return _TARGET_SIDE, say("found", cpu=told)
 
 
-def _bar_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
-    bar = min(100.0, round(LIMIT_AT * share / limit, 1))
+def _share_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
     usual = decimals_for([100 * share], most=2)
     measured = percent(share, decimals=decimals_beside(100 * share, 100 * limit, usual))
-    return LimitRow(who, figure, measured, typed_percent(limit), bar, was_it)
+    return LimitRow(who, figure, measured, typed_percent(limit), was_it)
 
 
 def _room_words(rows: Iterable[LimitRow]) -> str:
@@ -317,5 +325,5 @@ def _of_injectors(busy: Sequence[Mapping[str, float]], limits: LimitsByCode) -> 
                 rows.append(LimitRow("Injectors", figure, percent(mean), was_it="no"))
             else:
                 was_it = "yes" if mean > mild else "no"
-                rows.append(_bar_row("Injectors", figure, mean, mild, was_it))
+                rows.append(_share_row("Injectors", figure, mean, mild, was_it))
     return rows

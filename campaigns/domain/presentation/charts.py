@@ -64,8 +64,6 @@ def arm_style(scheme: str, mode: str) -> LineStyle:
 PASSED = LineStyle("ink", (), "circle", _CIRCLE, is_mark=True)
 OUTLIER = LineStyle("ink-3", (), "circle", _CIRCLE, is_hollow=True, is_mark=True)
 CROSS = LineStyle("bad", (), "crossRot", _CROSS, is_mark=True)
-STAR = LineStyle("bad", (), "star", f"{_CROSS}M-5 0H5M0-5V5", is_mark=True)
-DIAMOND = LineStyle("bad", (), "rectRot", _DIAMOND, is_hollow=True, is_mark=True)
 DOUBT = LineStyle("warn", (), "triangle", _TRIANGLE, is_hollow=True, is_mark=True)
 
 

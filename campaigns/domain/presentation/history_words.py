@@ -9,7 +9,7 @@ from math import log
 from typing import Protocol
 
 from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change, Expected
-from campaigns.domain.analysis.histories import PLAN_VERSION, TestHistory, TriageState
+from campaigns.domain.analysis.histories import PLAN_VERSION, TestHistory
 from campaigns.domain.analysis.messages import say, sentence
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.steady import Steadiness
@@ -301,20 +301,6 @@ _HALF_A_YEAR = 183
 
 def _monday(day: datetime) -> int:
     return day.toordinal() - day.weekday()
-
-
-MEANINGS = {
-    TriageState.OPEN: "not triaged yet",
-    TriageState.ACKNOWLEDGED: "known, being worked on; quiet until it moves again",
-    TriageState.EXPECTED: "wanted or accepted; the new level is normal",
-    TriageState.ENVIRONMENT: "network, host or injectors, not the target",
-    TriageState.NOT_REAL: "noise",
-    TriageState.FIXED: "the old level is back",
-}
-
-
-def state_words(state: str) -> str:
-    return state.replace("_", " ")
 
 
 def direction(ratios: Sequence[float], *, is_explained: bool) -> str:

@@ -6,7 +6,7 @@ analysis.pair; nothing is estimated here.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaigns.domain.analysis.messages import say
@@ -158,10 +158,6 @@ class LadderRung:
     def chose_otherwise(self) -> str:
         return " ".join(self.not_taken)
 
-    @property
-    def section_title(self) -> str:
-        return SECTION_TITLES[self.section]
-
 
 @dataclass(frozen=True, slots=True)
 class LadderLikeness:
@@ -226,7 +222,19 @@ class Ladder:
     @property
     def tables(self) -> list[Table]:
         parts = [_parts_table(self)] if self.metric == MEAN else []
-        return [_ladder_table(self), *parts, _wire_table(self), _agreed_table(self)]
+        many = [_many_table(self)] if self.of(Section.MANY) else []
+        return [_ladder_table(self), *parts, _wire_table(self), _agreed_table(self), *many]
+
+    @property
+    def page_tables(self) -> list[Table]:
+        """Those of which a page draws nothing, with the rungs of which they have a figure."""
+        many = [_many_table(self)] if self.of(Section.MANY) else []
+        tables = (_wire_table(self), *many, _agreed_table(self))
+        known = [
+            replace(each, rows=tuple(r for r in each.rows if any(c.value for c in r.cells[1:])))
+            for each in tables
+        ]
+        return [each for each in known if each.rows]
 
 
 _HEAD = (Column("section", "section", is_text=True), Column("detail", "detail", is_text=True))
@@ -348,18 +356,26 @@ def _parts_table(ladder: Ladder) -> Table:
 
 def _wire_table(ladder: Ladder) -> Table:
     why = "The injector's kernel did not report it."
-    figures = [
-        [Figure(each, why) for each in (rung.wire.sent, rung.wire.received, rung.wire.handshake)]
-        for rung in ladder.rungs
-    ]
+    figures = []
+    for _, rungs in ladder.sections:
+        before = None
+        for rung in rungs:
+            wire = rung.wire
+            both = None if None in (wire.sent, wire.received) else wire.sent + wire.received
+            more = both - before if both and before else None
+            told = (wire.sent, wire.received, wire.handshake, more)
+            figures.append([Figure(each, why) for each in told])
+            before = both
     columns = (
         Column("section", "section", is_text=True),
         Column("sent", "sent", "B per request"),
         Column("received", "received", "B per request"),
         Column("handshake", "TLS handshake", "B"),
+        Column("more", "against the rung before", "B per request"),
     )
     title = "Bytes on the wire, TLS and HTTP without TCP and IP"
-    return _table_of(ladder, "ladder-wire", title, columns, rows_of_cells(figures, [Format(0)] * 3))
+    formats = [*[Format(0)] * 3, Format(0, signed=True)]
+    return _table_of(ladder, "ladder-wire", title, columns, rows_of_cells(figures, formats))
 
 
 def _agreed_table(ladder: Ladder) -> Table:
@@ -380,6 +396,47 @@ def _agreed_table(ladder: Ladder) -> Table:
         for rung in ladder.rungs
     ]
     return _table_of(ladder, "ladder-tls", "TLS as negotiated", columns, cells)
+
+
+def _many_table(ladder: Ladder) -> Table:
+    """As many requests at once on connections and on streams."""
+    rungs = ladder.of(Section.MANY)
+    columns = (
+        Column("connections", "connections"),
+        Column("streams", "streams", "on each"),
+        Column("mean", "mean", "ms"),
+        *(Column(key, key, "ms") for key in ("p50", "p95", "p99")),
+        Column("rate", "rate", "requests/s"),
+        Column("change", f"change of the {ladder.metric}", "%", "From the row above."),
+        Column("change_low", f"{ladder.confidence} from", "%"),
+        Column("change_high", "to", "%"),
+        Column("word", "verdict", is_text=True),
+    )
+    figures = [
+        [
+            Figure(in_ms(rung.mean and rung.mean.mean), rung.why or NO_RUN),
+            *rung.percentiles.values(),
+            Figure(rung.rate_per_s, rung.why or NO_RUN),
+        ]
+        for rung in rungs
+    ]
+    cells = rows_of_cells(figures, [*[Format(ladder.decimals)] * 4, Format()])
+    rows = tuple(
+        Row(
+            rung.title,
+            (
+                count_cell(rung.connections),
+                count_cell(rung.streams),
+                *of_rung,
+                *step_cells(rung.before, ladder.decimals)[1:],
+                _word_cell(rung.before),
+            ),
+            link={"test": rung.test_id},
+        )
+        for rung, of_rung in zip(rungs, cells, strict=True)
+    )
+    note = "does one slow reply delay the others? on kept connections"
+    return Table("ladder-many", "Many at once", columns, rows, "requests at once", note)
 
 
 def _table_of(

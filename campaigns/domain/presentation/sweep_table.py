@@ -1,16 +1,13 @@
 """A sweep as a table: the same plan on the same arm at several values, a row for each: what was
-measured there, which points may be believed, and why the others are not: the figures that were
-beyond their limits, beside those of the last value that is trusted.
+measured there, which points may be believed, and why the others are not.
 
 A point is trusted if all its repeats are. Only trusted points have an interval, a speed-up and a
 part in what the sweep's sentence says.
 """
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from campaigns.domain.analysis.criteria import CRITERIA, JudgementReason, value_words, worst_value
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
@@ -24,7 +21,6 @@ from campaigns.domain.plan.sweep import (
     parameter_unit,
     point_words,
     value_text,
-    values_words,
 )
 from campaigns.domain.presentation.latency_table import figures_by_key
 from campaigns.domain.presentation.metrics import METRICS
@@ -55,9 +51,7 @@ class SweepPoint:
     three on. `why`: why it is not trusted. `speed_up` and `efficiency`: against the smallest value,
     where more of the parameter divides the work. `against`: another arm's response
     time at the same value, where there is one.
-    `doubts`: the figures behind `why`, where it has any; `vitals`: the worst of its injectors'
-    vitals by criterion, read only in a sweep with doubts. `test_id`: the test at this value, and
-    `run_id` the last of its runs, None before it has one.
+    `test_id`: the test at this value, and `run_id` the last of its runs, None before it has one.
     """
 
     value: float
@@ -74,8 +68,6 @@ class SweepPoint:
     speed_up: float | None = None
     efficiency: float | None = None
     against: PairResult | None = None
-    doubts: tuple[JudgementReason, ...] = ()
-    vitals: Mapping[str, float] = field(default_factory=dict)
     test_id: int | None = None
     run_id: int | None = None
 
@@ -183,6 +175,7 @@ _TONES = {
 _TARGET_UNKNOWN = say("target_unknown")
 _FEW = say("interval_of_repeats")
 _NOT_THERE = PairResult("mean", text=say("no_reference"))
+_IS_IT = PairResult("mean", text="This is the reference.")
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
 
 
@@ -191,31 +184,51 @@ def injector_words(injectors: int) -> str:
 
 
 def sweep_table(
-    key: str, title: str, field: str, points: Sequence[SweepPoint], reference: str = ""
+    key: str,
+    title: str,
+    field: str,
+    arms: Sequence[tuple[str, Sequence[SweepPoint]]],
+    reference: str = "",
 ) -> Table:
-    """The points in the order of their values. `reference`: what they are compared with, "" where
-    there is nothing to compare with."""
+    """Value by value a row for each arm: (its name, its points in the order of their values).
+    `reference`: the arm that the others are compared with, "" where there is nothing to compare
+    with."""
     figured = (*_TIMES, *_RATES, *(_DIVIDED if field in DIVIDED else ()), "under_way")
-    figures = [_figures(point) for point in points]
+    has_arms = len(arms) > 1
+    by_value = [(point, name) for name, points in arms for point in points]
+    by_value.sort(key=lambda each: each[0].value)
+    figures = [_figures(point) for point, _ in by_value]
     cells = rows_of_cells(
         [[row[name] for name in figured] for row in figures], [Format()] * len(figured)
     )
     keys = ("n", *figured, "errors", "trusted", *_WORDS)
     if reference:
-        compared = rows_of_cells(list(map(_differences, points)), [Format(1, signed=True)] * 3)
-        keys = (*keys, *_AGAINST, "word")
-    end, _ = end_of_growth(points) or (None, False)
+        against = [
+            point.against or (_IS_IT if name == reference else _NOT_THERE)
+            for point, name in by_value
+        ]
+        formats = [Format(1, signed=True)] * 3
+        compared = rows_of_cells(list(map(_differences, against)), formats)
+        # Beside the arm that they are of, else last.
+        words = (*_AGAINST, "word")
+        keys = (*words, *keys) if has_arms else (*keys, *words)
+    ends = [found[0] for _, points in arms if (found := end_of_growth(points))]
     made = []
-    for index, point in enumerate(points):
+    for index, (point, name) in enumerate(by_value):
         words = injector_words(int(point.value)) if field == INJECTORS else value_text(point.value)
         of_point = _cells(point, cells[index])
         if reference:
-            against = point.against or _NOT_THERE
-            word = text_cell(str(against.word or ""), against.text)
-            of_point = (*of_point, *compared[index], word)
-        kind = ("sweep-end" if point is end else "sweep") if point.is_trusted else "sweep-apart"
+            word = text_cell(str(against[index].word or ""), against[index].text)
+            beside = (*compared[index], word)
+            of_point = (*beside, *of_point) if has_arms else (*of_point, *beside)
+        if has_arms:
+            of_point = (text_cell(name), *of_point)
+        is_end = any(point is end for end in ends)
+        kind = ("sweep-end" if is_end else "sweep") if point.is_trusted else "sweep-apart"
         made.append(Row(words, of_point, kind))
     head = tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys)
+    if has_arms:
+        head = (Column("arm", "arm", is_text=True), *head)
     label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
     return Table(key, title, head, tuple(made), label, _note(reference))
 
@@ -232,9 +245,8 @@ def _note(reference: str) -> str:
     )
 
 
-def _differences(point: SweepPoint) -> list[Figure]:
+def _differences(row: PairResult) -> list[Figure]:
     """In percent, of the mean response time, or of the median on a busy machine."""
-    row = point.against or _NOT_THERE
     why = row.why or (row.text if row.baseline is None else _FEW)
     return change_figures(row.ratio, row.ends, why)
 
@@ -283,61 +295,11 @@ def _ends(name: str, ends: tuple[float, float] | None, point: SweepPoint) -> dic
     return {f"{name}_low": Figure(low, why), f"{name}_high": Figure(high, why)}
 
 
-_NO_DOUBT = "No reason for doubt at this value."
-
-
-def doubts_table(key: str, field: str, arms: Sequence[Sequence[SweepPoint]]) -> Table | None:
-    """A row for each figure, the commonest first; a column for each value that is not trusted,
-    after the last one that is. The worst of all arms and repeats. None where no figure says why."""
-    points = [point for arm in arms for point in arm]
-    found = Counter(doubt.code for point in points for doubt in point.doubts)
-    if not found:
-        return None
-    untrusted = sorted({point.value for point in points if point.doubts})
-    lower = {point.value for point in points if point.value < untrusted[0]}
-    lower -= {point.value for point in points if not point.is_trusted}
-    shown = [*sorted(lower)[-1:], *untrusted]
-    columns = tuple(Column(f"at_{value:.15g}", value_text(value)) for value in shown)
-    by_value = [[point for point in points if point.value == value] for value in shown]
-    rows = (
-        Row(
-            CRITERIA[code].figure,
-            (
-                *(_cell(code, each) for each in by_value),
-                text_cell(value_words(code, _least_limit(_doubts_of_code(code, points)))),
-            ),
-        )
-        for code, _ in found.most_common()
-    )
-    are = "is" if len(untrusted) == 1 else "are"
-    title = f"Why {values_words(untrusted)} {are} not trusted"
-    columns = (*columns, Column("limit", "limit"))
-    note = "the worst of all repeats and arms at this value"
-    return Table(f"{key}-doubts", title, columns, tuple(rows), parameter_label(field), note)
-
-
-def unfigured(arms: Sequence[tuple[str, Sequence[SweepPoint]]]) -> list[tuple[str, str]]:
-    """[(value and arm, why)] of the points whose reason is no figure, such as a run that failed."""
+def untrusted(arms: Sequence[tuple[str, Sequence[SweepPoint]]]) -> list[tuple[str, str]]:
+    """[(value and arm, why it is not trusted)]"""
     return [
         (", ".join(filter(None, [value_text(point.value), name])), point.why)
         for name, points in arms
         for point in points
-        if point.why and not point.doubts
+        if point.why
     ]
-
-
-def _cell(code: str, points: Sequence[SweepPoint]) -> Cell:
-    """Beyond its limit; else what the vitals say of it, if they do."""
-    if doubts := _doubts_of_code(code, points):
-        worst = worst_value(code, [doubt.value for doubt in doubts])
-        return text_cell(value_words(code, worst, _least_limit(doubts)), tone="bad")
-    seen = [point.vitals[code] for point in points if code in point.vitals]
-    return text_cell(value_words(code, worst_value(code, seen)) if seen else "", _NO_DOUBT)
-
-
-def _least_limit(doubts: Sequence[JudgementReason]) -> float:
-    return min(doubt.limit for doubt in doubts)
-
-
-def _doubts_of_code(code: str, points: Sequence[SweepPoint]) -> list[JudgementReason]:
-    return [doubt for point in points for doubt in point.doubts if doubt.code == code]

@@ -53,18 +53,6 @@ class NetworkRow:
         return f"{self.remote} \u2212 {self.local}"
 
 
-def network_decimals(rows: Sequence[NetworkRow]) -> int:
-    return column_decimals([each.mean / 1000 for row in rows for each in row.columns if each])
-
-
-def difference_texts(found: MeanInterval, decimals: int) -> tuple[str, str]:
-    """("+0.89", "± 0.07"); the second is "" without an interval."""
-    difference = number(found.mean / 1000, decimals, signed=True)
-    if None in found.ends:
-        return difference, ""
-    return difference, f"± {number((found.high - found.low) / 2000, decimals)}"
-
-
 def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
     """A row for each pair of plans and target, for CSV and REST."""
     found = [
@@ -80,7 +68,8 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
         else [Figure(None, say("no_runs"))] * 3
         for *_, each in found
     ]
-    cells = rows_of_cells(figures, [Format(network_decimals(rows), signed=True)] * 3)
+    decimals = column_decimals([each.mean / 1000 for *_, each in found if each])
+    cells = rows_of_cells(figures, [Format(decimals, signed=True)] * 3)
     made = [
         Row(label, (text_cell(name), *of_row))
         for (label, name, _), of_row in zip(found, cells, strict=True)

@@ -1,11 +1,10 @@
 """Baselines: make runs the baseline of their tests, list the current and the replaced ones, stop
-comparing with one. Triage of changes: entries of a project, and what people say about one."""
+comparing with one. Triage of changes: entries of a project, and what people say of one."""
 
 import django_filters
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
@@ -13,8 +12,8 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.history_words import entry_sentence
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.history.exports import csv_of_triage
-from campaigns.history.queries.baselines import entries_of, triaged
-from campaigns.history.services.baselines import judge_changes, make_baseline, release_baseline
+from campaigns.history.queries.baselines import entries_of
+from campaigns.history.services.baselines import edit_entry, make_baseline, release_baseline
 from campaigns.items.queries.filters import IdFilter, ListFilterSet
 from campaigns.models import (
     Baseline,
@@ -23,7 +22,6 @@ from campaigns.models import (
     Test,
     TriageChange,
     TriageEntry,
-    TriageNote,
 )
 from campaigns.rest import fields
 from campaigns.rest.access import VisibleViewSet, actor_of, answers, find
@@ -117,17 +115,10 @@ def _tests(request, data) -> list[Test]:
     return [find(Test, request, pk=pk) for pk in data["tests"]]
 
 
-_STATE = OpenApiParameter(
-    "state",
-    str,
-    many=True,
-    enum=[state for state, _ in fields.TRIAGE_STATES],
-    description="Only these.",
-)
-
-
-class TriageStatesQuery(fields.QuerySerializer):
-    state = serializers.MultipleChoiceField(required=False, choices=fields.TRIAGE_STATES)
+class TriageQuery(fields.QuerySerializer):
+    acknowledged = serializers.BooleanField(
+        required=False, allow_null=True, default=None, help_text="Only those that are, or are not."
+    )
 
 
 class TriageChangeSerializer(fields.ReadSerializer):
@@ -155,77 +146,63 @@ class TriageChangeSerializer(fields.ReadSerializer):
         )
 
 
-class TriageNoteSerializer(fields.ReadSerializer):
-    by = fields.user_field("by")
-
-    class Meta:
-        model = TriageNote
-        fields = ("state", "by", "at", "why", "link")
-
-
 class TriageEntrySerializer(fields.ReadSerializer):
     target_name = serializers.CharField(source="target.name")
+    acknowledged_by = fields.user_field("acknowledged_by", "Who acknowledged it.")
     sentence = serializers.SerializerMethodField()
     changes = TriageChangeSerializer(many=True, help_text="The largest first.")
-    notes = TriageNoteSerializer(many=True, help_text="Who said what, the newest first.")
 
     class Meta:
         model = TriageEntry
         fields = (
-            *("id", "project", "target", "target_name", "state", "found_at", "sentence"),
-            *("changes", "notes"),
+            *("id", "project", "target", "target_name", "found_at", "acknowledged_by"),
+            *("acknowledged_at", "note", "link", "sentence", "changes"),
         )
 
     def get_sentence(self, entry: TriageEntry) -> str:
         return plain_text(entry_sentence(entry.changes.all(), entry.target.name))
 
 
-class TriageJudgement(fields.StrictSerializer):
-    state = serializers.ChoiceField(choices=fields.TRIAGE_STATES)
-    seen = serializers.ChoiceField(
-        choices=fields.TRIAGE_STATES,
-        help_text="The state on which you decide; 409 if it is another.",
+class TriageEdit(fields.StrictSerializer):
+    """A field left out stays as it is."""
+
+    acknowledged = serializers.BooleanField(
+        required=False, help_text="Acknowledged changes are quiet until the test moves again."
     )
-    why = serializers.CharField(required=False, default="", allow_blank=True)
-    link = serializers.CharField(required=False, default="", allow_blank=True)
+    note = serializers.CharField(required=False, allow_blank=True)
+    link = serializers.CharField(
+        required=False, allow_blank=True, help_text="Such as an issue's address."
+    )
 
 
 def _entries(request, project: Project):
-    asked = fields.validated(TriageStatesQuery, dict(request.query_params.lists()))
-    return entries_of(actor_of(request), project, sorted(asked.get("state", ())))
+    asked = fields.validated(TriageQuery, request.query_params.dict())
+    return entries_of(actor_of(request), project=project, **asked)
 
 
-@answers("projects_triage", TriageEntrySerializer, Project, many=True, parameters=[_STATE])
+@answers("projects_triage", TriageEntrySerializer, Project, many=True, parameters=[TriageQuery])
 def triage_of_project(request, project: Project):
     """Changes of level that belong together, the newest first."""
     return _entries(request, project)
 
 
-@answers("projects_triage_csv", CSV, Project, parameters=[_STATE])
+@answers("projects_triage_csv", CSV, Project, parameters=[TriageQuery])
 def triage_of_project_csv(request, project: Project):
     """The same, a row per change, times in µs."""
     text = csv_of_triage(_entries(request, project))
     return text_file(f"changes-of-project-{project.pk}.csv", text)
 
 
-class TriageOne(APIView):
-    @extend_schema(responses=TriageEntrySerializer, operation_id="triage_retrieve")
-    def get(self, request, pk):
-        """One entry with its changes and what people said."""
-        return self._answer(request, find(triaged(), request, pk=pk))
+class TriageViewSet(VisibleViewSet):
+    model = TriageEntry
+    serializer_class = TriageEntrySerializer
 
-    @extend_schema(
-        request=TriageJudgement, responses=TriageEntrySerializer, operation_id="triage_judge"
-    )
-    def post(self, request, pk):
-        """Give it a state, or say more about the one that it has."""
-        entry = find(triaged(), request, pk=pk)
-        require(actor_of(request), Action.EDIT, entry.project)
-        judge_changes(
-            by=actor_of(request), entry=entry, **fields.validated(TriageJudgement, request.data)
-        )
-        return self._answer(request, entry)
+    def get_queryset(self):
+        return entries_of(self.actor)
 
-    def _answer(self, request, entry: TriageEntry) -> Response:
-        shown = entries_of(actor_of(request), entry.project).get(pk=entry.pk)
-        return Response(TriageEntrySerializer(shown).data)
+    @extend_schema(request=TriageEdit, operation_id="triage_edit")
+    def partial_update(self, request, pk):
+        """Acknowledges it, and keeps a note and a link with it."""
+        given = fields.validated(TriageEdit, request.data)
+        edit_entry(by=self.actor, entry=self.get_object(), **given)
+        return self.answer(pk)

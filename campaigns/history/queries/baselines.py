@@ -3,19 +3,20 @@ those of a test, and which changes stay quiet. What a reference did is written d
 but it is nothing for people to judge: it says of the changes of others that the environment changed
 as well."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from math import log
+from typing import Any
 
-from django.db.models import Count, F, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
+from django.db.models import Count, Max, OuterRef, Prefetch, Q, QuerySet, Subquery
 from django.db.models.functions import Abs, Ln
 
 from campaigns.compare.queries.arm_pairs import MeasuredTest, measured_tests
 from campaigns.compare.queries.compared_facts import ComparedPair
 from campaigns.compare.queries.overheads import Overhead, compare
 from campaigns.core.permissions import Actor
-from campaigns.domain.analysis.histories import TestHistory, TriageState
+from campaigns.domain.analysis.histories import TestHistory
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
@@ -33,12 +34,12 @@ from campaigns.models import (
     TestFigures,
     TriageChange,
     TriageEntry,
-    TriageNote,
     without_references,
 )
 from campaigns.runs.models.runs import IN_TURNS
 from campaigns.runs.queries.measurements import MeasuredRun, measured_runs
 
+_KEY = ("plan", "endpoint", "connection_mode", "injectors")
 _USABLE = Q(outcome=Outcome.COMPLETE, n__gt=0) & ~Q(trust=Trust.NO_ANSWER, trust__isnull=False)
 _SOUND = Q(target_state=None) | Q(target_state__in=[TargetState.HEALTHY, TargetState.CHANGING])
 
@@ -200,22 +201,12 @@ def triaged() -> QuerySet[TriageEntry]:
     return TriageEntry.objects.exclude(target__tags__contains=[REFERENCE_TAG])
 
 
-def entries_of(actor: Actor, project: Project, states: Iterable[str] = ()) -> QuerySet[TriageEntry]:
-    """With changes, the largest first, and notes, the newest first. Entries by the newest change;
-    without `states`, all of them."""
-    found = triaged().visible_to(actor).filter(project=project)
-    if states := list(states):
-        found = found.filter(state__in=states)
-    return _with_all(found)
-
-
-def entries_of_test(actor: Actor, key: HistoryKey) -> QuerySet[TriageEntry]:
-    """Those with a change of this test, the newest first."""
-    changes = TriageChange.objects.filter(**key.columns)
-    return _with_all(triaged().visible_to(actor).filter(pk__in=changes.values("entry")))
-
-
-def _with_all(entries: QuerySet[TriageEntry]) -> QuerySet[TriageEntry]:
+def entries_of(actor: Actor, *, acknowledged: bool | None = None, **of: Any) -> QuerySet:
+    """Entries with their changes, the largest first; by the newest change. `acknowledged`: only
+    those that are, or are not; `of`: such as project=4."""
+    found = triaged().visible_to(actor).filter(**of)
+    if acknowledged is not None:
+        found = found.filter(acknowledged_at__isnull=not acknowledged)
     of_test = (
         Test.objects.outside_trash()
         .filter(
@@ -237,13 +228,18 @@ def _with_all(entries: QuerySet[TriageEntry]) -> QuerySet[TriageEntry]:
         )
         .order_by(Abs(Ln("ratio")).desc(), "pk")
     )
-    notes = TriageNote.objects.select_related("by").order_by("-pk")
     return (
-        entries.select_related("target", "project")
-        .prefetch_related(Prefetch("changes", changes), Prefetch("notes", notes))
+        found.select_related("target", "project", "acknowledged_by")
+        .prefetch_related(Prefetch("changes", changes))
         .annotate(newest_at=Max("changes__since_at"))
         .order_by("-newest_at", "-pk")
     )
+
+
+def entries_of_test(actor: Actor, key: HistoryKey) -> QuerySet[TriageEntry]:
+    """Those with a change of this test, the newest first."""
+    changes = TriageChange.objects.filter(**key.columns)
+    return entries_of(actor, pk__in=changes.values("entry"))
 
 
 def _of_references() -> QuerySet[TriageChange]:
@@ -256,28 +252,26 @@ def _of_references() -> QuerySet[TriageChange]:
     ).order_by(Abs(Ln("ratio")).desc(), "pk")
 
 
-def count_by_state(actor: Actor, project: Project) -> dict[str, int]:
-    found = triaged().visible_to(actor).filter(project=project).order_by()
-    return dict(found.values_list("state").annotate(Count("pk")))
+def count_entries(actor: Actor, project: Project) -> tuple[int, int]:
+    """(open, acknowledged)"""
+    found = triaged().visible_to(actor).filter(project=project)
+    counts = found.aggregate(n=Count("pk"), n_acknowledged=Count("acknowledged_at"))
+    return counts["n"] - counts["n_acknowledged"], counts["n_acknowledged"]
 
 
 def open_tests(actor: Actor, project: Project) -> set[HistoryKey]:
-    """The tests with a change that nobody has judged yet."""
+    """The tests with a change that nobody has acknowledged yet."""
     rows = TriageChange.objects.filter(
-        entry__in=triaged().visible_to(actor).filter(project=project), entry__state=TriageState.OPEN
-    ).values_list("plan", "endpoint", "connection_mode", "injectors")
+        entry__in=triaged().visible_to(actor).filter(project=project, acknowledged_at=None)
+    ).values_list(*_KEY)
     return {HistoryKey(*key) for key in rows}
 
 
 def quiet_changes(actor: Actor, project: Project) -> Callable[[HistoryKey, TestHistory], bool]:
-    """Whether the last change of a history is one that somebody has judged: it stays quiet until
-    the test moves again."""
-    rows = (
-        TriageChange.objects.filter(entry__in=triaged().visible_to(actor))
-        .filter(entry__project=project)
-        .exclude(entry__state=TriageState.OPEN)
-        .values_list("plan", "endpoint", "connection_mode", "injectors", F("since_at"))
-    )
+    """Whether the last change of a history is one that somebody has acknowledged: it stays quiet
+    until the test moves again."""
+    entries = triaged().visible_to(actor).filter(project=project, acknowledged_at__isnull=False)
+    rows = TriageChange.objects.filter(entry__in=entries).values_list(*_KEY, "since_at")
     judged: dict[HistoryKey, list[datetime]] = {}
     for *key, since_at in rows:
         judged.setdefault(HistoryKey(*key), []).append(since_at)

@@ -1,34 +1,29 @@
 """Make runs the baseline of their tests, stop comparing with it, and judge campaigns by it. Triage
-of changes: written down when a campaign has ended, then judged by people. A change is known by its
-test (plan, endpoint, connection mode, injectors) and the campaign with which the new level begins,
-so it can be written down any number of times. If more campaigns move it, it is followed
+of changes: written down when a campaign has ended, then acknowledged by people. A change is known
+by its test (plan, endpoint, connection mode, injectors) and the campaign with which the new level
+begins, so it can be written down any number of times. If more campaigns move it, it is followed
 (`analysis.histories.same_changes`). A new change joins the newest entry of its target whose range
-overlaps its own, if nobody has closed that and it has no change of the same test yet; otherwise it
-is an entry of its own. What is no longer found stays, for people to judge."""
+overlaps its own, if nobody has acknowledged that and it has no change of the same test yet;
+otherwise it is an entry of its own. What is no longer found stays until people acknowledge it."""
 
 import logging
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import BooleanField, ExpressionWrapper, F
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from campaigns.campaigns.queries.references import references_between
 from campaigns.compare.queries.compared_searches import against_search, search_columns
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import Change
-from campaigns.domain.analysis.histories import (
-    NEEDS_WHY,
-    TAKES_MORE,
-    Sighting,
-    TestHistory,
-    TriageState,
-    same_changes,
-)
+from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
 from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.edit_conflicts import check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name, is_web_address, storable
 from campaigns.history.queries.baselines import against_baselines, counted_of, with_baselines
@@ -44,7 +39,6 @@ from campaigns.models import (
     TestFigures,
     TriageChange,
     TriageEntry,
-    TriageNote,
 )
 from campaigns.runs.models.runs import IN_TURNS
 from campaigns.search.queries import trial_runs
@@ -227,9 +221,10 @@ def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
     TestFigures.objects.bulk_update(rows, ["baseline", "against"])
 
 
+# What follows a change that more campaigns move.
 _FOLLOWED = ("since", "since_at", "after_at", "until_at", "before_us", "after_us", "ratio", "low")
 _FOLLOWED += ("high", "p_value", "causes")
-_LONGEST_WHY, _LONGEST_LINK = 2000, 500
+_LONGEST_NOTE, _LONGEST_LINK = 10_000, 500
 
 
 @transaction.atomic
@@ -241,63 +236,30 @@ def note_changes(*, campaign_id: int) -> int:
     Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
     found = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
     known = _known(found)
-    moved, new = [], []
+    seen: list[tuple[TestHistory, Change]] = []
+    rows: list[TriageChange] = []
     for key, history in found.items():
-        places = [point.at for point in history.points]
-        before = [_known_place(each, places) for each in known[key]]
+        changes, places = history.course.changes, [point.at for point in history.points]
         same = same_changes(
-            [
-                Sighting(each.index, each.earliest, each.latest, each.ratio > 1)
-                for each in history.course.changes
-            ],
-            before,
+            [Sighting(each.index, each.earliest, each.latest, each.ratio > 1) for each in changes],
+            [_known_place(each, places) for each in known[key]],
         )
-        for index, change in enumerate(history.course.changes):
-            seen = _Seen(key, history, change)
-            if index not in same:
-                new.append(seen)
-            elif seen.has_moved(known[key][same[index]]):
-                moved.append((known[key][same[index]], seen))
-    # More campaigns have moved them. Other causes are looked for where one begins elsewhere.
-    elsewhere = [pair for pair in moved if pair[0].since_id != pair[1].values["since_id"]]
-    causes = _causes([newer for _, newer in elsewhere])
-    for (older, _), cause in zip(elsewhere, causes, strict=True):
-        older.causes = cause
-    for older, newer in moved:
-        for name, value in newer.values.items():
-            setattr(older, name, value)
-    TriageChange.objects.bulk_update([older for older, _ in moved], _FOLLOWED)
-    _write(campaign.project_id, new)
+        for number, change in enumerate(changes):
+            is_known = number in same
+            rows.append(known[key][same[number]] if is_known else TriageChange(**key.columns))
+            seen.append((history, change))
+    for row, (history, change), whole in zip(rows, seen, with_facts_around(seen), strict=True):
+        since = history.points[change.index]
+        row.since_id, row.since_at = since.campaign, since.at
+        row.after_at, row.until_at = history.range_of(change)
+        row.before_us, row.after_us = change.before, change.after
+        row.ratio, row.low, row.high = change.ratio, change.low, change.high
+        row.p_value = change.p_value
+        row.causes = [list(cause) for cause in whole.causes(change)]
+    TriageChange.objects.bulk_update([row for row in rows if row.pk], _FOLLOWED)
+    new = [row for row in rows if not row.pk]
+    _join_entries(campaign.project_id, new)
     return len(new)
-
-
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """A change of a test, in the history in which it was found."""
-
-    key: HistoryKey
-    history: TestHistory
-    change: Change
-
-    @property
-    def values(self) -> dict[str, Any]:
-        """The columns that follow it, without its causes."""
-        points, change = self.history.points, self.change
-        return {
-            "since_id": points[change.index].campaign,
-            "since_at": points[change.index].at,
-            "after_at": points[self.history.before(change)].at,
-            "until_at": points[change.latest].at,
-            "before_us": change.before,
-            "after_us": change.after,
-            "ratio": change.ratio,
-            "low": change.low,
-            "high": change.high,
-            "p_value": change.p_value,
-        }
-
-    def has_moved(self, known: TriageChange) -> bool:
-        return any(getattr(known, name) != value for name, value in self.values.items())
 
 
 def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
@@ -318,80 +280,81 @@ def _known_place(change: TriageChange, places: Sequence) -> Sighting:
     return Sighting(index, index, index, change.ratio > 1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Open:
-    """An entry that takes more changes, with those that it has."""
-
-    entry: TriageEntry
-    changes: list[TriageChange]
-
-    def takes(self, new: TriageChange) -> bool:
-        """If one of its changes may have begun at the same time, and none is of the same test."""
-        return not any(
-            HistoryKey.read(each) == HistoryKey.read(new) for each in self.changes
-        ) and any(
-            each.after_at < new.until_at and each.until_at > new.after_at for each in self.changes
-        )
-
-
-def _write(project_id: int, new: Sequence[_Seen]) -> None:
+def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:
     """Each joins the newest entry that takes it, or begins one, which later ones may join."""
-    endpoints = Endpoint.objects.filter(pk__in={seen.key.endpoint for seen in new})
+    endpoints = Endpoint.objects.filter(pk__in={row.endpoint_id for row in new})
     targets = dict(endpoints.values_list("pk", "target_id"))
-    # By target, the newest last.
-    wanted = set(targets.values())
-    found = TriageEntry.objects.filter(project=project_id, target__in=wanted, state__in=TAKES_MORE)
-    entries: dict[int, list[_Open]] = {target: [] for target in wanted}
-    for entry in found.order_by("pk").prefetch_related("changes"):
-        entries[entry.target_id].append(_Open(entry, list(entry.changes.all())))
-    begun, rows = [], []
-    for seen, causes in zip(new, _causes(new), strict=True):
-        row = TriageChange(
-            **seen.key.columns,
-            **seen.values,
-            causes=causes,
+    waiting = TriageEntry.objects.filter(
+        project=project_id, target__in=set(targets.values()), acknowledged_at=None
+    )
+    waiting = waiting.order_by("pk").prefetch_related("changes")
+    entries = [(entry, list(entry.changes.all())) for entry in waiting]
+    begun = []
+    for row in new:
+        target = targets[row.endpoint_id]
+        takers = (
+            (entry, changes)
+            for entry, changes in reversed(entries)
+            if entry.target_id == target and _takes(changes, row)
         )
-        of_target = entries[targets[seen.key.endpoint]]
-        joined = next((each for each in reversed(of_target) if each.takes(row)), None)
-        if joined is None:
-            target_id = targets[seen.key.endpoint]
-            joined = _Open(TriageEntry(project_id=project_id, target_id=target_id), [])
-            of_target.append(joined)
-            begun.append(joined.entry)
-        joined.changes.append(row)
-        row.entry = joined.entry
-        rows.append(row)
+        entry, changes = next(takers, (None, []))
+        if entry is None:
+            entry = TriageEntry(project_id=project_id, target_id=target)
+            begun.append(entry)
+            entries.append((entry, changes))
+        changes.append(row)
+        row.entry = entry
     TriageEntry.objects.bulk_create(begun)
-    TriageChange.objects.bulk_create(rows)
+    TriageChange.objects.bulk_create(new)
 
 
-def _causes(seen: Sequence[_Seen]) -> list[list[list[str]]]:
-    """What was changed where each of them may have begun; one query for all."""
-    whole = with_facts_around([(each.history, each.change) for each in seen])
-    return [
-        [list(cause) for cause in history.causes(each.change)]
-        for history, each in zip(whole, seen, strict=True)
-    ]
+def _takes(changes: Sequence[TriageChange], new: TriageChange) -> bool:
+    """If one of them may have begun at the same time, and none is of the same test."""
+    key = HistoryKey.read(new)
+    return all(HistoryKey.read(each) != key for each in changes) and any(
+        each.after_at < new.until_at and each.until_at > new.after_at for each in changes
+    )
+
+
+def content_of(entry: TriageEntry) -> dict[str, Any]:
+    """What people say of it, which an edit of it may replace."""
+    return {
+        "acknowledged": entry.acknowledged_at is not None,
+        "note": entry.note,
+        "link": entry.link,
+    }
 
 
 @transaction.atomic
-def judge_changes(
-    *, by: Actor, entry: TriageEntry, state: str, seen: str, why: str = "", link: str = ""
+def edit_entry(
+    *,
+    by: Actor,
+    entry: TriageEntry,
+    acknowledged: bool | None = None,
+    note: str | None = None,
+    link: str | None = None,
+    opened: str | None = None,
 ) -> None:
-    """Give the entry a state, or say more about the one that it has. `seen` is the state on which
-    this was decided: Refused if somebody has changed it since. Raises Forbidden, InvalidFields."""
+    """Acknowledge the changes or open them again, and keep a note and a link with them. What is
+    None stays as it is. Raises Forbidden, InvalidFields, ChangedMeanwhile."""
     require(by, Action.EDIT, entry.project)
-    why, link, seen = storable(why), storable(link), storable(seen)
-    if state not in list(TriageState):
-        raise InvalidFields({"state": f"Choose one of {', '.join(TriageState)}."})
-    if state in NEEDS_WHY and state != seen and not why:
-        raise InvalidFields({"why": "Say why, so that others need not find out again."})
-    if state == seen and not (why or link):
-        raise InvalidFields({"state": "Choose another state, or say more about this one."})
-    if len(why) > _LONGEST_WHY:
-        raise InvalidFields({"why": f"Use at most {_LONGEST_WHY} characters."})
+    given = {"acknowledged": acknowledged, "note": note, "link": link}
+    given = {
+        name: storable(each) if isinstance(each, str) else each
+        for name, each in given.items()
+        if each is not None
+    }
+    if len(given.get("note", "")) > _LONGEST_NOTE:
+        raise InvalidFields({"note": f"Use at most {_LONGEST_NOTE:,} characters."})
+    link = given.get("link")
     if link and not (len(link) <= _LONGEST_LINK and is_web_address(link)):
         raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
-    if not TriageEntry.objects.filter(pk=entry.pk, state=seen).update(state=state):
-        raise Refused("Someone changed the state since you opened this. Read it and try again.")
-    TriageNote.objects.create(entry=entry, state=state, by=by.user, why=why, link=link)
+    held = TriageEntry.objects.select_for_update(no_key=True).get(pk=entry.pk)
+    stored = content_of(held)
+    wanted = stored | given
+    check_unchanged(opened, stored=stored, wanted=wanted)
+    held.note, held.link = wanted["note"], wanted["link"]
+    if wanted["acknowledged"] != stored["acknowledged"]:
+        held.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
+        held.acknowledged_by = by.user if wanted["acknowledged"] else None
+    held.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])

@@ -2,8 +2,7 @@
 project's marks: deploys and other events that histories show as lines. Make runs a baseline, from a
 campaign or from a test's history, and stop comparing with one."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -76,53 +75,38 @@ from campaigns.models import Baseline, Campaign, Project, Test, TimeMark
 _NOT_STEADY = "not steady"
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityRow:
+def _capacity_row(
+    search: SearchColumn, before: SearchColumn | None, found: ComparedCapacity | None
+) -> dict[str, Any]:
     """A search; `against` is what it is against the comparable one before it."""
+    campaign, answer = search.column.campaign, search.report.answer
+    columns = f"a=campaign-{before.column.campaign.pk}&b=campaign-{campaign.pk}" if before else ""
+    # 1,850 (1,790 to 1,910), or what is known without it.
+    known = _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
+    return {
+        "campaign": campaign,
+        "objective": objective_words(search.report.rules),
+        "capacity": capacity_words(search.capacity) if search.capacity else known,
+        "against": found,
+        "compare": f"{reverse('comparison')}?{columns}",
+    }
 
-    campaign: Campaign
-    objective: str
-    capacity: str
-    against: ComparedCapacity | None
-    compare: str
 
-
-def _capacity_history_sentence(rows: list[CapacityRow]) -> Sentence:
+def _capacity_sentence(newest: Mapping[str, Any]) -> Sentence:
     """Of a test that has been in searches only."""
-    newest = rows[0]
-    if newest.capacity == DASH:
-        return sentence("newest_search_empty", objective=newest.objective)
-    unit = "" if newest.capacity == _NOT_STEADY else " requests/s"
+    capacity, found = newest["capacity"], newest["against"]
+    if capacity == DASH:
+        return sentence("newest_search_empty", objective=newest["objective"])
+    unit = "" if capacity == _NOT_STEADY else " requests/s"
     against = ""
-    if newest.against and newest.against.word:
-        change = f"{newest.against.word}, {newest.against.change_words}"
-        against = f": {change} against the one before"
+    if found and found.word:
+        against = f": {found.word}, {found.change_words} against the one before"
     return sentence(
         "newest_search",
-        capacity=f"{newest.capacity}{unit}",
-        objective=newest.objective,
+        capacity=f"{capacity}{unit}",
+        objective=newest["objective"],
         against=against,
     )
-
-
-def _row(search: SearchColumn, before: SearchColumn | None, found: ComparedCapacity | None):
-    campaign = search.column.campaign
-    columns = f"a=campaign-{before.column.campaign.pk}&b=campaign-{campaign.pk}" if before else ""
-    return CapacityRow(
-        campaign,
-        objective_words(search.report.rules),
-        _capacity_text(search),
-        found,
-        f"{reverse('comparison')}?{columns}",
-    )
-
-
-def _capacity_text(search: SearchColumn) -> str:
-    """1,850 (1,790 to 1,910), or what is known without it; a dash for nothing."""
-    if search.capacity is not None:
-        return capacity_words(search.capacity)
-    answer = search.report.answer
-    return _NOT_STEADY if answer.ending == Ending.DRIFTED else bound_words(answer) or DASH
 
 
 PAGE_SIZE = 25
@@ -161,7 +145,7 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         newest_first, PAGE_SIZE, request.GET.get("page", ""), lambda point: point.campaign
     )
     reference, rows = named.reference, rows_of_points(page.rows, metric)
-    capacities = [_row(*each) for each in over_time(searches_of(actor, named.key))]
+    capacities = [_capacity_row(*each) for each in over_time(searches_of(actor, named.key))]
     runs = page_of(runs_of_history(actor, named.history), PAGE_SIZE, request.GET.get("runs", ""))
     context = {
         **_filter_context(request, form, metric),
@@ -169,7 +153,7 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "test": shown,
         "named": named,
         "capacities": capacities,
-        "sentence": _capacity_history_sentence(capacities)
+        "sentence": _capacity_sentence(capacities[0])
         if capacities and not points
         else history_sentence(named.history, metric),
         "changes": rows_of_changes(named),

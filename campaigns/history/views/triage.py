@@ -1,5 +1,5 @@
 """Triage of changes: the block of a project's overview and of a test's page, all entries, and what
-people say about one."""
+people say of one."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,62 +16,47 @@ from campaigns.core.access import signed_in_get, signed_in_post
 from campaigns.core.pages import page_of, sorted_by
 from campaigns.core.permissions import Action, Actor, may
 from campaigns.core.tables import text_file
-from campaigns.domain.analysis.histories import (
-    ENVIRONMENT_FIRST,
-    NEEDS_WHY,
-    TAKES_MORE,
-    TriageState,
-)
+from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.presentation.history_words import (
-    MEANINGS,
     change_interval,
     day,
     entry_sentence,
     evidence,
     levels,
     moved_beside,
-    state_words,
 )
-from campaigns.domain.units import change_size, counted
+from campaigns.domain.units import change_size
 from campaigns.history.exports import csv_of_triage
-from campaigns.history.queries.baselines import count_by_state, entries_of, entries_of_test, triaged
+from campaigns.history.queries.baselines import count_entries, entries_of, entries_of_test, triaged
 from campaigns.history.queries.history import HistoryKey, arm_label_of
-from campaigns.history.services.baselines import judge_changes
+from campaigns.history.services.baselines import content_of, edit_entry
 from campaigns.items.views.lists import PAGE_SIZE
 from campaigns.models import Project, TriageChange, TriageEntry
 
 _AT_ONCE = 5  # open entries of an overview; the others are behind a disclosure
 _TYPED = "triage_typed"  # in the session: what was refused, for the page that comes next
-_MOST_TYPED = 5000  # characters of each field
-_GLYPHS = {
-    TriageState.OPEN: "draft",
-    TriageState.ACKNOWLEDGED: "info",
-    TriageState.EXPECTED: "done",
-    TriageState.ENVIRONMENT: "stopped",
-    TriageState.NOT_REAL: "dash",
-    TriageState.FIXED: "good",
-}
+_MOST_TYPED = 20_000  # characters of each field
 
 
 @signed_in_get(Project)
 def triage_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
-    states = _states_asked(request.GET)
-    may_judge = may(actor, Action.EDIT, project)
-    entries = sorted_by(entries_of(actor, project, states), F("newest_at"), falls=True)
-    page = page_of(entries, PAGE_SIZE, request.GET.get("page", ""))
-    # (word, how many, query, whether it is on) of every state that occurs, and of all.
-    counts = count_by_state(actor, project)
-    every = [("all", sum(counts.values()), "", not states)]
+    acknowledged = _is_asked(request.GET)
+    may_edit = may(actor, Action.EDIT, project)
+    entries = entries_of(actor, project=project, acknowledged=acknowledged)
+    page = page_of(
+        sorted_by(entries, F("newest_at"), falls=True), PAGE_SIZE, request.GET.get("page", "")
+    )
+    n_open, n_acknowledged = count_entries(actor, project)
     context = {
         "project": project,
         "page": page,
-        "rows": [_row(entry, may_judge) for entry in page],
-        "switches": every
-        + [
-            (state_words(state), counts[state], f"state={state}", states == [state])
-            for state in TriageState
-            if state in counts
+        "rows": [_row(entry, may_edit) for entry in page],
+        # (word, how many, query, whether it is on)
+        "switches": [
+            ("all", n_open + n_acknowledged, "", acknowledged is None),
+            ("open", n_open, "acknowledged=false", acknowledged is False),
+            ("acknowledged", n_acknowledged, "acknowledged=true", acknowledged is True),
         ],
         "query": request.GET.urlencode(),
     }
@@ -80,24 +65,29 @@ def triage_list(request: HttpRequest, actor: Actor, project: Project) -> HttpRes
 
 @signed_in_get(Project)
 def triage_csv(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
-    entries = entries_of(actor, project, _states_asked(request.GET))
+    entries = entries_of(actor, project=project, acknowledged=_is_asked(request.GET))
     return text_file(f"changes-of-project-{project.pk}.csv", csv_of_triage(entries))
 
 
+def _is_asked(asked: Mapping[str, str]) -> bool | None:
+    return {"true": True, "false": False}.get(asked.get("acknowledged", ""))
+
+
 @signed_in_post(triaged().select_related("project"))
-def triage_judge(request: HttpRequest, actor: Actor, entry: TriageEntry) -> HttpResponse:
-    """Give the entry a state, and go back to the test whose page it was done on."""
-    given = {name: request.POST.get(name, "") for name in ("state", "seen", "why", "link")}
+def triage_edit(request: HttpRequest, actor: Actor, entry: TriageEntry) -> HttpResponse:
+    """Keep what is said of the entry, and go back to the test on whose page it was said."""
+    given = {name: request.POST.get(name) for name in ("note", "link", "opened")}
+    acknowledged = "acknowledged" in request.POST
     try:
-        judge_changes(by=actor, entry=entry, **given)
+        edit_entry(by=actor, entry=entry, acknowledged=acknowledged, **given)
     except (InvalidFields, Refused) as fault:
         told = fault.errors.values() if isinstance(fault, InvalidFields) else [str(fault)]
         messages.error(request, " ".join(told))
-        kept = {name: text[:_MOST_TYPED] for name, text in given.items()}
-        request.session[_TYPED] = {"entry": entry.pk, **kept}
+        kept = {name: (given[name] or "")[:_MOST_TYPED] for name in ("note", "link")}
+        request.session[_TYPED] = {"entry": entry.pk, "acknowledged": acknowledged, **kept}
     else:
-        messages.success(request, f"Saved: {state_words(given['state'])}.")
-    shown = entries_of(actor, entry.project).get(pk=entry.pk)
+        messages.success(request, "Acknowledged." if acknowledged else "Saved.")
+    shown = entries_of(actor).get(pk=entry.pk)
     # To the top of the page, where the message is: a browser that goes to the block hides it.
     url = _url(shown, request.POST.get("test", "")).partition("#")[0]
     return redirect(url or reverse("triage-list", args=[entry.project_id]))
@@ -109,21 +99,11 @@ def take_typed(request: HttpRequest) -> dict[str, Any]:
 
 
 def overview_block(actor: Actor, project: Project) -> dict[str, Any]:
-    """What is open, and how many entries are not."""
-    may_judge = may(actor, Action.EDIT, project)
-    opened = entries_of(actor, project, [TriageState.OPEN])
-    rows = [_row(entry, may_judge) for entry in opened]
-    counts = count_by_state(actor, project)
-    acknowledged = counts.pop(TriageState.ACKNOWLEDGED, 0)
-    counts.pop(TriageState.OPEN, None)
-    closed = [state for state in TriageState if state in counts]
-    return {
-        "rows": rows[:_AT_ONCE],
-        "more": rows[_AT_ONCE:],
-        "acknowledged": acknowledged,
-        "n_closed": sum(counts.values()),
-        "closed_query": "&".join(f"state={state}" for state in closed),
-    }
+    """What is open, and how many entries are acknowledged."""
+    may_edit = may(actor, Action.EDIT, project)
+    rows = [_row(each, may_edit) for each in entries_of(actor, project=project, acknowledged=False)]
+    _, n_acknowledged = count_entries(actor, project)
+    return {"rows": rows[:_AT_ONCE], "more": rows[_AT_ONCE:], "n_acknowledged": n_acknowledged}
 
 
 def block_of_test(
@@ -135,14 +115,13 @@ def block_of_test(
     if not entries:
         return {}
     entry = next((each for each in entries if str(each.pk) == asked), entries[0])
-    changes, may_judge = entry.changes.all(), may(actor, Action.EDIT, project)
+    changes, may_edit = entry.changes.all(), may(actor, Action.EDIT, project)
     own = next(each for each in changes if HistoryKey.read(each) == key)
-    reference = moved_beside(changes)
-    own_typed = typed if typed.get("entry") == entry.pk else {}
+    reference, stored = moved_beside(changes), content_of(entry)
     return {
-        "row": _row(entry, may_judge),
-        "typed": own_typed,
-        "chosen": own_typed.get("state") or entry.state,
+        "row": _row(entry, may_edit),
+        "opened": version_token(stored),
+        "form": typed if typed.get("entry") == entry.pk else stored,
         "own": _change_row(own),
         "since": day(localtime(own.since_at)),
         "began": " to ".join(
@@ -153,31 +132,21 @@ def block_of_test(
         "reference": change_size(reference) if reference else "",
         "together": [_change_row(each) for each in changes] if len(changes) > 1 else [],
         "others": [(each, day(localtime(each.newest_at))) for each in entries if each != entry],
-        "states": [
-            (state, state_words(state), MEANINGS[state], state in NEEDS_WHY)
-            for state in (ENVIRONMENT_FIRST if reference else TriageState)
-        ],
-        "notes": [(note, state_words(note.state)) for note in entry.notes.all()],
-        "save": f"Save for {counted(len(changes), 'tests')}" if len(changes) > 1 else "Save",
-        "may_judge": may_judge,
+        "may_edit": may_edit,
     }
 
 
-def _row(entry: TriageEntry, may_judge: bool) -> dict[str, Any]:
+def _row(entry: TriageEntry, may_edit: bool) -> dict[str, Any]:
     """Its sentence, its tests with the largest change first, and what is known about it."""
     changes = list(entry.changes.all())
-    notes = list(entry.notes.all())
     return {
         "entry": entry,
         "sentence": entry_sentence(changes, entry.target.name),
         "tests": [_change_row(each) for each in changes[:3]],
         "n_more": len(changes[3:]),
-        "glyph": _GLYPHS[TriageState(entry.state)],
-        "state": state_words(entry.state),
-        "note": notes[0] if notes else None,
         "url": _url(entry),
-        "can_close": may_judge and entry.state in TAKES_MORE,
-        "confirm_url": _confirm_url(entry) if may_judge else "",
+        "can_acknowledge": may_edit and entry.acknowledged_at is None,
+        "confirm_url": _confirm_url(entry) if may_edit else "",
     }
 
 
@@ -215,7 +184,3 @@ def _confirm_url(entry: TriageEntry) -> str:
     ]
     path = reverse("campaign-new", args=[entry.project_id])
     return f"{path}?confirm={confirm_query(pairs)}" if pairs else ""
-
-
-def _states_asked(asked) -> list[str]:
-    return [state for state in asked.getlist("state") if state in list(TriageState)]

@@ -10,7 +10,7 @@ from django.db.models import F, QuerySet
 
 from campaigns.campaigns.queries.checks import Check
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
-from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.analysis.repeats import mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.exporter import PERF, PROCESS
 from campaigns.domain.metrics.machine import (
@@ -55,14 +55,11 @@ _MOVED = "moved_bytes"
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Of one kind: a sentence on the comparisons, what is counted, and the tables. Of a ladder also
-    what each rung's test costs, and how that compares with what the rung is compared with."""
+    """Of one kind: a sentence on the comparisons, what is counted, and the tables."""
 
     sentence: Sentence
     note: str
     tables: list[Table]
-    by_test: Mapping[int, MeanInterval]
-    of_rungs: Mapping[int, ComparedCost]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,22 +166,13 @@ def _costs(
         for test in answer.tests
         if costs.keys() & set(test.counted)
     ]
-    climbed = answer.ladder.compared if answer.ladder else []
-    of_rungs = {rung.test_id: _compared(campaign, step, costs) for rung, step in climbed}
-    compared = [
-        *(_compared(campaign, each, costs) for each in answer.overheads),
-        *of_rungs.values(),
-    ]
+    steps = [step for _, step in answer.ladder.compared] if answer.ladder else []
+    compared = [_compared(campaign, each, costs) for each in (*answer.overheads, *steps)]
     both = [each for each in compared if each.difference.difference is not None]
     tables = [costs_table(kind, rows), *([compared_costs_table(kind, both)] if both else [])]
     # Of a ladder the table tells each rung; one sentence for each would be a page.
     sentence = [] if answer.ladder else cost_sentence(kind, both)
-    by_test = {
-        test.test_id: mean_interval(known)
-        for test in answer.tests
-        if (known := [costs[pk].amount for pk in test.counted if pk in costs])
-    }
-    return Costs(sentence, note, tables, by_test, of_rungs)
+    return Costs(sentence, note, tables)
 
 
 def _compared(

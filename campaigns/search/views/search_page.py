@@ -1,10 +1,8 @@
-"""The context of a search's page: its sentence, every trial drawn and in a table, live. The tiles
-of a search's page, and where its trials passed and failed side by side."""
+"""A search's page: its sentence, its trials by their rate in a chart and a table, live."""
 
 from collections import Counter
-from collections.abc import Collection
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.utils import timezone
@@ -14,19 +12,42 @@ from campaigns.campaigns.views.campaign_page import badge_of
 from campaigns.campaigns.views.open_questions import open_questions, steps_to_come
 from campaigns.compare.queries.arm_pairs import stop_reason_of
 from campaigns.core.permissions import Actor
-from campaigns.domain.analysis.busy import Busy
-from campaigns.domain.analysis.capacity import MOST_SEARCHES, NARROW, Ending, TrialResult
+from campaigns.domain.analysis.capacity import (
+    MOST_SEARCHES,
+    NARROW,
+    CapacityInterval,
+    Ending,
+    TrialResult,
+)
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.presets import USUAL_TRIALS
-from campaigns.domain.presentation.capacity_words import (
-    RESULT_WORDS,
-    Limiter,
-    lacks_its_rule,
-    objective_words,
+from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.presentation.capacity_words import RESULT_WORDS, objective_words
+from campaigns.domain.presentation.charts import (
+    CROSS,
+    DOUBT,
+    PASSED,
+    Axis,
+    Band,
+    Chart,
+    Charts,
+    Mark,
+    Places,
+    Series,
+    columns,
+    line_style,
 )
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import DASH, duration, ends_ms, number, percent, rate, with_unit
+from campaigns.domain.presentation.tables import (
+    Cell,
+    Column,
+    Figure,
+    Row,
+    Table,
+    figure_cell,
+    text_cell,
+)
+from campaigns.domain.units import duration, ends_ms, ms, percent, rate, with_unit
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.history.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.live.events import Cursor
@@ -42,105 +63,33 @@ from campaigns.search.queries import (
     limiter_beside,
     report_of_search,
 )
-from campaigns.search.views.search_drawing import broken_by, search_charts
 
-_GLYPHS = {"passed": "good", "failed": "bad", "untrusted": "warn"}
 _NEAR = 1.05  # the answer, as a factor
-
-
-class TrialsShown(StrEnum):
-    ALL = "all"
-    NEAR = "near"
-    FAILED = "failed"
-
-
-_WORDS = {TrialsShown.ALL: "all", TrialsShown.NEAR: "near the answer", TrialsShown.FAILED: "failed"}
-
-
-def shown_of(asked: str, report: SearchReport) -> TrialsShown:
-    """What is asked for, by default those near the answer of a search that has ended; all where
-    there is no answer to be near to."""
-    usual = TrialsShown.ALL if report.ending is None else TrialsShown.NEAR
-    shown = TrialsShown(asked) if asked in list(TrialsShown) else usual
-    is_near = shown is TrialsShown.NEAR
-    return TrialsShown.ALL if is_near and not report.capacity else shown
-
-
-def switches(chosen: TrialsShown, report: SearchReport) -> list[tuple[str, str, bool]]:
-    """(word, query, whether it is chosen)"""
-    return [
-        (_WORDS[each], f"trials={each}", each is chosen)
-        for each in TrialsShown
-        if each is not TrialsShown.NEAR or report.capacity
-    ]
-
-
-def _trial_rows(report: SearchReport, chosen: TrialsShown, busy: BusyByRun) -> list[dict[str, Any]]:
-    """Newest first; those near the answer by their rate."""
-    made = report.made[::-1]
-    if chosen is TrialsShown.FAILED:
-        made = [each for each in made if each.trial.result == TrialResult.FAILED]
-    if chosen is TrialsShown.NEAR:
-        answer = report.capacity.rate_per_s
-        near = [e for e in made if answer / _NEAR <= e.trial.rate_per_s <= answer * _NEAR]
-        made = sorted(near, key=lambda each: -each.trial.rate_per_s)
-    rows = [trial_row(each, busy) for each in made]
-    return _with_line(rows, report) if chosen is TrialsShown.NEAR else rows
-
-
-def _with_line(rows: list[dict[str, Any]], report: SearchReport) -> list[dict[str, Any]]:
-    """The first row whose rate is below the answer says so."""
-    answer = report.capacity.rate_per_s
-    below = next((row for row in rows if row["rate_per_s"] < answer), None)
-    return [row | {"is_below": row is below and row is not rows[0]} for row in rows]
-
-
-def trial_row(made: MadeTrial, busy: BusyByRun) -> dict[str, Any]:
-    run, trial = made.run, made.trial
-    attempts, broken = (run.n or 0) + (run.errors or 0), broken_by(made)
-    return {
-        "run": run,
-        "search": DASH if made.search is None else made.search or "first",
-        "rate": rate(trial.rate_per_s),
-        "rate_per_s": trial.rate_per_s,
-        **{name(q): _percentile(run, q, broken) for q in (P50, P95, P99)},
-        "errors": percent((run.errors or 0) / attempts if attempts else None),
-        "target_cpu": _whole_percent(busy[run.pk].target_cpu),
-        "injector_cpu": _whole_percent(busy[run.pk].injector_cpu),
-        "broken": broken,
-        "glyph": _GLYPHS[trial.result],
-        "result": RESULT_WORDS[trial.result],
-        "reason": trial.reason,
-    }
-
-
-def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
-    """Weak as on the run's own page; both ends where they differ."""
-    n, value = run.n or 0, getattr(run, f"{name(q)}_us")
-    is_weak = value is not None and shown(n, q) is Shown.WEAK
-    tone = "bad" if name(q) in broken else ""
-    text = with_unit(ends_ms(run.lows_us.get(name(q)), value), "ms")
-    return Cell(value, text, is_weak, why_not_shown(n, q), tone)
-
-
-def _whole_percent(share: float | None) -> str:
-    return number(None if share is None else 100 * share)
+_LOOKS = {
+    TrialResult.PASSED: (PASSED, ""),
+    TrialResult.FAILED: (CROSS, "bad"),
+    TrialResult.UNTRUSTED: (DOUBT, "warn"),
+}
+_IN_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+_BUSY = {"target_cpu": "target CPU", "injector_cpu": "injector CPU", "network": "network"}
 
 
 def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, Any]:
-    """Without the project's navigation and the user's rights. `trials`: which are in the table."""
+    """Without the project's navigation and the user's rights. `trials`: all, or those near the
+    answer, which a search that has ended shows by itself."""
     campaign, report = search.campaign, report_of_search(search)
     with_machines = actor.sees_machines
     busy = busy_by_run(report.made, with_machines=with_machines)
-    near = busy_near(report, busy)
-    limiter = limiter_beside(report, near, with_machines=with_machines)
-    if limiter.why in plain_text(report.sentence):  # a page says it once
-        limiter = replace(limiter, why="")
+    limiter = limiter_beside(report, busy_near(report, busy), with_machines=with_machines)
     report = report if with_machines else report.without_machine()
-    current, shown = current_run_of(campaign), shown_of(trials, report)
+    current = current_run_of(campaign)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
     tests = list(campaign.tests.select_related("endpoint__target", "plan_version__plan"))
     is_live = campaign.state in {"running", "stopping"}
+    has_answer = report.capacity is not None
+    is_near = has_answer and (trials == "near" or (trials != "all" and report.ending is not None))
+    made = _near_answer(report) if is_near else report.made[::-1]
+    knows_machine = any(each.target_cpu is not None for each in busy.values())
     return {
         "campaign": campaign,
         "stopped_because": stop_reason_of(campaign, shows_machines=with_machines),
@@ -153,40 +102,209 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "first_responses": first_requests_of(campaign, actor),
         "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
-        "drawings": search_charts(report, busy, now_per_s),
+        "charts": search_charts(report, made, busy, now_per_s),
         "rules": _search_rules(report, tests[0].plan_version.value().warm_up_s),
-        "tiles": _search_tiles(report, limiter, near, now_per_s),
-        "overlap": _overlap_of(report),
         "limiter": limiter,
+        # The sentence tells it already, or the page beside it.
+        "limiter_why": ""
+        if limiter.names_machine or limiter.why in plain_text(report.sentence)
+        else limiter.why,
         "open_questions": []
         if report.ending is None
-        else list(open_questions(report, tests[0], limiter, knows_machine=_knows_machine(busy))),
+        else list(open_questions(report, tests[0], limiter, knows_machine=knows_machine)),
         "steps_to_come": steps_to_come(report) if is_live else [],
         "usual_trials": max(USUAL_TRIALS, len(report.made) + 1),
-        "trials": _trial_rows(report, shown, busy),
-        "tells_target_cpu": _knows_machine(busy),
-        "trials_by_rate": shown is TrialsShown.NEAR,
-        "switches": switches(shown, report),
+        "trials": trials_table(made, busy, by_rate=is_near, with_target=knows_machine),
+        # (word, query, whether it is chosen)
+        "switches": [("all", "all", not is_near), ("near the answer", "near", is_near)]
+        if has_answer
+        else [],
         "against": search_against(search),
         "own_baselines": own_baselines(campaign),
         "seen_baseline": newest_baseline(actor, campaign.project_id),
-        "may_be_baseline": bool(found := report.capacity) and found.low is not None,
+        "may_be_baseline": has_answer and report.capacity.low is not None,
         "stop_words": {"n_done": len(report.made)},
         "tests": tests,
     }
 
 
-def _knows_machine(busy: BusyByRun) -> bool:
-    return any(each.target_cpu is not None for each in busy.values())
+def _near_answer(report: SearchReport) -> list[MadeTrial]:
+    """The fastest first."""
+    low, high = report.capacity.rate_per_s / _NEAR, report.capacity.rate_per_s * _NEAR
+    near = [each for each in report.made if low <= each.trial.rate_per_s <= high]
+    return sorted(near, key=lambda each: -each.trial.rate_per_s)
+
+
+def search_charts(
+    report: SearchReport,
+    made: Sequence[MadeTrial],
+    busy: BusyByRun,
+    now_per_s: float | None = None,
+) -> Charts | None:
+    """These trials by their rate: a response time beside the objective, and who was how busy.
+    `now_per_s`: the rate of the trial under way. None without a trial with response times."""
+    metric, limit_ms = _objective(report.rules)
+    timed = {each: us / 1000 for each in made if (us := getattr(each.run, f"{metric}_us"))}
+    if not timed:
+        return None
+    ordered = sorted(timed, key=lambda each: each.trial.rate_per_s)
+    rates = sorted({each.trial.rate_per_s for each in ordered})
+    marks, bands = _answer_marks(report.capacity)
+    if limit_ms:
+        label = f"objective {ms(limit_ms * 1000)}"
+        marks.append(Mark(axis="y", at=limit_ms, label=label, colour="bad", dash=(5, 4)))
+    if now_per_s:
+        marks.append(Mark(at=now_per_s, label="now", colour="accent", dash=(2, 3)))
+    series, keys = [], []
+    for result, (style, _) in _LOOKS.items():
+        rows = [
+            (each.trial.rate_per_s, timed[each], _said(each, timed[each]), _link(each))
+            for each in ordered
+            if each.trial.result == result
+        ]
+        if rows:
+            named = columns("x y texts links", rows)
+            series.append(Series(style=style, look="dots", radius=4.5, **named))
+            keys.append((style, RESULT_WORDS[result]))
+    return Charts(
+        "trials",
+        "Trials by their rate",
+        keys_words="Enter goes to the trial's row",
+        panels=[
+            Chart(
+                "trials",
+                "Response time",
+                f"{metric} in ms by intended requests/s, log scales",
+                f"{metric} of the trials by their rate. The figures are in the table below.",
+                size="full",
+                x=Axis(scale="log", title="Rate"),
+                y=Axis(scale="log"),
+                series=series,
+                marks=marks,
+                bands=bands,
+                keys=keys,
+            ),
+            *_busy_panel(ordered, busy),
+        ],
+        places=Places(x=rates, at=[f"{rate(each)}/s" for each in rates]),
+    )
+
+
+def _answer_marks(found: CapacityInterval | None) -> tuple[list[Mark], list[Band]]:
+    if found is None:
+        return [], []
+    if found.low is None:
+        return [Mark(at=found.rate_per_s, label=f"about {rate(found.rate_per_s)}")], []
+    words = f"{rate(found.rate_per_s)}, shaded: {rate(found.low)} to {rate(found.high)}"
+    mark = Mark(at=found.rate_per_s, label=words, colour="ink")
+    return [mark], [Band(low=found.low, high=found.high)]
+
+
+def _said(made: MadeTrial, value_ms: float) -> str:
+    said = f"trial {made.run.repeat}: {ms(value_ms * 1000)}, {RESULT_WORDS[made.trial.result]}"
+    return ": ".join(filter(None, [said, made.trial.reason]))
+
+
+def _link(made: MadeTrial) -> str:
+    return f"&trials=all#trial-{made.run.repeat}"
+
+
+def _busy_panel(ordered: Sequence[MadeTrial], busy: BusyByRun) -> Iterator[Chart]:
+    """None where nobody told anything."""
+    series = []
+    for number, (key, words) in enumerate(_BUSY.items()):
+        rows = [
+            (each.trial.rate_per_s, 100 * min(1.0, share), percent(share, decimals=0))
+            for each in ordered
+            if (share := getattr(busy[each.run.pk], key)) is not None
+        ]
+        if rows:
+            named = columns("x y texts", rows)
+            series.append(Series(name=words, style=line_style(number), radius=4, **named))
+    if series:
+        yield Chart(
+            "busy",
+            "Utilization",
+            "% of capacity",
+            "Utilization of target, injectors and network in each trial by its rate.",
+            size="low",
+            x=Axis(scale="log"),
+            y=Axis(low=0, high=100, ticks=[(0, "0"), (50, "50"), (100, "100")]),
+            series=series,
+            keys=[(each.style, each.name) for each in series],
+        )
+
+
+def _objective(rules: Sequence[Threshold]) -> tuple[str, float]:
+    """The first response time of the objective and its limit in ms; p95 and 0 without one."""
+    for rule in rules:
+        if rule.metric in ("p50", "p95", "p99", "mean") and rule.is_of_all:
+            return rule.metric, rule.limit * _IN_MS[rule.unit]
+    return "p95", 0.0
+
+
+def trials_table(
+    made: Sequence[MadeTrial], busy: BusyByRun, *, by_rate: bool, with_target: bool
+) -> Table:
+    """`with_target`: the CPU of the target's machine is known."""
+    heads = (
+        Column("search", "search", "", "First: on the way to the first answer.", True),
+        Column("began", "began", is_text=True),
+        Column("rate_per_s", "intended", "requests/s"),
+        *(Column(name(q), name(q)) for q in (P50, P95, P99)),
+        Column("errors", "errors", "%"),
+        *([Column("target_cpu", "target", "CPU, %")] if with_target else []),
+        Column("injector_cpu", "injector", "CPU, %"),
+        Column("result", "result", is_text=True),
+    )
+    rows = tuple(_trial_row(each, busy, with_target=with_target) for each in made)
+    note = "within 5 % of the answer, by rate" if by_rate else "newest first"
+    results = Counter(each.trial.result for each in made)
+    if results[TrialResult.PASSED] and results[TrialResult.FAILED]:
+        lowest = min(e.trial.rate_per_s for e in made if e.trial.result == TrialResult.FAILED)
+        highest = max(e.trial.rate_per_s for e in made if e.trial.result == TrialResult.PASSED)
+        if lowest <= highest:
+            note += f"; between {rate(lowest)} and {rate(highest)}/s trials both passed and failed"
+    return Table("trials", "Trials", heads, rows, "trial", note)
+
+
+def _trial_row(made: MadeTrial, busy: BusyByRun, *, with_target: bool) -> Row:
+    run, trial, used = made.run, made.trial, busy[made.run.pk]
+    broken = {each.metric for each in run.verdicts if each.is_broken and each.is_of_all}
+    attempts = (run.n or 0) + (run.errors or 0)
+    errors = Figure((run.errors or 0) / attempts * 100 if attempts else None)
+    shares = [used.target_cpu, used.injector_cpu][0 if with_target else 1 :]
+    result = ": ".join(filter(None, [RESULT_WORDS[trial.result], trial.reason]))
+    cells = (
+        text_cell(str(made.search or "first")),
+        text_cell(f"{timezone.localtime(run.t0):%H:%M:%S}" if run.t0 else ""),
+        Cell(trial.rate_per_s, rate(trial.rate_per_s)),
+        *(_percentile(run, q, broken) for q in (P50, P95, P99)),
+        replace(figure_cell(errors, 2), tone="bad" if "errors" in broken else ""),
+        *(figure_cell(Figure(None if s is None else 100 * s), 0) for s in shares),
+        text_cell(result, tone=_LOOKS[trial.result][1]),
+    )
+    kind = "grey" if trial.result == TrialResult.UNTRUSTED else ""
+    return Row(str(run.repeat), cells, kind, link={"run": run.pk, "trial": run.repeat})
+
+
+def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
+    """Weak as on the run's own page; both ends where they differ."""
+    n, value = run.n or 0, getattr(run, f"{name(q)}_us")
+    is_weak = value is not None and shown(n, q) is Shown.WEAK
+    tone = "bad" if name(q) in broken else ""
+    text = with_unit(ends_ms(run.lows_us.get(name(q)), value), "ms")
+    return Cell(value, text, is_weak, why_not_shown(n, q), tone)
 
 
 def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
     """[(what, words)]"""
-    search = report.search
+    search, campaign = report.search, report.search.campaign
     measured = f"{duration(search.trial_s)} measured"
     n = Counter(each.trial.result for each in report.made)
     open = n[TrialResult.UNTRUSTED]
     left = f", {open} not counted" if open else ""
+    ended = campaign.finished_at or timezone.now()
     return [
         ("Objective", objective_words(report.rules)),
         ("One trial", f"{duration(warm_up_s)} warm-up, {measured}" if warm_up_s else measured),
@@ -194,6 +312,7 @@ def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str
         ("Trials", f"{n[TrialResult.PASSED]} passed, {n[TrialResult.FAILED]} failed{left}"),
         ("Starts at", f"{rate(search.start_per_s)} requests/s"),
         ("Never above", f"{rate(search.limit_per_s)} requests/s"),
+        ("Took", duration(round((ended - campaign.started_at).total_seconds()))),
         ("Ends", _end(report)),
     ]
 
@@ -206,100 +325,3 @@ def _end(report: SearchReport) -> str:
     if report.ending is None:
         return f"interval at most {asked} wide, {MOST_SEARCHES} searches, or {latest}"
     return f"at the latest {latest}"
-
-
-_REQUESTS = "requests/s"
-
-
-@dataclass(frozen=True, slots=True)
-class SearchTile:
-    title: str
-    value: str
-    unit: str
-    lines: tuple[str, ...]
-
-
-def _search_tiles(
-    report: SearchReport, limiter: Limiter, near: Busy, now_per_s: float | None
-) -> list[SearchTile]:
-    """`near`: how busy everyone was near the answer."""
-    tiles = [_capacity(report), _trials_tile(report), _time(report)]
-    if now_per_s:
-        words = objective_words(report.rules)
-        tiles.insert(1, SearchTile("Now trying", rate(now_per_s), _REQUESTS, (words,)))
-    lines = (*filter(None, [limiter.why]), *_near(report, near))
-    return [*tiles, SearchTile("What limited it", limiter.word, "", lines)]
-
-
-def _near(report: SearchReport, near: Busy) -> tuple[str, ...]:
-    told = [("target CPU", near.target_cpu), ("injector CPU", near.injector_cpu)]
-    words = [f"{name} {percent(share, decimals=0)}" for name, share in told if share is not None]
-    return (f"{_where_it_was(report)}: {', '.join(words)}",) if words else ()
-
-
-def _where_it_was(report: SearchReport) -> str:
-    """Of which trials it is, see `near_the_answer`."""
-    if report.ending == Ending.INJECTOR:
-        return "in trials that do not count"
-    if report.capacity:
-        return "near the limit"
-    passed = bool(_trials_with(report, TrialResult.PASSED))
-    return "at the highest rate that passed" if passed else "in the trial that failed"
-
-
-def _capacity(report: SearchReport) -> SearchTile:
-    found, least, below = report.answer.capacity, report.answer.at_least, report.answer.below
-    words = objective_words(report.rules)
-    is_bound = report.ending in (Ending.LIMIT, Ending.INJECTOR) and least
-    if report.ending == Ending.DRIFTED:
-        return SearchTile("Capacity", DASH, "", ("no steady answer", words))
-    if lacks_its_rule(report.answer):
-        return SearchTile("Capacity", DASH, "", ("made under an earlier rule", words))
-    if found and found.low is not None and not is_bound:
-        interval = f"{rate(found.low)} to {rate(found.high)}, {percent(found.width)} wide"
-        return SearchTile("Capacity", rate(found.rate_per_s), _REQUESTS, (interval, words))
-    if found and not is_bound:
-        line = f"no interval: {len(report.answer.searches)} of at least 3 searches"
-        return SearchTile("Capacity", f"≈ {rate(found.rate_per_s)}", _REQUESTS, (line, words))
-    if least:
-        line = f"the lowest that failed: {rate(below)}" if below else "no rate failed"
-        return SearchTile("Capacity", f"≥ {rate(least)}", _REQUESTS, (line, words))
-    if below:
-        return SearchTile("Capacity", f"< {rate(below)}", _REQUESTS, (words,))
-    return SearchTile("Capacity", DASH, "", (words,))
-
-
-def _trials_tile(report: SearchReport) -> SearchTile:
-    results = [each.trial.result for each in report.made]
-    passed, failed, open = (results.count(each) for each in TrialResult)
-    lines = (f"{passed} passed, {failed} failed", f"{open} not counted" if open else "")
-    return SearchTile("Trials", str(len(results)), "", tuple(filter(None, lines)))
-
-
-def _time(report: SearchReport) -> SearchTile:
-    campaign = report.search.campaign
-    began = campaign.started_at
-    took = ((campaign.finished_at or timezone.now()) - began).total_seconds()
-    longest = duration(report.search.longest_s)
-    lines = (
-        f"at most {longest} of trials",
-        f"each trial {report.search.trial_s:g} s",
-    )
-    return SearchTile("Time", duration(round(took)), "", lines)
-
-
-def _overlap_of(report: SearchReport) -> tuple[str, str] | None:
-    """The rates between which trials passed and failed side by side; None if there are none."""
-    lowest = min(map(_rate, _trials_with(report, TrialResult.FAILED)), default=None)
-    highest = max(map(_rate, _trials_with(report, TrialResult.PASSED)), default=None)
-    if lowest is None or highest is None or highest < lowest:
-        return None
-    return rate(lowest), rate(highest)
-
-
-def _trials_with(report: SearchReport, result: TrialResult) -> list[MadeTrial]:
-    return [each for each in report.made if each.trial.result == result]
-
-
-def _rate(made: MadeTrial) -> float:
-    return made.trial.rate_per_s

@@ -1,7 +1,5 @@
 """What a search says of the capacity, and of what limited it."""
 
-import pytest
-
 from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
@@ -14,7 +12,6 @@ from campaigns.domain.analysis.judgement import Finding, Judgement
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.presentation.capacity_words import (
-    LIMIT_AT,
     bound_words,
     limiter_of,
     search_sentence,
@@ -36,9 +33,8 @@ def said(
     drift=0.0,
     n=5,
     live=False,
-    rule=2,
 ):
-    answer = CapacityAnswer(ending, capacity, at_least, below, ONE * n, drift, rule)
+    answer = CapacityAnswer(ending, capacity, at_least, below, ONE * n, drift)
     return plain_text(search_sentence(answer, OBJECTIVE, is_going_on=live)).replace("\u202f", " ")
 
 
@@ -48,10 +44,6 @@ def test_a_capacity_is_said_with_its_interval_and_its_searches():
     )
 
 
-def test_a_search_of_an_earlier_rule_says_what_its_trials_say():
-    assert said(Ending.FOUND, FOUND, 1800, 1900, rule=None).startswith("No capacity is known")
-
-
 def test_a_drift_is_no_steady_answer():
     words = said(Ending.DRIFTED, FOUND, drift=-0.12)
     assert words.startswith("No steady answer")
@@ -59,16 +51,15 @@ def test_a_drift_is_no_steady_answer():
 
 
 def test_a_capacity_that_was_not_found_has_bounds():
-    for ending, at_least, below, rule, words in [
-        (Ending.STOPPED, 400, None, 2, "at least 400"),
-        (Ending.SILENT, 400, 800, 2, "between 400 and 800"),
-        (Ending.INJECTOR, 400, 800, 2, "at least 400"),
-        (Ending.BELOW, None, 100, 2, "below 100"),
-        (Ending.DEADLINE, None, None, 2, ""),
-        (Ending.DRIFTED, 400, 800, 2, ""),
-        (Ending.STOPPED, 400, 800, None, ""),
+    for ending, at_least, below, words in [
+        (Ending.STOPPED, 400, None, "at least 400"),
+        (Ending.SILENT, 400, 800, "between 400 and 800"),
+        (Ending.INJECTOR, 400, 800, "at least 400"),
+        (Ending.BELOW, None, 100, "below 100"),
+        (Ending.DEADLINE, None, None, ""),
+        (Ending.DRIFTED, 400, 800, ""),
     ]:
-        answer = CapacityAnswer(ending, None, at_least, below, (), 0.0, rule)
+        answer = CapacityAnswer(ending, None, at_least, below, (), 0.0)
         assert bound_words(answer) == words
 
 
@@ -97,7 +88,6 @@ def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
         percent(0.60, decimals=0),
         "no",
     )
-    assert cpu.bar == pytest.approx(LIMIT_AT * 0.42 / 0.60, abs=0.1)
 
 
 def test_injectors_have_room_up_to_the_limits_of_the_site():
@@ -108,7 +98,7 @@ def test_injectors_have_room_up_to_the_limits_of_the_site():
     assert found.why.endswith("The injectors had room.")
     *_, cpu, link = found.rows
     assert (cpu.limit, cpu.was_it) == (percent(0.9, decimals=0), "no")
-    assert (link.limit, link.bar, link.was_it) == (DASH, None, "no")
+    assert (link.limit, link.was_it) == (DASH, "no")
 
 
 def test_injectors_in_doubt_are_named_with_their_reason():
@@ -154,11 +144,7 @@ def test_a_busy_machine_of_the_target_is_the_likely_limit():
     found = found_beside(Busy(target_cpu=0.94, target_cores=8))
     assert found.word == "target CPU"
     cpu, broken, own = found.rows
-    assert (cpu.figure, cpu.was_it, cpu.bar) == (
-        "CPU of 8 cores",
-        "likely",
-        pytest.approx(LIMIT_AT * 0.94 / 0.80, abs=0.1),
-    )
+    assert (cpu.figure, cpu.was_it) == ("CPU of 8 cores", "likely")
     assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
 
 

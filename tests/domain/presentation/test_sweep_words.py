@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from campaigns.domain.analysis.criteria import CRITERIA, JudgementReason
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.metrics.figures import figures_of
@@ -11,9 +10,8 @@ from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.sweep_table import (
     SweepPoint,
-    doubts_table,
     sweep_table,
-    unfigured,
+    untrusted,
     with_speed_up,
 )
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
@@ -40,7 +38,7 @@ def point(value: float, rate: int, *, is_trusted=True, word="") -> SweepPoint:
 
 def sweep(field, points, name="nginx", reference="") -> SweepAnswer:
     points = with_speed_up(field, points)
-    table = sweep_table("sweep", "", field, points)
+    table = sweep_table("sweep", "", field, [("", points)])
     return SweepAnswer("", "Start page", field, name, table, points, reference)
 
 
@@ -174,57 +172,6 @@ def test_a_matrix_names_the_order_of_its_targets_and_by_how_much():
         assert said.replace("\u202f", " ") == words
 
 
-def doubt(code: str, value: float, limit: float) -> JudgementReason:
-    return JudgementReason(code, "busy", "", value, limit)
-
-
-BUSY, LATE = doubt("cpu", 0.97, 0.6), doubt("late", 5_900, 1_000)
-
-
-def doubted(value: float, *doubts: JudgementReason, why="The injector was busy.") -> SweepPoint:
-    return replace(point(value, 100, is_trusted=False), doubts=doubts, why=why)
-
-
-def trusted(value: float, **vitals: float) -> SweepPoint:
-    return replace(point(value, 100), vitals=vitals)
-
-
-def rows_of(*arms) -> dict[str, list[str]]:
-    table = doubts_table("sweep-1", "injectors", arms)
-    return {row.label: [cell.text for cell in row.cells] for row in table.rows}
-
-
-def test_each_figure_beyond_its_limit_stands_beside_that_of_the_last_trusted_value():
-    arm = [trusted(4, cpu=0.3), trusted(6, cpu=0.46), doubted(9, BUSY, LATE), doubted(12, BUSY)]
-    table = doubts_table("sweep-1", "injectors", [arm])
-    assert table.title == "Why 9 and 12 are not trusted"
-    assert [column.title for column in table.columns] == ["6", "9", "12", "limit"]
-    assert rows_of(arm) == {
-        CRITERIA["cpu"].figure: ["46.0\u202f%", "97.0\u202f%", "97.0\u202f%", "60.0\u202f%"],
-        CRITERIA["late"].figure: ["–", "5.90\u202fms", "–", "1.00\u202fms"],
-    }
-    tones = [cell.tone for cell in table.rows[0].cells]
-    assert tones == ["", "bad", "bad", ""]
-
-
-def test_of_several_arms_and_repeats_the_worst_is_said():
-    sent_less = [doubt("sent_share", share, 0.999) for share in (0.95, 0.9)]
-    arms = [doubted(9, *sent_less), doubted(9, replace(sent_less[0], value=0.97))]
-    assert rows_of(*([arm] for arm in arms)) == {
-        CRITERIA["sent_share"].figure: ["90.0\u202f%", "99.9\u202f%"]
-    }
-
-
-def test_a_value_that_only_one_arm_is_trusted_at_is_not_the_last_trusted_one():
-    arms = [trusted(2), trusted(4), doubted(9, BUSY)], [trusted(2), doubted(4, why="It failed.")]
-    table = doubts_table("sweep-1", "injectors", arms)
-    assert [column.title for column in table.columns] == ["2", "9", "limit"]
-
-
-def test_many_values_are_counted_and_a_reason_without_a_figure_is_told_apart():
-    many = [doubted(value, BUSY) for value in range(1, 7)]
-    assert doubts_table("s", "injectors", [many]).title == "Why 6 values are not trusted"
-    arm = [trusted(1), doubted(2, why="Stopped after 3 s.")]
-    assert doubts_table("s", "injectors", [arm]) is None
-    assert unfigured([("nginx", arm)]) == [("2, nginx", "Stopped after 3 s.")]
-    assert unfigured([("", many)]) == []
+def test_each_point_that_is_not_trusted_says_why():
+    arm = [point(1, 100), replace(point(2, 100, is_trusted=False), why="Stopped after 3 s.")]
+    assert untrusted([("nginx", arm)]) == [("2, nginx", "Stopped after 3 s.")]
