@@ -13,7 +13,8 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from campaigns.accounts import tokens as services
-from campaigns.campaigns.queries.campaign_keys import campaign_key
+from campaigns.campaigns.queries.answers import answer_of
+from campaigns.campaigns.queries.campaign_keys import campaign_key, run_key
 from campaigns.campaigns.views.campaign_page import campaign_context
 from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.compare.queries.columns import columns_of, live_links, shared_columns
@@ -26,8 +27,8 @@ from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import ms
 from campaigns.history.queries.history import key_of, latest_figures
-from campaigns.live.memory import answer_of, report_of, run_key
-from campaigns.live.views import live_page
+from campaigns.live.hub import HUB
+from campaigns.live.views import live_page, share_topic
 from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test, TestFigures
 from campaigns.projects.forms import ShareForm
 from campaigns.runs.exports import campaign_tables_file, run_tables_file
@@ -148,17 +149,17 @@ _Shared = tuple[str, Callable[[], dict[str, Any]], tuple]
 
 def _shared_campaign(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
     found = find(Campaign.objects.select_related("project"), visitor, pk=share.campaign_id)
-    seen = campaign_key(found)
+    version = campaign_key(found)
     if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
         trials = request.GET.get("trials", "")
-        return "shares/search.html", partial(search_context, search, visitor, trials), seen
+        return "shares/search.html", partial(search_context, search, visitor, trials), version
     try:
         chosen = chosen_tests(found, request.GET)
     except InvalidFields:
         raise Http404 from None
 
     context = partial(campaign_context, found, visitor, chosen, asked=request.GET)
-    return "shares/campaign.html", context, seen
+    return "shares/campaign.html", context, version
 
 
 def _shared_run(request: HttpRequest, share: ShareLink, visitor: Actor) -> _Shared:
@@ -199,7 +200,7 @@ def share_csv(request: HttpRequest, token: str) -> HttpResponse:
     else:
         run = find_run(visitor, share.run_id)
         run.shows_machine = shows_machines
-        response = run_tables_file(run, report_of(run), shows_machines=shows_machines)
+        response = run_tables_file(run, HUB.report(run), shows_machines=shows_machines)
     return _for_link_only(response)
 
 
@@ -232,8 +233,9 @@ def share_view(request: HttpRequest, token: str) -> HttpResponse:
         response = render(request, "shares/comparison.html", context)
     else:
         shown = _shared_campaign if share.campaign_id else _shared_run
-        template, made, seen = shown(request, share, Actor(share=share))
-        response = live_page(request, template, lambda: made() | link, (share.pk, *seen))
+        template, made, version = shown(request, share, Actor(share=share))
+        context, version = lambda: made() | link, (share.pk, *version)
+        response = live_page(request, share_topic(share), template, context, version)
     return _for_link_only(response)
 
 

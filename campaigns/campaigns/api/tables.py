@@ -9,8 +9,11 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
+from campaigns.campaigns.queries.answers import answer_of
+from campaigns.campaigns.queries.campaign_keys import final_key
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.compare.queries.arm_pairs import chosen_tests
+from campaigns.core.connections import without_connection
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.errors import InvalidFields
@@ -21,8 +24,7 @@ from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
 from campaigns.history.queries.baselines import campaign_against
 from campaigns.ladder.queries import ladder_metric
-from campaigns.live.memory import answer_of, final_key, report_of
-from campaigns.live.waiting import without_connection
+from campaigns.live.hub import HUB
 from campaigns.machines.queries.machine_runs import machine_tables, target_side
 from campaigns.matrix.queries import relative_column
 from campaigns.models import Campaign, Run
@@ -345,7 +347,7 @@ def campaign_tables(request, campaign: Campaign):
 def run_tables(request, run: Run):
     """All steps together and each one, the slowest requests, response time parts, errors by
     kind, injector vitals."""
-    report = report_of(run)
+    report = HUB.report(run)
     return {
         "run": run.pk,
         "answer": report,
@@ -376,7 +378,7 @@ def campaign_tables_csv(request, campaign: Campaign):
 @answers("runs_csv", CSV, Run)
 def run_tables_csv(request, run: Run):
     """All tables, one after another, each with a title and units in its header."""
-    return run_tables_file(run, report_of(run))
+    return run_tables_file(run, HUB.report(run))
 
 
 def _answer(request, campaign: Campaign) -> Answer:

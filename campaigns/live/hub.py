@@ -1,0 +1,263 @@
+"""What a process reads once for all who watch a campaign or a run: each second is decoded once and
+added to what is known, an update is encoded once for all who stand at the same place, a page is
+rendered once for all who ask together and see the same."""
+
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from operator import itemgetter
+from typing import Any, Self
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Max
+
+from campaigns.accounts.tokens import open_share
+from campaigns.campaigns.queries.campaign_keys import n_looks, newest_event
+from campaigns.compare.queries.columns import Viewer, who_still_see
+from campaigns.core.cache import Cache
+from campaigns.core.connections import connection_given_back, held
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.presentation.results import RunReport
+from campaigns.domain.presentation.run_points import (
+    LAST_S,
+    MOST_POINTS,
+    now_texts,
+    progress_of,
+    thinned_columns,
+)
+from campaigns.engine.queries.injector_hosts import busy_host
+from campaigns.live.events import Cursor, Snapshot, Update, build_update, encode
+from campaigns.live.notify import Signal, Topic
+from campaigns.models import Campaign, Round, Run
+from campaigns.runs.queries.measurements import measurement_so_far, points_of
+from campaigns.runs.queries.reports import run_report
+
+POLL_S = 1.0
+# A stream ends after a while and the page opens the next one, so that streams of departed viewers
+# end and restarts of the server are not delayed.
+LIFETIME_S = 100.0
+BEAT_EVERY_S = 2.0
+# With the wait of a second, whoever loses the right to view hears nothing after 10 s.
+ASK_EVERY_S = 8.0
+# What a process needs for a viewer who fetches the page again, with some to spare.
+_SPREAD_S_PER_VIEWER = 0.01
+_MOST_SPREAD_S = 5.0
+# Of many viewers who follow a run, so many fetch its tiles and tables again in a second.
+_REFRESHES_PER_S = 10
+
+
+class FollowedRun:
+    """A run's points and measurement so far; a finished one's points are those of its summary,
+    which has late seconds too. Who uses them holds the lock."""
+
+    def __init__(self, run_id: int):
+        self._run_id = run_id
+        self._lock = threading.Lock()
+        self._version = -1
+        self.measured: Measurement | None = None
+        self.points: list[Point] = []
+
+    @contextmanager
+    def at(self, version: int) -> Iterator[Self]:
+        with held(self._lock):
+            if version > self._version:
+                # What is only partly read is discarded.
+                known, self.measured, self._version = self.measured, None, -1
+                run = Run.objects.get(pk=self._run_id)
+                measured = None if run.is_done else measurement_so_far(run, known)
+                self.points = measured.series if measured else points_of(run)
+                self.measured, self._version = measured, version
+            yield self
+
+    def seconds(self, after: int) -> dict[str, Any] | None:
+        first = bisect_right(self.points, after, key=itemgetter("second"))
+        n_points = len(self.points)
+        if first == n_points:
+            return None
+        is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
+        return {
+            "run": self._run_id,
+            "points": thinned_columns(self.points, 0 if is_due else first),
+            "all": is_due or not first,
+            "now": now_texts(self.points),
+            "progress": progress_of(self.measured).to_json() if self.measured else None,
+        }
+
+
+class Hub:
+    """All that a process shares between viewers."""
+
+    def __init__(
+        self,
+        still_may: Callable[[Topic, set[Any]], set[Any]],
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        """`still_may(topic, viewers)` returns those who may go on watching."""
+        self.signal = Signal(clock)
+        self._still_may, self._clock = still_may, clock
+        self._viewers: dict[object, tuple[Topic, Hashable]] = {}  # by stream
+        self._refused: Cache[set[Any]] = Cache(200)
+        self._snapshots: Cache[Snapshot] = Cache(200)
+        self._waits: Cache[None] = Cache(200)
+        self._updates: Cache[Update] = Cache(50)
+        self._pages: Cache[str] = Cache(50)
+        # A measurement holds its steps' histograms and a point per second: several MB.
+        self._runs: Cache[FollowedRun] = Cache(20)
+
+    def page(self, topic: Topic, key: Hashable, render: Callable[[], str]) -> str:
+        """What all who share `key` see, rendered once for those who ask together."""
+        return self._pages.get((topic, key), render, self.signal.version(topic))
+
+    def snapshot(self, topic: Topic) -> Snapshot:
+        """Raises ObjectDoesNotExist."""
+        kind, pk = topic
+        return self._snapshots.get(topic, partial(_READERS[kind], pk), self.signal.version(topic))
+
+    def update(self, topic: Topic, cursor: Cursor, state: str) -> Update:
+        """For all who stand at this place. Raises ObjectDoesNotExist."""
+
+        def build() -> Update:
+            with connection_given_back():
+                return build_update(cursor, state, self.snapshot(topic), self.seconds)
+
+        return self._updates.get((topic, cursor, state), build, self.signal.version(topic))
+
+    def wait(self, topic: Topic, cursor: Cursor, state: str, version: int) -> None:
+        """Return when the topic has a later version with an update for this place, or after a
+        second. Of all who wait one listens and reads; the others then find the update built."""
+
+        def listen() -> None:
+            newest, until = version, self._clock() + POLL_S
+            while (left_s := until - self._clock()) > 0:
+                self.signal.wait(topic, newest, left_s)
+                newest = self.signal.version(topic)
+                if self.update(topic, cursor, state).events:
+                    return
+
+        self._waits.get((topic, version), listen)
+
+    def wait_for_end(self, campaign_id: int, timeout_s: float) -> None:
+        """Return when the campaign has ended or is on hold, or after `timeout_s`. Raises
+        ObjectDoesNotExist."""
+        topic, until = ("campaign", campaign_id), self._clock() + timeout_s
+        while True:
+            version = self.signal.version(topic)
+            with connection_given_back():
+                now = self.snapshot(topic)
+            left_s = until - self._clock()
+            if now.is_over or now.is_held or left_s <= 0:
+                return
+            self.signal.wait(topic, version, min(POLL_S, left_s))
+
+    def points(self, run_id: int) -> list[Point]:
+        """The run's points so far, oldest first."""
+        with self._run(run_id) as followed:
+            return list(followed.points)
+
+    def seconds(self, run_id: int, after: int) -> dict[str, Any] | None:
+        """{"run", "points": the columns of the seconds after `after`, thinned, "all", "now": the
+        texts of the last one, "progress"}; None if no second is new. With `all` the points are the
+        whole run's: every five minutes of a long run, so that a page's points do not pile up."""
+        with self._run(run_id) as followed:
+            return followed.seconds(after)
+
+    def report(self, run: Run) -> RunReport:
+        """Of an active run up to the last complete second."""
+        if run.is_done:
+            return run_report(run)
+        with self._run(run.pk) as followed:
+            return run_report(run, followed.measured)
+
+    def _run(self, run_id: int) -> AbstractContextManager[FollowedRun]:
+        followed = self._runs.get(run_id, partial(FollowedRun, run_id))
+        return followed.at(self.signal.version(("run", run_id)))
+
+    @property
+    def pace(self) -> dict[str, float]:
+        """Over which time this process's viewers spread what they all fetch at once, and how often
+        each may fetch the page of a run under way again."""
+        n = len(self._viewers)
+        spread_s = min(_MOST_SPREAD_S, _SPREAD_S_PER_VIEWER * (n - 1))
+        return {"spread_ms": round(1000 * spread_s), "refresh_s": n / _REFRESHES_PER_S}
+
+    def stream(self, topic: Topic, cursor: Cursor, state: str, viewer: Hashable) -> Iterator[bytes]:
+        """What has come since the cursor and the state that the page shows, then what comes."""
+        begun = beaten = sent = self._clock()
+        pace, stream = None, object()
+        self._viewers[stream] = topic, viewer
+        try:
+            yield b"retry: 1000\n\n"
+            while (now := self._clock()) - begun < LIFETIME_S:
+                version = self.signal.version(topic)
+                if now // ASK_EVERY_S > begun // ASK_EVERY_S and not self._may(topic, viewer, now):
+                    return
+                update = self.update(topic, cursor, state)
+                cursor, state = update.cursor, update.state
+                if update.events:
+                    sent = now
+                    yield update.events
+                if update.is_over:
+                    return
+                # A second shows as well that the stream lives.
+                is_silent = now - sent > BEAT_EVERY_S
+                if now - beaten > BEAT_EVERY_S and (is_silent or self.pace != pace):
+                    beaten, sent, pace = now, now, self.pace
+                    yield encode("beat", pace)
+                self.wait(topic, cursor, state, version)
+            # Nothing was missed, so the page only opens the next stream and fetches nothing.
+            yield encode("again", {"after": str(cursor), "state": state})
+        except ObjectDoesNotExist:
+            return  # deleted meanwhile; the browser reconnects and gets a 404
+        finally:
+            del self._viewers[stream]
+
+    def _may(self, topic: Topic, viewer: Hashable, now: float) -> bool:
+        """Whether the viewer may go on, as of at most `ASK_EVERY_S` ago. Of hundreds of streams
+        each would otherwise ask the database, and all of them together."""
+
+        def ask() -> set[Hashable]:
+            viewers = {each for own, each in list(self._viewers.values()) if own == topic}
+            with connection_given_back():
+                return viewers - self._still_may(topic, viewers)
+
+        return viewer not in self._refused.get(topic, ask, int(now // ASK_EVERY_S))
+
+
+def who_may_watch(topic: Topic, viewers: set[Viewer | str]) -> set[Viewer | str]:
+    """Of those signed in, and of tokens of share links."""
+    kind, pk = topic
+    rows = {"campaign": Campaign, "run": Run}[kind].objects.filter(pk=pk)
+    links = {each for each in viewers if isinstance(each, str)}
+    valid = {each for each in links if open_share(token=each, counts_view=False)}
+    return valid | who_still_see(rows, viewers - links)
+
+
+HUB = Hub(still_may=who_may_watch)
+
+
+def _read_campaign(campaign_id: int) -> Snapshot:
+    campaign = Campaign.objects.get(pk=campaign_id)
+    runs = Run.objects.filter(campaign=campaign).order_by("position").values_list("pk", "state")
+    state = campaign.state
+    if campaign.is_before_first_run:  # pages show each of the first requests as it comes back
+        n_back = campaign.first_requests.filter(finished_at__isnull=False).count()
+        state = f"{'held' if campaign.is_held else 'checking'}, {n_back}"
+    if campaign.finished_at is None and busy_host():  # pages say so at once
+        state = f"{state}, busy"
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:  # intervals narrow as rounds come
+        rounds = Round.objects.filter(run__campaign=campaign_id)
+        state = f"{state}, {n_looks(rounds.aggregate(last=Max('number'))['last'])}"
+    event = newest_event(run__campaign=campaign_id)
+    return Snapshot(event, state, campaign.state == "done", list(runs), campaign.is_held)
+
+
+def _read_run(run_id: int) -> Snapshot:
+    run = Run.objects.get(pk=run_id)
+    return Snapshot(newest_event(run=run_id), run.state, run.is_done, [(run.pk, run.state)])
+
+
+_READERS: dict[str, Callable[[int], Snapshot]] = {"campaign": _read_campaign, "run": _read_run}
