@@ -13,7 +13,6 @@ import time
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from concurrent.futures import Future
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -96,27 +95,42 @@ class Cache(Generic[_T]):
 
     def __init__(self, size: int):
         self._size, self._lock = size, threading.Lock()
-        self._entries: OrderedDict[Hashable, tuple[int, Future[_T]]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry[_T]] = OrderedDict()
 
     def get(self, key: Hashable, make: Callable[[], _T], version: int = 0) -> _T:
         """What `make` returned, or raised, for this version of the key or a later one. What raised
         is made again for whoever asks next."""
         with self._lock:
             entry = self._entries.get(key)
-            if is_new := entry is None or entry[0] < version:
-                entry = self._entries[key] = version, Future()
+            if is_new := entry is None or entry.version < version:
+                entry = self._entries[key] = _Entry(version)
             self._entries.move_to_end(key)
             if len(self._entries) > self._size:
                 self._entries.popitem(last=False)
-        _, made = entry
         if is_new:
-            try:
-                made.set_result(make())
-            except BaseException as fault:
-                with self._lock:
-                    if self._entries.get(key) is entry:
-                        del self._entries[key]
-                made.set_exception(fault)
-        elif not made.done():
+            entry.make(make)
+        elif not entry.is_made.is_set():
             release_connection()
-        return made.result()
+            entry.is_made.wait()
+        if entry.fault:
+            with self._lock:
+                if self._entries.get(key) is entry:
+                    del self._entries[key]
+            raise entry.fault
+        return entry.value
+
+
+class _Entry(Generic[_T]):
+    value: _T
+
+    def __init__(self, version: int):
+        self.version, self.is_made = version, threading.Event()
+        self.fault: BaseException | None = None
+
+    def make(self, make: Callable[[], _T]) -> None:
+        try:
+            self.value = make()
+        except BaseException as fault:
+            self.fault = fault
+        finally:
+            self.is_made.set()

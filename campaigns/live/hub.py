@@ -41,8 +41,8 @@ POLL_S = 1.0
 # end and restarts of the server are not delayed.
 LIFETIME_S = 100.0
 BEAT_EVERY_S = 2.0
-# With the wait of a second, whoever loses the right to view hears nothing after 10 s.
-ASK_EVERY_S = 8.0
+# With the wait for a beat, whoever loses the right to view hears nothing after 10 s.
+ASK_EVERY_S = 7.0
 # What a process needs for a viewer who fetches the page again, with some to spare.
 _SPREAD_S_PER_VIEWER = 0.01
 _MOST_SPREAD_S = 5.0
@@ -127,13 +127,13 @@ class Hub:
         return self._updates.get((topic, cursor, state), build, self.signal.version(topic))
 
     def wait(self, topic: Topic, cursor: Cursor, state: str, version: int) -> None:
-        """Return when the topic has a later version with an update for this place, or after a
-        second. Of all who wait one listens and reads; the others then find the update built."""
+        """Return when the topic has a later version with an update for this place, or when a beat
+        is due. Of all who wait one listens and reads; the others then find the update built."""
 
         def listen() -> None:
-            newest, until = version, self._clock() + POLL_S
+            newest, until = version, self._clock() + BEAT_EVERY_S
             while (left_s := until - self._clock()) > 0:
-                self.signal.wait(topic, newest, left_s)
+                self.signal.wait(topic, newest, min(POLL_S, left_s))
                 newest = self.signal.version(topic)
                 if self.update(topic, cursor, state).events:
                     return
@@ -186,15 +186,17 @@ class Hub:
 
     def stream(self, topic: Topic, cursor: Cursor, state: str, viewer: Hashable) -> Iterator[bytes]:
         """What has come since the cursor and the state that the page shows, then what comes."""
-        begun = beaten = sent = self._clock()
+        begun = beaten = sent = asked = self._clock()
         pace, stream = None, object()
         self._viewers[stream] = topic, viewer
         try:
             yield b"retry: 1000\n\n"
             while (now := self._clock()) - begun < LIFETIME_S:
                 version = self.signal.version(topic)
-                if now // ASK_EVERY_S > begun // ASK_EVERY_S and not self._may(topic, viewer, now):
-                    return
+                if now // ASK_EVERY_S > asked // ASK_EVERY_S:
+                    asked = now
+                    if not self._may(topic, viewer, now):
+                        return
                 update = self.update(topic, cursor, state)
                 cursor, state = update.cursor, update.state
                 if update.events:
@@ -203,8 +205,8 @@ class Hub:
                 if update.is_over:
                     return
                 # A second shows as well that the stream lives.
-                is_silent = now - sent > BEAT_EVERY_S
-                if now - beaten > BEAT_EVERY_S and (is_silent or self.pace != pace):
+                is_silent = now - sent >= BEAT_EVERY_S
+                if now - beaten >= BEAT_EVERY_S and (is_silent or self.pace != pace):
                     beaten, sent, pace = now, now, self.pace
                     yield encode("beat", pace)
                 self.wait(topic, cursor, state, version)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
+from math import inf
 
 import redis
 from django.conf import settings
@@ -19,7 +20,8 @@ from campaigns.core.cache import ask_redis
 
 CHANNEL = "benchsite:live"
 TIMEOUT_S = 0.5
-POLL_S = 0.9
+OLDEST_S = 0.9
+_MOST_TOPICS = 1000
 _RETRY_S = 2.0
 # As in a notice: "run" or "campaign", and its id.
 Topic = tuple[str, int]
@@ -45,32 +47,36 @@ def _publish(text: str) -> None:
 
 
 class Signal:
-    """The versions of topics in this process: another one with each notice, and each second. Only
-    threading primitives are used: a gevent server patches them, in tests they are real threads."""
+    """The versions of topics in this process: another one with each notice, and after a second
+    without. Only threading primitives are used: a gevent server patches them, in tests they are
+    real threads."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic):
         self._clock = clock
         self._changed = threading.Condition()
-        self._newest = self._polled = 0
-        self._polled_at = clock()
-        self._versions: dict[Topic, int] = {}  # of those that had a notice since
+        self._newest = 0
+        self._versions: dict[Topic, tuple[int, float]] = {}  # with when they were given
         self._reader: threading.Thread | None = None
 
     def version(self, topic: Topic) -> int:
         with self._changed:
-            if self._clock() - self._polled_at > POLL_S:
-                self.notify()
-            return self._versions.get(topic, self._polled)
+            version, since = self._versions.get(topic, (0, -inf))
+            if self._clock() - since > OLDEST_S:
+                self._give_version(topic)
+                version = self._newest
+            return version
 
     def notify(self, *topics: Topic) -> None:
         """These have changed, or all may have."""
         with self._changed:
-            self._newest += 1
-            self._versions.update(dict.fromkeys(topics, self._newest))
-            if not topics:
-                self._polled, self._polled_at = self._newest, self._clock()
+            if not topics or len(self._versions) > _MOST_TOPICS:
                 self._versions.clear()
+            self._give_version(*topics)
             self._changed.notify_all()
+
+    def _give_version(self, *topics: Topic) -> None:
+        self._newest += 1
+        self._versions.update(dict.fromkeys(topics, (self._newest, self._clock())))
 
     def wait(self, topic: Topic, version: int, timeout_s: float) -> None:
         """Return when the topic has a later version, or after `timeout_s`."""

@@ -71,8 +71,8 @@ def test_what_failed_is_made_again_and_all_who_waited_for_it_get_the_fault():
 
 
 def others_wait(kept: Cache) -> bool:
-    [(_, made)] = kept._entries.values()
-    return bool(made._condition._waiters)
+    [entry] = kept._entries.values()
+    return bool(entry.is_made._cond._waiters)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -107,3 +107,7 @@ def test_who_waits_for_another_gives_its_connection_back(waits_for, monkeypatch)
         kept.get("a", other)
     waiter.join(10)
     assert [each is None for each in seen] == [False, True]
+
+
+def test_what_one_release_has_made_another_one_of_any_module_makes_again():
+    assert {"campaigns", "core", "live"} <= {each.name for each in cache._MODULES.iterdir()}

@@ -67,7 +67,7 @@ def rendered(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(live_pages, "render_to_string", counted)
     # On a busy machine a rendering may take longer than one is shared.
-    monkeypatch.setattr(notify, "POLL_S", 60)
+    monkeypatch.setattr(notify, "OLDEST_S", 60)
     return made
 
 
