@@ -13,7 +13,7 @@ TURNS = threading.BoundedSemaphore(8)
 
 def release_connection() -> None:
     """Give this thread's connection back, except inside a transaction (a test)."""
-    if not connection.in_atomic_block:
+    if connection.connection is not None and not connection.in_atomic_block:
         connection.close()
 
 

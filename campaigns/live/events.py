@@ -7,8 +7,8 @@ that the viewer has; a browser sends it back as Last-Event-ID when it reconnects
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 
@@ -19,8 +19,7 @@ _MOST_RUNS = 3
 BEFORE_ALL = -1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(NamedTuple):
     """What a viewer has received. `run` is 0 before its first second."""
 
     event: int = 0
@@ -50,12 +49,13 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """What a stream sends next, and where its viewer then stands."""
+    """What a stream sends next, and where its viewer then stands; of this version of its topic."""
 
     events: bytes
     cursor: Cursor
     state: str
     is_over: bool
+    version: int
 
 
 def encode(kind: str, data: Mapping[str, Any], cursor: Cursor | None = None) -> bytes:
@@ -70,6 +70,7 @@ def build_update(
     state: str,
     now: Snapshot,
     seconds: Callable[[int, int], Mapping[str, Any] | None],
+    version: int = 0,
 ) -> Update:
     """What has come since the cursor and the state that the page shows. `seconds(run, after)` as
     `hub.Hub.seconds`."""
@@ -77,14 +78,14 @@ def build_update(
     for run in _runs_since(cursor, now.runs):
         after = cursor.second if run == cursor.run else BEFORE_ALL
         if data := seconds(run, after):
-            cursor = replace(cursor, run=run, second=data["points"]["second"][-1])
+            cursor = cursor._replace(run=run, second=data["points"]["second"][-1])
             events += encode("second", data, cursor)
     if now.event > cursor.event or now.state != state:
-        cursor = replace(cursor, event=max(now.event, cursor.event))
+        cursor = cursor._replace(event=max(now.event, cursor.event))
         events += encode("state", {"state": now.state}, cursor)
     if now.is_over:
         events += encode("end", {}, cursor)
-    return Update(events, cursor, now.state, now.is_over)
+    return Update(events, cursor, now.state, now.is_over, version)
 
 
 def _runs_since(cursor: Cursor, runs: Sequence[tuple[int, str]]) -> list[int]:

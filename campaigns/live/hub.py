@@ -102,8 +102,8 @@ class Hub:
         self._viewers: dict[object, tuple[Topic, Hashable]] = {}  # by stream
         self._refused: Cache[set[Any]] = Cache(200)
         self._snapshots: Cache[Snapshot] = Cache(200)
-        self._waits: Cache[None] = Cache(200)
         self._updates: Cache[Update] = Cache(50)
+        self._next: Cache[Update] = Cache(200)
         self._pages: Cache[str] = Cache(50)
         # A measurement holds its steps' histograms and a point per second: several MB.
         self._runs: Cache[FollowedRun] = Cache(20)
@@ -118,27 +118,29 @@ class Hub:
         return self._snapshots.get(topic, partial(_READERS[kind], pk), self.signal.version(topic))
 
     def update(self, topic: Topic, cursor: Cursor, state: str) -> Update:
-        """For all who stand at this place. Raises ObjectDoesNotExist."""
+        """What all who stand at this place are sent. Raises ObjectDoesNotExist."""
+        version = self.signal.version(topic)
 
         def build() -> Update:
             with connection_given_back():
-                return build_update(cursor, state, self.snapshot(topic), self.seconds)
+                return build_update(cursor, state, self.snapshot(topic), self.seconds, version)
 
-        return self._updates.get((topic, cursor, state), build, self.signal.version(topic))
+        return self._updates.get((topic, cursor, state), build, version)
 
-    def wait(self, topic: Topic, cursor: Cursor, state: str, version: int) -> None:
-        """Return when the topic has a later version with an update for this place, or when a beat
-        is due. Of all who wait one listens and reads; the others then find the update built."""
+    def next_update(self, topic: Topic, last: Update) -> Update:
+        """What all whom the last one left at the same place are sent next; without events when a
+        beat is due. One of them listens and reads, the others wait for it."""
 
-        def listen() -> None:
-            newest, until = version, self._clock() + BEAT_EVERY_S
+        def listen() -> Update:
+            update, until = last, self._clock() + BEAT_EVERY_S
             while (left_s := until - self._clock()) > 0:
-                self.signal.wait(topic, newest, min(POLL_S, left_s))
-                newest = self.signal.version(topic)
-                if self.update(topic, cursor, state).events:
-                    return
+                self.signal.wait(topic, update.version, min(POLL_S, left_s))
+                update = self.update(topic, last.cursor, last.state)
+                if update.events:
+                    break
+            return update
 
-        self._waits.get((topic, version), listen)
+        return self._next.get((topic, last.cursor, last.state), listen, last.version + 1)
 
     def wait_for_end(self, campaign_id: int, timeout_s: float) -> None:
         """Return when the campaign has ended or is on hold, or after `timeout_s`. Raises
@@ -191,27 +193,28 @@ class Hub:
         self._viewers[stream] = topic, viewer
         try:
             yield b"retry: 1000\n\n"
-            while (now := self._clock()) - begun < LIFETIME_S:
-                version = self.signal.version(topic)
+            update = self.update(topic, cursor, state)
+            while True:
+                now = self._clock()
                 if now // ASK_EVERY_S > asked // ASK_EVERY_S:
                     asked = now
                     if not self._may(topic, viewer, now):
                         return
-                update = self.update(topic, cursor, state)
-                cursor, state = update.cursor, update.state
                 if update.events:
                     sent = now
                     yield update.events
                 if update.is_over:
                     return
+                if now - begun >= LIFETIME_S:
+                    break
                 # A second shows as well that the stream lives.
                 is_silent = now - sent >= BEAT_EVERY_S
                 if now - beaten >= BEAT_EVERY_S and (is_silent or self.pace != pace):
                     beaten, sent, pace = now, now, self.pace
                     yield encode("beat", pace)
-                self.wait(topic, cursor, state, version)
-            # Nothing was missed, so the page only opens the next stream and fetches nothing.
-            yield encode("again", {"after": str(cursor), "state": state})
+                update = self.next_update(topic, update)
+            # The page opens the next stream after what it was sent, and fetches nothing.
+            yield encode("again", {"after": str(update.cursor), "state": update.state})
         except ObjectDoesNotExist:
             return  # deleted meanwhile; the browser reconnects and gets a 404
         finally:

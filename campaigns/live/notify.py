@@ -59,12 +59,12 @@ class Signal:
         self._reader: threading.Thread | None = None
 
     def version(self, topic: Topic) -> int:
-        with self._changed:
-            version, since = self._versions.get(topic, (0, -inf))
-            if self._clock() - since > OLDEST_S:
+        version, since = self._versions.get(topic, (0, -inf))
+        if self._clock() - since > OLDEST_S:
+            with self._changed:
                 self._give_version(topic)
                 version = self._newest
-            return version
+        return version
 
     def notify(self, *topics: Topic) -> None:
         """These have changed, or all may have."""

@@ -105,11 +105,9 @@ class Stream(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        version = self.story.signal.version(RUN)
-        self.story.update(RUN, BEGUN, "running")
+        last = self.story.update(RUN, BEGUN, "running")
         try:
-            self.story.wait(RUN, BEGUN, "running", version)
-            self.events = self.story.update(RUN, BEGUN, "running").events
+            self.events = self.story.next_update(RUN, last).events
         except Exception as fault:
             self.fault = fault
 
@@ -118,8 +116,8 @@ def waiting_streams(story: Story, n: int) -> list[Stream]:
     streams = [Stream(story) for _ in range(n)]
 
     def all_wait() -> bool:
-        waits = list(story._waits._entries.values())
-        return sum(len(each.is_made._cond._waiters) for each in waits) == n - 1
+        entries = list(story._next._entries.values())
+        return sum(len(each.is_made._cond._waiters) for each in entries) == n - 1
 
     eventually(all_wait, 10, "the others wait for the one who listens")
     assert story.signal.n_waiting == 1
@@ -156,11 +154,9 @@ def test_a_notice_without_news_wakes_the_one_who_listens_and_that_of_another_run
 
 
 def test_a_second_between_update_and_wait_is_not_missed(story):
-    version = story.signal.version(RUN)
-    story.update(RUN, BEGUN, "running")
+    last = story.update(RUN, BEGUN, "running")
     story.goes_on()
-    story.wait(RUN, BEGUN, "running", version)
-    assert b'"second":[1]' in story.update(RUN, BEGUN, "running").events
+    assert b'"second":[1]' in story.next_update(RUN, last).events
 
 
 @pytest.mark.parametrize("fault", [ObjectDoesNotExist(), ConnectionError("no database")])
@@ -208,6 +204,37 @@ def fields(event: str) -> dict[str, str]:
 def kinds(texts) -> list[str]:
     events = b"".join(texts).decode().split("\n\n")[1:-1]
     return [fields(each)["event"] for each in events]
+
+
+def test_one_stream_after_another_is_sent_each_second_once(passing, monkeypatch):
+    wait = passing.signal.wait
+
+    def wait_while_it_goes_on(*given):
+        wait(*given)
+        passing.second += 1
+
+    monkeypatch.setattr(passing.signal, "wait", wait_while_it_goes_on)
+    cursor, state, sent = Cursor(1), "running", []
+    for _ in range(3):
+        for text in passing.stream(RUN, cursor, state, "vera"):
+            data = json.loads(fields(text.decode()).get("data", "{}"))
+            sent += data.get("points", {}).get("second", [])
+        cursor, state = Cursor.parse(data["after"]), data["state"]
+    assert sent == list(range(len(sent)))
+    assert len(sent) == pytest.approx(3 * LIFETIME_S, abs=5)
+
+
+def test_a_slow_viewer_is_sent_what_all_others_have_had(story):
+    slow = fast = story.update(RUN, BEGUN, "running")
+    for second in (1, 2, 3):
+        story.goes_on()
+        fast = story.next_update(RUN, fast)
+        assert f'"second":[{second}]'.encode() in fast.events
+    sent = b""
+    while slow.cursor != fast.cursor:
+        slow = story.next_update(RUN, slow)
+        sent += slow.events
+    assert [f'"second":[{second}]'.encode() in sent for second in (1, 2, 3)] == [True] * 3
 
 
 def test_a_silent_stream_shows_that_it_lives_and_ends_where_the_next_one_begins(passing):
