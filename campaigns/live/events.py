@@ -70,7 +70,7 @@ def build_update(
     state: str,
     now: Snapshot,
     seconds: Callable[[int, int], Mapping[str, Any] | None],
-    version: int = 0,
+    version: int,
 ) -> Update:
     """What has come since the cursor and the state that the page shows. `seconds(run, after)` as
     `hub.Hub.seconds`."""

@@ -102,8 +102,7 @@ class Hub:
         self._viewers: dict[object, tuple[Topic, Hashable]] = {}  # by stream
         self._refused: Cache[set[Any]] = Cache(200)
         self._snapshots: Cache[Snapshot] = Cache(200)
-        self._updates: Cache[Update] = Cache(50)
-        self._next: Cache[Update] = Cache(200)
+        self._updates: Cache[Update] = Cache(100)
         self._pages: Cache[str] = Cache(50)
         # A measurement holds its steps' histograms and a point per second: several MB.
         self._runs: Cache[FollowedRun] = Cache(20)
@@ -117,30 +116,23 @@ class Hub:
         kind, pk = topic
         return self._snapshots.get(topic, partial(_READERS[kind], pk), self.signal.version(topic))
 
-    def update(self, topic: Topic, cursor: Cursor, state: str) -> Update:
-        """What all who stand at this place are sent. Raises ObjectDoesNotExist."""
-        version = self.signal.version(topic)
-
-        def build() -> Update:
-            with connection_given_back():
-                return build_update(cursor, state, self.snapshot(topic), self.seconds, version)
-
-        return self._updates.get((topic, cursor, state), build, version)
-
     def next_update(self, topic: Topic, last: Update) -> Update:
         """What all whom the last one left at the same place are sent next; without events when a
-        beat is due. One of them listens and reads, the others wait for it."""
+        beat is due. One of them listens and reads, the others wait for it. Raises
+        ObjectDoesNotExist."""
 
         def listen() -> Update:
-            update, until = last, self._clock() + BEAT_EVERY_S
-            while (left_s := until - self._clock()) > 0:
-                self.signal.wait(topic, update.version, min(POLL_S, left_s))
-                update = self.update(topic, last.cursor, last.state)
-                if update.events:
-                    break
-            return update
+            version, until = last.version, self._clock() + BEAT_EVERY_S
+            while True:
+                self.signal.wait(topic, version, POLL_S)
+                version = self.signal.version(topic)
+                with connection_given_back():
+                    now = self.snapshot(topic)
+                    update = build_update(last.cursor, last.state, now, self.seconds, version)
+                if update.events or self._clock() >= until:
+                    return update
 
-        return self._next.get((topic, last.cursor, last.state), listen, last.version + 1)
+        return self._updates.get((topic, last.cursor, last.state), listen, last.version + 1)
 
     def wait_for_end(self, campaign_id: int, timeout_s: float) -> None:
         """Return when the campaign has ended or is on hold, or after `timeout_s`. Raises
@@ -193,7 +185,7 @@ class Hub:
         self._viewers[stream] = topic, viewer
         try:
             yield b"retry: 1000\n\n"
-            update = self.update(topic, cursor, state)
+            update = Update(b"", cursor, state, False, self.signal.version(topic) - 1)
             while True:
                 now = self._clock()
                 if now // ASK_EVERY_S > asked // ASK_EVERY_S:

@@ -25,7 +25,7 @@ def points(until: int, first: int = 0):
 
 def sent(cursor, now, seconds, state="running"):
     """(id, kind, data) of each event, and the cursor that comes of them."""
-    update = build_update(cursor, state, now, seconds)
+    update = build_update(cursor, state, now, seconds, version=1)
     events = []
     for text in update.events.decode().split("\n\n")[:-1]:
         fields = dict(line.split(": ", 1) for line in text.splitlines())
