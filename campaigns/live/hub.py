@@ -9,13 +9,13 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from operator import itemgetter
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Max
 
 from campaigns.accounts.tokens import open_share
-from campaigns.campaigns.queries.campaign_keys import n_looks, newest_event
+from campaigns.campaigns.queries.campaign_keys import n_looks, newest_event, run_key
 from campaigns.compare.queries.columns import Viewer, who_still_see
 from campaigns.core.cache import Cache
 from campaigns.core.connections import connection_given_back, held
@@ -25,6 +25,7 @@ from campaigns.domain.presentation.results import RunReport
 from campaigns.domain.presentation.run_points import (
     LAST_S,
     MOST_POINTS,
+    noted_points,
     now_texts,
     progress_of,
     thinned_columns,
@@ -33,7 +34,7 @@ from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.live.events import Cursor, Snapshot, Update, build_update, encode
 from campaigns.live.notify import Signal, Topic
 from campaigns.models import Campaign, Round, Run
-from campaigns.runs.queries.measurements import measurement_so_far, points_of
+from campaigns.runs.queries.measurements import measurement_of, measurement_so_far, points_of
 from campaigns.runs.queries.reports import run_report
 
 POLL_S = 1.0
@@ -48,6 +49,14 @@ _SPREAD_S_PER_VIEWER = 0.01
 _MOST_SPREAD_S = 5.0
 # Of many viewers who follow a run, so many fetch its tiles and tables again in a second.
 _REFRESHES_PER_S = 10
+
+
+class EndedRun(NamedTuple):
+    """What pages show of it; a long run's points are too many to keep."""
+
+    report: RunReport
+    columns: dict[str, list[Any]]  # of its points, thinned
+    noted: list[Point]  # see `noted_points`
 
 
 class FollowedRun:
@@ -104,6 +113,8 @@ class Hub:
         self._snapshots: Cache[Snapshot] = Cache(200)
         self._updates: Cache[Update] = Cache(100)
         self._pages: Cache[str] = Cache(50)
+        self._ended: Cache[EndedRun] = Cache(32)
+        self._reports: Cache[RunReport] = Cache(32)
         # A measurement holds its steps' histograms and a point per second: several MB.
         self._runs: Cache[FollowedRun] = Cache(20)
 
@@ -162,9 +173,19 @@ class Hub:
     def report(self, run: Run) -> RunReport:
         """Of an active run up to the last complete second."""
         if run.is_done:
-            return run_report(run)
+            return self.ended(run).report
         with self._run(run.pk) as followed:
-            return run_report(run, followed.measured)
+            measured = followed.measured
+            key = (*run_key(run), run.shows_machine, measured and measured.last_second)
+            return self._reports.get(key, lambda: run_report(run, measured))
+
+    def ended(self, run: Run) -> EndedRun:
+        def read() -> EndedRun:
+            stored = measurement_of(run)
+            points = stored.series
+            return EndedRun(run_report(run, stored), thinned_columns(points), noted_points(points))
+
+        return self._ended.get((*run_key(run), run.shows_machine), read)
 
     def _run(self, run_id: int) -> AbstractContextManager[FollowedRun]:
         followed = self._runs.get(run_id, partial(FollowedRun, run_id))

@@ -24,7 +24,6 @@ from campaigns.domain.presentation.machine_table import (
 )
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.presentation.results import Answer, Remedy, RunReport
-from campaigns.domain.presentation.run_points import noted_points, thinned_columns
 from campaigns.domain.presentation.tables import Row
 from campaigns.domain.presentation.threshold_tables import threshold_lines
 from campaigns.domain.presentation.what_to_do import Place
@@ -40,8 +39,7 @@ from campaigns.machines.queries.machine_runs import (
     runs_beside_each_other,
 )
 from campaigns.models import Campaign, FailureExample, Run, Test
-from campaigns.runs.queries.measurements import measurement_of
-from campaigns.runs.queries.reports import report_between, run_report
+from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (
     Key,
     chart_plan,
@@ -62,10 +60,10 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
     run.shows_machine = actor.sees_machines
     # Read the cursor first: later changes may be sent twice, but are never missed.
     cursor = Cursor(newest_event(run=run))
-    stored = measurement_of(run) if run.is_done else None
-    points = noted_points(stored.series) if stored else HUB.points(run.pk)
+    ended = HUB.ended(run) if run.is_done else None
+    points = ended.noted if ended else HUB.points(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
-    report, words = run_report(run, stored) if stored else HUB.report(run), ""
+    report, words = ended.report if ended else HUB.report(run), ""
     if run.is_done and (asked := _RANGE.fullmatch(time)):
         first, until = map(int, asked.groups())
         if between := report_between(run, report, first, until):
@@ -101,7 +99,7 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "planned_end": planned_end(run),
         "has_points": bool(points),
         # An active run's stream sends its points, all of them to a new viewer.
-        "points": thinned_columns(stored.series) if stored else None,
+        "points": ended and ended.columns,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
         "machine": machine_report(run) if run.shows_machine else {},
