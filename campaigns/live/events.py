@@ -73,7 +73,7 @@ def build_update(
     version: int,
 ) -> Update:
     """What has come since the cursor and the state that the page shows. `seconds(run, after)` as
-    `hub.Hub.seconds`."""
+    `seconds_after`."""
     events = b""
     for run in _runs_since(cursor, now.runs):
         after = cursor.second if run == cursor.run else BEFORE_ALL

@@ -2,40 +2,24 @@
 added to what is known, an update is encoded once for all who stand at the same place, a page is
 rendered once for all who ask together and see the same."""
 
-import threading
 import time
-from bisect import bisect_right
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import partial
-from operator import itemgetter
-from typing import Any, NamedTuple, Self
+from typing import Any
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Max
 
 from campaigns.accounts.tokens import open_share
-from campaigns.campaigns.queries.campaign_keys import n_looks, newest_event, run_key
+from campaigns.campaigns.queries.campaign_keys import n_looks, newest_event
 from campaigns.compare.queries.columns import Viewer, who_still_see
 from campaigns.core.cache import Cache
-from campaigns.core.connections import connection_given_back, held
-from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.series import Point
-from campaigns.domain.presentation.results import RunReport
-from campaigns.domain.presentation.run_points import (
-    LAST_S,
-    MOST_POINTS,
-    noted_points,
-    now_texts,
-    progress_of,
-    thinned_columns,
-)
+from campaigns.core.connections import connection_given_back
 from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.live.events import Cursor, Snapshot, Update, build_update, encode
-from campaigns.live.notify import Signal, Topic
+from campaigns.live.notify import SIGNAL, Signal, Topic
 from campaigns.models import Campaign, Round, Run
-from campaigns.runs.queries.measurements import measurement_of, measurement_so_far, points_of
-from campaigns.runs.queries.reports import run_report
+from campaigns.runs.queries.followed import seconds_after
 
 POLL_S = 1.0
 # A stream ends after a while and the page opens the next one, so that streams of departed viewers
@@ -51,81 +35,34 @@ _MOST_SPREAD_S = 5.0
 _REFRESHES_PER_S = 10
 
 
-class EndedRun(NamedTuple):
-    """What pages show of it; a long run's points are too many to keep."""
-
-    report: RunReport
-    columns: dict[str, list[Any]]  # of its points, thinned
-    noted: list[Point]  # see `noted_points`
-
-
-class FollowedRun:
-    """A run's points and measurement so far; a finished one's points are those of its summary,
-    which has late seconds too. Who uses them holds the lock."""
-
-    def __init__(self, run_id: int):
-        self._run_id = run_id
-        self._lock = threading.Lock()
-        self._version = -1
-        self.measured: Measurement | None = None
-        self.points: list[Point] = []
-
-    @contextmanager
-    def at(self, version: int) -> Iterator[Self]:
-        with held(self._lock):
-            if version > self._version:
-                # What is only partly read is discarded.
-                known, self.measured, self._version = self.measured, None, -1
-                run = Run.objects.get(pk=self._run_id)
-                measured = None if run.is_done else measurement_so_far(run, known)
-                self.points = measured.series if measured else points_of(run)
-                self.measured, self._version = measured, version
-            yield self
-
-    def seconds(self, after: int) -> dict[str, Any] | None:
-        first = bisect_right(self.points, after, key=itemgetter("second"))
-        n_points = len(self.points)
-        if first == n_points:
-            return None
-        is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
-        return {
-            "run": self._run_id,
-            "points": thinned_columns(self.points, 0 if is_due else first),
-            "all": is_due or not first,
-            "now": now_texts(self.points),
-            "progress": progress_of(self.measured).to_json() if self.measured else None,
-        }
-
-
 class Hub:
     """All that a process shares between viewers."""
 
     def __init__(
         self,
         still_may: Callable[[Topic, set[Any]], set[Any]],
+        seconds: Callable[[int, int], Mapping[str, Any] | None] = seconds_after,
+        signal: Signal = SIGNAL,
         clock: Callable[[], float] = time.monotonic,
     ):
-        """`still_may(topic, viewers)` returns those who may go on watching."""
-        self.signal = Signal(clock)
-        self._still_may, self._clock = still_may, clock
+        """`still_may(topic, viewers)` returns those who may go on watching; `seconds` as
+        `seconds_after`."""
+        self._still_may, self._seconds = still_may, seconds
+        self._signal, self._clock = signal, clock
         self._viewers: dict[object, tuple[Topic, Hashable]] = {}  # by stream
         self._refused: Cache[set[Any]] = Cache(200)
         self._snapshots: Cache[Snapshot] = Cache(200)
         self._updates: Cache[Update] = Cache(100)
         self._pages: Cache[str] = Cache(50)
-        self._ended: Cache[EndedRun] = Cache(32)
-        self._reports: Cache[RunReport] = Cache(32)
-        # A measurement holds its steps' histograms and a point per second: several MB.
-        self._runs: Cache[FollowedRun] = Cache(20)
 
     def page(self, topic: Topic, key: Hashable, render: Callable[[], str]) -> str:
         """What all who share `key` see, rendered once for those who ask together."""
-        return self._pages.get((topic, key), render, self.signal.version(topic))
+        return self._pages.get((topic, key), render, self._signal.version(topic))
 
     def snapshot(self, topic: Topic) -> Snapshot:
         """Raises ObjectDoesNotExist."""
         kind, pk = topic
-        return self._snapshots.get(topic, partial(_READERS[kind], pk), self.signal.version(topic))
+        return self._snapshots.get(topic, partial(_READERS[kind], pk), self._signal.version(topic))
 
     def next_update(self, topic: Topic, last: Update) -> Update:
         """What all whom the last one left at the same place are sent next; without events when a
@@ -135,11 +72,11 @@ class Hub:
         def listen() -> Update:
             version, until = last.version, self._clock() + BEAT_EVERY_S
             while True:
-                self.signal.wait(topic, version, POLL_S)
-                version = self.signal.version(topic)
+                self._signal.wait(topic, version, POLL_S)
+                version = self._signal.version(topic)
                 with connection_given_back():
                     now = self.snapshot(topic)
-                    update = build_update(last.cursor, last.state, now, self.seconds, version)
+                    update = build_update(last.cursor, last.state, now, self._seconds, version)
                 if update.events or self._clock() >= until:
                     return update
 
@@ -150,46 +87,13 @@ class Hub:
         ObjectDoesNotExist."""
         topic, until = ("campaign", campaign_id), self._clock() + timeout_s
         while True:
-            version = self.signal.version(topic)
+            version = self._signal.version(topic)
             with connection_given_back():
                 now = self.snapshot(topic)
             left_s = until - self._clock()
             if now.is_over or now.is_held or left_s <= 0:
                 return
-            self.signal.wait(topic, version, min(POLL_S, left_s))
-
-    def points(self, run_id: int) -> list[Point]:
-        """The run's points so far, oldest first."""
-        with self._run(run_id) as followed:
-            return list(followed.points)
-
-    def seconds(self, run_id: int, after: int) -> dict[str, Any] | None:
-        """{"run", "points": the columns of the seconds after `after`, thinned, "all", "now": the
-        texts of the last one, "progress"}; None if no second is new. With `all` the points are the
-        whole run's: every five minutes of a long run, so that a page's points do not pile up."""
-        with self._run(run_id) as followed:
-            return followed.seconds(after)
-
-    def report(self, run: Run) -> RunReport:
-        """Of an active run up to the last complete second."""
-        if run.is_done:
-            return self.ended(run).report
-        with self._run(run.pk) as followed:
-            measured = followed.measured
-            key = (*run_key(run), run.shows_machine, measured and measured.last_second)
-            return self._reports.get(key, lambda: run_report(run, measured))
-
-    def ended(self, run: Run) -> EndedRun:
-        def read() -> EndedRun:
-            stored = measurement_of(run)
-            points = stored.series
-            return EndedRun(run_report(run, stored), thinned_columns(points), noted_points(points))
-
-        return self._ended.get((*run_key(run), run.shows_machine), read)
-
-    def _run(self, run_id: int) -> AbstractContextManager[FollowedRun]:
-        followed = self._runs.get(run_id, partial(FollowedRun, run_id))
-        return followed.at(self.signal.version(("run", run_id)))
+            self._signal.wait(topic, version, min(POLL_S, left_s))
 
     @property
     def pace(self) -> dict[str, float]:
@@ -206,7 +110,7 @@ class Hub:
         self._viewers[stream] = topic, viewer
         try:
             yield b"retry: 1000\n\n"
-            update = Update(b"", cursor, state, False, self.signal.version(topic) - 1)
+            update = Update(b"", cursor, state, False, self._signal.version(topic) - 1)
             while True:
                 now = self._clock()
                 if now // ASK_EVERY_S > asked // ASK_EVERY_S:

@@ -101,3 +101,6 @@ class Signal:
             while True:
                 if notice := notices.get_message(timeout=2.0):
                     self.notify(*json.loads(notice["data"]).items())
+
+
+SIGNAL = Signal()

@@ -15,8 +15,9 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import count, figure
 from campaigns.live.events import BEFORE_ALL
-from campaigns.live.hub import HUB
+from campaigns.live.notify import SIGNAL
 from campaigns.models import Run
+from campaigns.runs.queries.followed import report_of, seconds_after
 from campaigns.runs.queries.measurements import measurement_of
 from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.measured import end_shards
@@ -60,7 +61,7 @@ def watched(request, run) -> Run:
         end_shards(run, last_second=5, end={"duration_us": 6_000_000, "outcome": "complete"})
         Run.objects.filter(pk=run.pk).update(state="finalizing")
         end_of(run)
-    HUB.signal.notify()
+    SIGNAL.notify()
     return Run.objects.get(pk=run.pk)
 
 
@@ -102,7 +103,7 @@ def as_page_text(value) -> str:
 
 def test_tables_of_page_csv_and_rest_have_the_same_figures(viewer, watched):
     on_page = tables_on(page_of(viewer, watched))
-    report = HUB.report(watched)
+    report = report_of(watched)
     text = viewer.get(reverse("run-csv", args=[watched.pk])).content.decode()
     lines = iter(csv.reader(StringIO(text)))
     rest = viewer.get(f"/api/v1/runs/{watched.pk}/tables/").json()["tables"]
@@ -182,13 +183,13 @@ def test_a_late_reply_divides_no_rate_anywhere(viewer, project, is_over):
         end_shards(run, last_second=8, end=spans | {"outcome": "complete"})
         Run.objects.filter(pk=run.pk).update(state="finalizing")
         end_of(run)
-    HUB.signal.notify()
+    SIGNAL.notify()
     run = Run.objects.get(pk=run.pk)
     page = page_of(viewer, run)
     rest = viewer.get(f"/api/v1/runs/{run.pk}/tables/").json()["tables"]
     [steps] = [table for table in rest if table["key"] == "steps"]
     assert {row["values"]["rate"] for row in steps["rows"]} == {100.0}
-    tile = next(each for each in HUB.report(run).tiles if each["key"] == "rate")
+    tile = next(each for each in report_of(run).tiles if each["key"] == "rate")
     assert float(tile["value"]) == 100
     text = viewer.get(reverse("run-csv", args=[run.pk])).content.decode()
     heads, values, *_ = list(csv.reader(StringIO(text)))[1:]
@@ -200,7 +201,7 @@ def test_a_late_reply_divides_no_rate_anywhere(viewer, project, is_over):
 
 
 def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched):
-    told = HUB.seconds(watched.pk, BEFORE_ALL)
+    told = seconds_after(watched.pk, BEFORE_ALL)
     columns = told["points"]
     if watched.is_done:
         _, _, block = page_of(viewer, watched).partition('<script id="points" ')
@@ -220,7 +221,7 @@ def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched
 
 
 def test_a_page_under_way_and_its_stream_say_how_far_it_is(viewer, run):
-    HUB.signal.notify()
-    words = HUB.seconds(run.pk, BEFORE_ALL)["progress"]["words"]
+    SIGNAL.notify()
+    words = seconds_after(run.pk, BEFORE_ALL)["progress"]["words"]
     assert words == "6 of 8 s measured"
     assert words in " ".join(page_of(viewer, run).split())

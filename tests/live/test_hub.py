@@ -12,12 +12,11 @@ from django.utils import timezone
 from campaigns.accounts.tokens import create_share
 from campaigns.compare.queries.columns import Viewer
 from campaigns.core import connections
-from campaigns.domain.presentation.run_points import LAST_S, MOST_POINTS
 from campaigns.live import hub as hubs
-from campaigns.live.events import BEFORE_ALL, Cursor, Snapshot, Update
+from campaigns.live.events import Cursor, Snapshot, Update
 from campaigns.live.hub import ASK_EVERY_S, HUB, LIFETIME_S, Hub, who_may_watch
-from campaigns.live.notify import Signal
-from campaigns.models import Campaign, Probe, Run, ShardSecond, ShareLink
+from campaigns.live.notify import SIGNAL, Signal
+from campaigns.models import Campaign, Probe, Run, ShareLink
 from tests.engine.scenes import host, others_use
 from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
 from tests.measured import measure
@@ -61,7 +60,7 @@ class Story(Hub):
     """A hub whose run 5 grows by hand; counts how often it is read."""
 
     def __init__(self, monkeypatch, signal, still_may=lambda topic, viewers: viewers):
-        super().__init__(still_may, signal._clock)
+        super().__init__(still_may, self.seconds, signal, signal._clock)
         self.signal, self.second, self.n_reads, self.fault = signal, 0, 0, None
         self.now = Snapshot(1, "running", False, [(5, "running")])
         monkeypatch.setattr(hubs, "_READERS", dict.fromkeys(("run", "campaign"), self.read))
@@ -320,79 +319,12 @@ def test_whoever_loses_the_right_is_sent_nothing_after_ten_seconds_and_the_other
 def run(project) -> Run:
     run = make_run(make_test(make_campaign(project, started_at=timezone.now())))
     begin_run(run)
-    HUB.signal.notify()  # another test's rows have the same numbers
+    SIGNAL.notify()  # another test's rows have the same numbers
     return run
 
 
 def fresh_hub() -> Hub:
     return Hub(who_may_watch)
-
-
-def numbers(data) -> list[int]:
-    return data["points"]["second"]
-
-
-def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
-    decoded, real = [], ShardSecond.value
-    monkeypatch.setattr(ShardSecond, "value", lambda row: decoded.append(row.second) or real(row))
-    store_second(run, make_second(0, [10_000]))
-    hub = fresh_hub()
-    for _ in range(100):
-        assert numbers(hub.seconds(run.pk, BEFORE_ALL)) == [0]
-    store_second(run, make_second(1, [10_000]))
-    hub.signal.notify()
-    for _ in range(100):
-        assert numbers(hub.seconds(run.pk, 0)) == [1]
-    assert hub.report(run).tiles
-    assert [point["second"] for point in hub.points(run.pk)] == decoded == [0, 1]
-
-
-def test_what_was_only_partly_read_is_read_anew(run, monkeypatch):
-    hub, real, begun = fresh_hub(), hubs.measurement_so_far, []
-
-    def read(of, known):
-        begun.append(known is None)
-        measured = real(of, known)
-        if len(begun) == 2:
-            raise ConnectionError
-        return measured
-
-    monkeypatch.setattr(hubs, "measurement_so_far", read)
-    store_second(run, make_second(0, [10_000]))
-    hub.points(run.pk)
-    store_second(run, make_second(1, [10_000]))
-    hub.signal.notify()
-    with pytest.raises(ConnectionError):
-        hub.points(run.pk)
-    assert [point["ok"] for point in hub.points(run.pk)] == [1, 1]
-    assert begun == [True, False, True]
-
-
-def test_a_finished_run_is_sent_with_its_late_seconds(project):
-    run = make_run(make_test(make_campaign(project)))
-    hub = fresh_hub()
-    store_second(run, make_second(12, [10_000]))
-    assert numbers(hub.seconds(run.pk, BEFORE_ALL)) == [12]
-    measure(run, 12_000)
-    hub.signal.notify()
-    assert numbers(hub.seconds(run.pk, 8)) == [9, 12]
-
-
-def test_a_long_run_is_sent_anew_every_five_minutes_in_a_thousand_points(run):
-    hub, n_seconds = fresh_hub(), MOST_POINTS + LAST_S
-    row = store_second(run, make_second(0, [10_000]))
-    names = [each.attname for each in row._meta.fields if each.name != "pk"]
-    stored = {name: getattr(row, name) for name in names}
-    ShardSecond.objects.bulk_create(
-        ShardSecond(**stored | {"second": each}) for each in range(1, n_seconds)
-    )
-    whole = hub.seconds(run.pk, BEFORE_ALL)
-    assert whole["all"]
-    assert len(numbers(whole)) <= MOST_POINTS
-    last = hub.seconds(run.pk, n_seconds - 2)
-    assert (last["all"], numbers(last)) == (False, [n_seconds - 1])
-    crossed = hub.seconds(run.pk, (n_seconds - 1) // LAST_S * LAST_S - 2)
-    assert (crossed["all"], numbers(crossed)[0]) == (True, 0)
 
 
 def test_a_snapshot_names_the_newest_event_and_the_runs_in_order(run):
@@ -445,7 +377,7 @@ def test_a_new_viewer_is_sent_all_seconds_so_far(viewer, run, stream_url):
     assert (response["Cache-Control"], response["X-Accel-Buffering"]) == ("no-store", "no")
     retry, event = received(response, 2)
     assert retry == "retry: 1000"
-    assert numbers(json.loads(fields(event)["data"])) == [0, 1, 2]
+    assert json.loads(fields(event)["data"])["points"]["second"] == [0, 1, 2]
     assert fields(event)["id"].endswith(f".r{run.pk}.s2")
 
 
@@ -453,7 +385,7 @@ def test_a_browser_that_comes_back_is_sent_what_it_has_not(viewer, run, stream_u
     asked = {"state": "running", "after": "e0.r0.s0"}
     last_id = f"e{run.events.latest('pk').pk}.r{run.pk}.s1"
     _, event = received(viewer.get(stream_url, asked, headers={"Last-Event-ID": last_id}), 2)
-    assert numbers(json.loads(fields(event)["data"])) == [2]
+    assert json.loads(fields(event)["data"])["points"]["second"] == [2]
 
 
 def test_a_page_that_shows_an_old_state_is_told(viewer, run):

@@ -17,7 +17,7 @@ from campaigns.core.permissions import Actor, Role
 from campaigns.domain.lifecycle import Outcome
 from campaigns.live import notify
 from campaigns.live import views as live_pages
-from campaigns.live.hub import HUB
+from campaigns.live.notify import SIGNAL
 from campaigns.models import Campaign, Run
 from campaigns.runs.queries.runs import planned_end
 from campaigns.runs.views import runs
@@ -42,7 +42,7 @@ AGAIN = {"X-Requested-With": "XMLHttpRequest"}
 @pytest.fixture(autouse=True)
 def _fresh_feed():
     """Another test's rows must not be remembered under the same numbers."""
-    HUB.signal.notify()
+    SIGNAL.notify()
 
 
 @pytest.fixture
@@ -120,6 +120,16 @@ def test_the_end_is_seen_by_whoever_asks_right_after_it(viewer, run):
     measure(run, 12_000)
     after = run_page(viewer, run, **AGAIN)
     assert ("data-run-progress" in before, "data-run-progress" in after) == (True, False)
+
+
+def test_a_new_second_is_seen_by_whoever_asks_after_its_notice(viewer, run, rendered):
+    begin_run(run)
+    for second in range(2):
+        store_second(run, make_second(second, [10_000]))
+        SIGNAL.notify(("run", run.pk))
+        for _ in range(2):
+            assert f"{second + 1} of 10 s measured" in run_page(viewer, run, **AGAIN)
+    assert len(rendered) == 2
 
 
 def test_each_reader_gets_a_form_token_that_works(alice, owner, run):

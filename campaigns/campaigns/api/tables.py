@@ -24,7 +24,6 @@ from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
 from campaigns.history.queries.baselines import campaign_against
 from campaigns.ladder.queries import ladder_metric
-from campaigns.live.hub import HUB
 from campaigns.machines.queries.machine_runs import machine_tables, target_side
 from campaigns.matrix.queries import relative_column
 from campaigns.models import Campaign, Run
@@ -32,6 +31,7 @@ from campaigns.rest import fields
 from campaigns.rest.access import answers
 from campaigns.rest.parsers import CSV
 from campaigns.runs.exports import campaign_tables_file, csv_of_campaign, run_tables_file
+from campaigns.runs.queries.followed import report_of
 
 JudgementReasonSerializer = fields.serializer_of(
     JudgementReason, "code state text value limit second"
@@ -347,7 +347,7 @@ def campaign_tables(request, campaign: Campaign):
 def run_tables(request, run: Run):
     """All steps together and each one, the slowest requests, response time parts, errors by
     kind, injector vitals."""
-    report = HUB.report(run)
+    report = report_of(run)
     return {
         "run": run.pk,
         "answer": report,
@@ -378,7 +378,7 @@ def campaign_tables_csv(request, campaign: Campaign):
 @answers("runs_csv", CSV, Run)
 def run_tables_csv(request, run: Run):
     """All tables, one after another, each with a title and units in its header."""
-    return run_tables_file(run, HUB.report(run))
+    return run_tables_file(run, report_of(run))
 
 
 def _answer(request, campaign: Campaign) -> Answer:

@@ -30,7 +30,6 @@ from campaigns.domain.presentation.what_to_do import Place
 from campaigns.domain.units import count, counted, second_text
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.live.events import Cursor
-from campaigns.live.hub import HUB
 from campaigns.machines.charts import machine_run_charts
 from campaigns.machines.queries.machine_runs import (
     MOST_SHOWN,
@@ -39,6 +38,7 @@ from campaigns.machines.queries.machine_runs import (
     runs_beside_each_other,
 )
 from campaigns.models import Campaign, FailureExample, Run, Test
+from campaigns.runs.queries.followed import ended_run, points_so_far, report_of
 from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (
     Key,
@@ -60,10 +60,10 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
     run.shows_machine = actor.sees_machines
     # Read the cursor first: later changes may be sent twice, but are never missed.
     cursor = Cursor(newest_event(run=run))
-    ended = HUB.ended(run) if run.is_done else None
-    points = ended.noted if ended else HUB.points(run.pk)
+    ended = ended_run(run) if run.is_done else None
+    points = ended.noted if ended else points_so_far(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
-    report, words = ended.report if ended else HUB.report(run), ""
+    report, words = ended.report if ended else report_of(run), ""
     if run.is_done and (asked := _RANGE.fullmatch(time)):
         first, until = map(int, asked.groups())
         if between := report_between(run, report, first, until):

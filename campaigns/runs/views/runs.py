@@ -42,7 +42,6 @@ from campaigns.items.views.lists import (
     result_chips,
     since_chip,
 )
-from campaigns.live.hub import HUB
 from campaigns.live.views import is_asked_again, live_page
 from campaigns.machines.queries.machine_runs import machine_columns_between
 from campaigns.machines.services.tool_outputs import MOST_BYTES, add_output, delete_output
@@ -55,6 +54,7 @@ from campaigns.runs.exports import (
     run_tables_file,
     tool_report_file,
 )
+from campaigns.runs.queries.followed import points_so_far, report_of
 from campaigns.runs.queries.measurements import (
     columns_in_parts,
     error_kinds_of,
@@ -168,7 +168,7 @@ def run_stop(request: HttpRequest, by: Actor, run: Run) -> str:
 
 @signed_in_get(_ROWS)
 def run_csv(request: HttpRequest, actor: Actor, run: Run) -> HttpResponse:
-    return run_tables_file(run, HUB.report(run))
+    return run_tables_file(run, report_of(run))
 
 
 @signed_in_get(_ROWS)
@@ -180,7 +180,7 @@ def _seconds_file(run: Run) -> HttpResponseBase:
     if run.is_done:
         parts, kinds = columns_in_parts(run, as_written=True), error_kinds_of(run)
     else:
-        points = HUB.points(run.pk)
+        points = points_so_far(run.pk)
         parts = [columns_of(points)] if points else []
         kinds = sorted({kind for point in points for kind in point["errors"]})
     text = without_connection(csv_of_seconds(parts, kinds))
@@ -206,7 +206,7 @@ def _points_of(run: Run, first: int, until: int) -> dict[str, Any]:
     points = (
         points_between(run, first, until)
         if run.is_done
-        else [each for each in HUB.points(run.pk) if first <= each["second"] < until]
+        else [each for each in points_so_far(run.pk) if first <= each["second"] < until]
     )
     machine = machine_columns_between(run, first, until)
     return {"points": thinned_columns(points), "machine": machine}
