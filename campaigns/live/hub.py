@@ -115,7 +115,7 @@ class Hub:
                 now = self._clock()
                 if now // ASK_EVERY_S > asked // ASK_EVERY_S:
                     asked = now
-                    if not self._may(topic, viewer, now):
+                    if not self._may_go_on(topic, viewer, now):
                         return
                 if update.events:
                     sent = now
@@ -137,7 +137,7 @@ class Hub:
         finally:
             del self._viewers[stream]
 
-    def _may(self, topic: Topic, viewer: Hashable, now: float) -> bool:
+    def _may_go_on(self, topic: Topic, viewer: Hashable, now: float) -> bool:
         """Whether the viewer may go on, as of at most `ASK_EVERY_S` ago. Of hundreds of streams
         each would otherwise ask the database, and all of them together."""
 

@@ -47,7 +47,7 @@ class FollowedRun:
         self.points: list[Point] = []
 
     @contextmanager
-    def as_of(self, version: int, run_id: int) -> Iterator[None]:
+    def at_version(self, version: int, run_id: int) -> Iterator[None]:
         """While nobody else can read on."""
         with held(self._lock):
             if version > self._version:
@@ -69,7 +69,7 @@ _ENDED: Cache[EndedRun] = Cache(32)
 @contextmanager
 def _follow(run_id: int) -> Iterator[FollowedRun]:
     followed = _FOLLOWED.get(run_id, FollowedRun)
-    with followed.as_of(SIGNAL.version(("run", run_id)), run_id):
+    with followed.at_version(SIGNAL.version(("run", run_id)), run_id):
         yield followed
 
 
