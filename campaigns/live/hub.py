@@ -21,13 +21,14 @@ from campaigns.live.notify import SIGNAL, Signal, Topic
 from campaigns.models import Campaign, Round, Run
 from campaigns.runs.queries.followed import seconds_after
 
-POLL_S = 1.0
+# Seconds come each second: somewhat longer, so that their notices are there first.
+POLL_S = 1.2
 # A stream ends after a while and the page opens the next one, so that streams of departed viewers
 # end and restarts of the server are not delayed.
 LIFETIME_S = 100.0
 BEAT_EVERY_S = 2.0
 # With the wait for a beat, whoever loses the right to view hears nothing after 10 s.
-ASK_EVERY_S = 7.0
+ASK_EVERY_S = 6.0
 # What a process needs for a viewer who fetches the page again, with some to spare.
 _SPREAD_S_PER_VIEWER = 0.01
 _MOST_SPREAD_S = 5.0
@@ -106,7 +107,7 @@ class Hub:
     def stream(self, topic: Topic, cursor: Cursor, state: str, viewer: Hashable) -> Iterator[bytes]:
         """What has come since the cursor and the state that the page shows, then what comes."""
         begun = beaten = sent = asked = self._clock()
-        pace, stream = None, object()
+        n_viewers, stream = 0, object()
         self._viewers[stream] = topic, viewer
         try:
             yield b"retry: 1000\n\n"
@@ -126,9 +127,9 @@ class Hub:
                     break
                 # A second shows as well that the stream lives.
                 is_silent = now - sent >= BEAT_EVERY_S
-                if now - beaten >= BEAT_EVERY_S and (is_silent or self.pace != pace):
-                    beaten, sent, pace = now, now, self.pace
-                    yield encode("beat", pace)
+                if now - beaten >= BEAT_EVERY_S and (is_silent or len(self._viewers) != n_viewers):
+                    beaten, sent, n_viewers = now, now, len(self._viewers)
+                    yield encode("beat", self.pace)
                 update = self.next_update(topic, update)
             # The page opens the next stream after what it was sent, and fetches nothing.
             yield encode("again", {"after": str(update.cursor), "state": update.state})

