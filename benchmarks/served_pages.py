@@ -102,9 +102,9 @@ def page_cost(client, address: str) -> dict[str, Any]:
 def first_in_a_process_ms(get: Callable[[], bytes]) -> float:
     """With what Redis has of it."""
     from campaigns.campaigns.views import kept_pages
-    from campaigns.live.memory import Memory
+    from campaigns.core.cache import Cache
 
-    kept_pages._KEPT = Memory(40)
+    kept_pages._KEPT = Cache(40)
     return cost_ms(get)[0]
 
 

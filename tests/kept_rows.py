@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import caches
 from django.db import transaction
 
-from campaigns.live.memory import Memory
+from campaigns.core.cache import Cache
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def forget() -> None:
     was undone, pages may remember either."""
     modules = [each for name, each in sys.modules.items() if name.startswith("campaigns.")]
     for value in [value for each in modules for value in vars(each).values()]:
-        if isinstance(value, Memory):
-            value._kept.clear()
+        if isinstance(value, Cache):
+            value._entries.clear()
     for name in caches.settings:
         caches[name].clear()

@@ -1,31 +1,35 @@
 """What is kept ready in Redis for all processes: headlines, pages, percentiles of pooled requests,
-and sums of runs under way.
+and sums of runs under way. And what each process keeps for itself.
 
 Nothing depends on an entry: whoever misses one makes it. A key names all that its value depends on,
-this release included, so that no entry can be out of date. While Redis does not answer, nothing is
-found; it is asked again a few seconds later.
+for all processes this release included, so that no entry can be out of date. While Redis does not
+answer, nothing is found; it is asked again a few seconds later.
 """
 
 import json
 import logging
+import threading
 import time
 import zlib
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import redis
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.cache import caches
 
+from campaigns.core.connections import release_connection
+
 logger = logging.getLogger(__name__)
 
 DAY_S = 24 * 3600
 REST_AFTER_ERROR_S = 3.0
-_MODULES = Path(__file__).parent
+_MODULES = Path(__file__).parent.parent
 _rest_until = 0.0
 _T = TypeVar("_T")
 
@@ -49,15 +53,17 @@ def key_of(kind: str, *parts: Hashable) -> str:
 def get_many(keys: Iterable[str]) -> dict[str, Any]:
     """Those that are there."""
     wanted = list(keys)
-    return _ask(lambda: caches["results"].get_many(wanted), {}) if wanted else {}
+    return ask_redis(lambda: caches["results"].get_many(wanted), {}) if wanted else {}
 
 
 def put_many(values: Mapping[str, Any], days: float) -> None:
     if values:
-        _ask(lambda: caches["results"].set_many(values, days * DAY_S), None)
+        ask_redis(lambda: caches["results"].set_many(values, days * DAY_S), None)
 
 
-def _ask(act: Callable[[], _T], otherwise: _T) -> _T:
+def ask_redis(act: Callable[[], _T], otherwise: _T) -> _T:
+    """What it answers; `otherwise` for a while after it did not, so that a frozen one costs each
+    process its time limit once."""
     global _rest_until
     if time.monotonic() < _rest_until:
         return otherwise
@@ -65,7 +71,9 @@ def _ask(act: Callable[[], _T], otherwise: _T) -> _T:
         return act()
     except (redis.RedisError, OSError) as error:
         _rest_until = time.monotonic() + REST_AFTER_ERROR_S
-        logger.warning("Nothing is cached for %g s: %s", REST_AFTER_ERROR_S, error)
+        logger.warning(
+            "Redis does not answer, and is not asked for %g s: %s", REST_AFTER_ERROR_S, error
+        )
         return otherwise
 
 
@@ -79,3 +87,50 @@ def release() -> str:
         digest.update(path.read_bytes())
     digest.update(getattr(staticfiles_storage, "manifest_hash", "").encode())
     return digest.hexdigest()
+
+
+class Cache(Generic[_T]):
+    """The `size` values of this process that were used last. Whoever asks for one that is being
+    made waits for it, without a database connection."""
+
+    def __init__(self, size: int):
+        self._size, self._lock = size, threading.Lock()
+        self._entries: OrderedDict[Hashable, _Entry[_T]] = OrderedDict()
+
+    def get(self, key: Hashable, make: Callable[[], _T], version: int = 0) -> _T:
+        """What `make` returned, or raised, for this version of the key or a later one. What raised
+        is made again for whoever asks next."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if is_new := entry is None or entry.version < version:
+                entry = self._entries[key] = _Entry(version)
+            self._entries.move_to_end(key)
+            if len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+        if is_new:
+            entry.make(make)
+        elif not entry.is_made.is_set():
+            release_connection()
+            entry.is_made.wait()
+        if entry.fault:
+            with self._lock:
+                if self._entries.get(key) is entry:
+                    del self._entries[key]
+            raise entry.fault
+        return entry.value
+
+
+class _Entry(Generic[_T]):
+    value: _T
+
+    def __init__(self, version: int):
+        self.version, self.is_made = version, threading.Event()
+        self.fault: BaseException | None = None
+
+    def make(self, make: Callable[[], _T]) -> None:
+        try:
+            self.value = make()
+        except BaseException as fault:
+            self.fault = fault
+        finally:
+            self.is_made.set()

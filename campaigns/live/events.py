@@ -1,19 +1,17 @@
-"""Server-sent events, and the cursor from which a viewer resumes.
+"""Server-sent events, and the cursor from which a viewer resumes. Pure values.
 
-Pure values. An event's id `e<event>.r<run>.s<second>` names the last change of state, the run and
-the second that the viewer has seen; a browser sends it back as Last-Event-ID when it reconnects.
+An event's id `e<event>.r<run>.s<second>` names the last change of state, the run and the second
+that the viewer has; a browser sends it back as Last-Event-ID when it reconnects.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
-from campaigns.domain.lifecycle import RunState
+from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
 
-KEEPALIVE = b": keepalive\n\n"
 _CURSOR = re.compile(r"e(\d{1,18})\.r(\d{1,18})\.s(-?\d{1,9})")
 # A viewer who missed many runs gets only the latest ones.
 _MOST_RUNS = 3
@@ -21,8 +19,7 @@ _MOST_RUNS = 3
 BEFORE_ALL = -1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(NamedTuple):
     """What a viewer has received. `run` is 0 before its first second."""
 
     event: int = 0
@@ -40,95 +37,63 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class RunLook:
-    """What a stream needs of a run."""
-
-    id: int
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
+class Snapshot:
     """A campaign or run at one instant, as all its viewers see it."""
 
     event: int  # the newest run event
     state: str
     is_over: bool
-    runs: tuple[RunLook, ...]  # in order of execution
+    runs: Sequence[tuple[int, str]]  # ids and states, in order of execution
     is_held: bool = False
 
 
-class News(dict[str, Any]):
-    """What a stream tells of a run; all viewers who are told the same share one, encoded once."""
-
-    @cached_property
-    def text(self) -> str:
-        return json.dumps(self, separators=(",", ":"))
-
-
 @dataclass(frozen=True, slots=True)
-class Message:
-    kind: str  # state, second, beat, again or end
-    data: News
-    cursor: Cursor | None = None
-
-    def encode(self) -> bytes:
-        """The event in the HTML standard's event stream format."""
-        head = f"id: {self.cursor}\n" if self.cursor else ""
-        return f"{head}event: {self.kind}\ndata: {self.data.text}\n\n".encode()
-
-
-def news(
-    cursor: Cursor, seen_state: str, look: Look, news_of: Callable[[int, int], News | None]
-) -> Iterator[Message]:
-    """The events since the cursor. `news_of(run, after_second)` is `feed.Feed.news`."""
-    for run_id in _runs_to_tell(cursor, look.runs):
-        after = cursor.second if run_id == cursor.run else BEFORE_ALL
-        told = news_of(run_id, after)
-        if told:
-            cursor = replace(cursor, run=run_id, second=told["points"]["second"][-1])
-            yield Message("second", told, cursor)
-    if look.event > cursor.event or look.state != seen_state:
-        cursor = replace(cursor, event=max(look.event, cursor.event))
-        yield Message("state", News(state=look.state), cursor)
-
-
-@dataclass(frozen=True, slots=True)
-class StreamUpdate:
-    """What a stream says next, and where its viewer then stands."""
+class Update:
+    """What a stream sends next, and where its viewer then stands; of this version of its topic."""
 
     events: bytes
     cursor: Cursor
     state: str
     is_over: bool
+    version: int
+
+
+def encode(kind: str, data: Mapping[str, Any], cursor: Cursor | None = None) -> bytes:
+    """An event in the HTML standard's event stream format; `kind`: second, state, beat, again or
+    end."""
+    head = f"id: {cursor}\n" if cursor else ""
+    return f"{head}event: {kind}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
 
 
 def build_update(
-    cursor: Cursor, seen_state: str, look: Look, news_of: Callable[[int, int], News | None]
-) -> StreamUpdate:
-    """The events since the cursor, and the `end` when there will be no more."""
-    messages = list(news(cursor, seen_state, look, news_of))
-    if messages:
-        cursor = messages[-1].cursor
-    if look.is_over:
-        messages.append(Message("end", News(), cursor))
-    return StreamUpdate(b"".join(map(Message.encode, messages)), cursor, look.state, look.is_over)
+    cursor: Cursor,
+    state: str,
+    now: Snapshot,
+    seconds: Callable[[int, int], Mapping[str, Any] | None],
+    version: int,
+) -> Update:
+    """What has come since the cursor and the state that the page shows. `seconds(run, after)` as
+    `seconds_after`."""
+    events = b""
+    for run in _runs_since(cursor, now.runs):
+        after = cursor.second if run == cursor.run else BEFORE_ALL
+        if data := seconds(run, after):
+            cursor = cursor._replace(run=run, second=data["points"]["second"][-1])
+            events += encode("second", data, cursor)
+    if now.event > cursor.event or now.state != state:
+        cursor = cursor._replace(event=max(now.event, cursor.event))
+        events += encode("state", {"state": now.state}, cursor)
+    if now.is_over:
+        events += encode("end", {}, cursor)
+    return Update(events, cursor, now.state, now.is_over, version)
 
 
-def current_run(runs: Sequence[RunLook]) -> RunLook | None:
-    """The run shown live: the active one, else the last that started."""
-    begun = [run for run in runs if run.state != RunState.QUEUED]
-    active = [run for run in begun if run.state != RunState.DONE]
-    return (active or begun or [None])[-1]
-
-
-def _runs_to_tell(cursor: Cursor, runs: Sequence[RunLook]) -> list[int]:
-    """The runs from the viewer's last one to the current one, in order."""
-    current = current_run(runs)
-    if current is None:
+def _runs_since(cursor: Cursor, runs: Sequence[tuple[int, str]]) -> list[int]:
+    """From the viewer's run to the current one: the active one, else the last that started."""
+    begun = [pk for pk, state in runs if state != RunState.QUEUED]
+    active = [pk for pk, state in runs if state in ACTIVE_STATES]
+    if not begun:
         return []
-    begun = [run.id for run in runs if run.state != RunState.QUEUED]
-    until = begun[: begun.index(current.id) + 1]
-    if cursor.run not in until:
-        return [current.id]
-    return until[until.index(cursor.run) :][-_MOST_RUNS:]
+    until = begun[: begun.index((active or begun)[-1]) + 1]
+    first = until.index(cursor.run) if cursor.run in until else -1
+    return until[first:][-_MOST_RUNS:]

@@ -17,9 +17,9 @@ from campaigns.core.access import (
     signed_in_form,
     signed_in_post,
 )
+from campaigns.core.connections import release_connection
 from campaigns.core.permissions import Action, Actor, roles_with
 from campaigns.domain.errors import Refused
-from campaigns.live.waiting import release_connection
 from campaigns.models import Membership, Project
 from campaigns.notifications import services
 from campaigns.notifications.domain import CHOICES, FIRST_CHOICES

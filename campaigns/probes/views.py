@@ -12,6 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.campaigns.queries.answers import answer_of
 from campaigns.campaigns.queries.checks import machine_checks
 from campaigns.campaigns.views.campaign_tiles import cards_of
 from campaigns.campaigns.views.open_questions import address_of_ladder, address_of_search
@@ -38,7 +39,6 @@ from campaigns.domain.presentation.cost_words import duration_words
 from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS
 from campaigns.domain.units import counted
 from campaigns.items.queries.items import installation, samples, stored_sample
-from campaigns.live.memory import answer_of
 from campaigns.models import Probe, Project, Target
 from campaigns.probes.charts import draw_stacked
 from campaigns.probes.queries.first_requests import Tried, tried_of

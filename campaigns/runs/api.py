@@ -12,6 +12,8 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 
 from campaigns.campaigns.api.tables import JudgedRunSerializer
+from campaigns.campaigns.queries.campaign_keys import final_key
+from campaigns.core.connections import without_connection
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_stream, unless_known
 from campaigns.domain.analysis.failures import cause_words
@@ -23,8 +25,6 @@ from campaigns.domain.presentation.metrics import METRICS, Metric
 from campaigns.domain.presentation.remedies import remedy
 from campaigns.engine.services.endings import stop_run
 from campaigns.items.queries.filters import ListFilterSet, RunFilterSet, WholeFilter
-from campaigns.live.memory import final_key
-from campaigns.live.waiting import without_connection
 from campaigns.machines.services.tool_outputs import MOST_BYTES, add_output, delete_output
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.rest import fields

@@ -188,7 +188,7 @@ def page(cached, site):
 def served_tab(cached, live_server, monkeypatch):
     """A tab on a server in this process, with the test's own rows and no other processes. Its
     streams end with it, before the database does."""
-    monkeypatch.setattr("campaigns.live.views.BEAT_EVERY_S", 0.2)
+    monkeypatch.setattr("campaigns.live.hub.BEAT_EVERY_S", 0.2)
     monkeypatch.setattr(ServerHandler, "cleanup_headers", close_after_answer)
     monkeypatch.setattr(StaticFilesHandler, "get_response", kept_file)
     with fresh_tab(cached(live_server.url), live_server.url, width=1440) as tab:

@@ -3,7 +3,7 @@ from copy import deepcopy
 import pytest
 from django.utils import timezone
 
-from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.campaigns.queries.answers import answer_of, campaign_answer
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.sentences import plain_text
@@ -290,3 +290,14 @@ def test_overload_is_the_finding_of_a_campaign_that_looks_for_the_limit(project)
     run = measure(make_run(test), 20_000)
     spoil(run, dropped=0.05)
     assert campaign_answer(done(test.campaign)).found.finds_limit
+
+
+def test_an_answer_is_made_once_until_a_run_has_finished(project):
+    campaign = make_campaign(project)
+    test = make_test(campaign)
+    first, second = make_run(test, 1), make_run(test, 2)
+    measure(first, 12_000)
+    assert answer_of(campaign) is answer_of(campaign)
+    before = answer_of(campaign).n_done
+    measure(second, 12_000)
+    assert answer_of(campaign).n_done == before + 1

@@ -11,9 +11,9 @@ from django.urls import reverse
 
 from campaigns.campaigns.views import kept_pages
 from campaigns.core import cache, queue
+from campaigns.core.cache import Cache
 from campaigns.core.permissions import Role
 from campaigns.engine.services import dispatch
-from campaigns.live.memory import Memory
 from campaigns.models import Campaign
 from tests.access_world import Rows, make_world
 from tests.kept_rows import forget
@@ -38,7 +38,7 @@ def made(monkeypatch) -> list[str]:
 
 
 def started_anew(monkeypatch) -> None:
-    monkeypatch.setattr(kept_pages, "_KEPT", Memory(40))
+    monkeypatch.setattr(kept_pages, "_KEPT", Cache(40))
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_without_redis_it_is_shown(client, rows, settings, monkeypatch, caplog):
     monkeypatch.setattr(cache, "caches", {"results": RedisCache(away["LOCATION"], away)})
     monkeypatch.setattr(cache, "_rest_until", 0.0)
     assert rows["campaign"].name in page(client, rows)
-    assert caplog.text.count("Nothing is cached") == 1, "it is not asked again at once"
+    assert caplog.text.count("Redis does not answer") == 1, "it is not asked again at once"
 
 
 @pytest.mark.parametrize("ends", ["it has ended", "it goes on"])

@@ -18,8 +18,8 @@ from django.utils import timezone
 
 from campaigns.campaigns.queries.campaign_keys import _ROWS, rows_of_campaign, rows_of_run
 from campaigns.campaigns.views import campaigns, kept_pages
+from campaigns.core.cache import Cache
 from campaigns.core.permissions import Role
-from campaigns.live.memory import Memory
 from campaigns.models import FailureExample, Probe, RunSummary, RunUse, Target, TestFigures
 from campaigns.runs.views import runs
 from tests.access_world import Rows, make_world
@@ -38,7 +38,7 @@ NOUNS += ["first", "figures"]
 NOUNS += ["run", "shard", "event", "summary", "use", "machine", "output", "failure", "user"]
 
 
-class Watched(Memory):
+class Watched(Cache):
     """Says what pages were made, and which tables they read."""
 
     def __init__(self):

@@ -11,7 +11,7 @@ import pytest
 
 from campaigns.core.permissions import Actor
 from campaigns.history.services.baselines import make_baseline
-from campaigns.live.feed import FEED
+from campaigns.live.hub import HUB
 from campaigns.models import Baseline, Campaign, Target
 from campaigns.probes.services.probes import finish_probe, settle_campaign
 from tests.campaigns.test_verdicts import HTTP, ended, measured_test
@@ -132,7 +132,7 @@ def hold_at_once(campaign: int, timeout_s: float) -> None:
 
 def test_a_held_campaign_ends_with_4_and_its_reason(job, project, github, monkeypatch, capsys):
     make_test(make_campaign(project, name="Checkout"))
-    monkeypatch.setattr(FEED, "wait_for_end", hold_at_once)
+    monkeypatch.setattr(HUB, "wait_for_end", hold_at_once)
     assert job("run", "--campaign", "Checkout", "--check", "--comment") == 4
     assert "Could not measure. 503 Service Unavailable, but the plan" in capsys.readouterr().out
     made = Campaign.objects.order_by("pk").last()
@@ -145,7 +145,7 @@ def test_a_held_campaign_ends_with_4_and_its_reason(job, project, github, monkey
 
 
 def test_two_addresses_are_measured_side_by_side_on_targets_made_once(job, project, monkeypatch):
-    monkeypatch.setattr(FEED, "wait_for_end", lambda *_: None)
+    monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
     asked = ("run", "--url", "http://shop.test/cart", "--against", "http://main.test/cart")
     for _ in range(2):
         assert job(*asked, "--minutes", "0", "--tag", "ci") == 4
@@ -160,7 +160,7 @@ def test_two_addresses_are_measured_side_by_side_on_targets_made_once(job, proje
 
 
 def test_a_preview_is_compared_with_where_the_campaign_measures(job, project, monkeypatch):
-    monkeypatch.setattr(FEED, "wait_for_end", lambda *_: None)
+    monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
     test = make_test(make_campaign(project, name="Checkout"))
     asked = ("run", "--campaign", "Checkout", "--url", "http://pr-12.test", "--minutes", "0")
     for _ in range(2):
@@ -171,7 +171,7 @@ def test_a_preview_is_compared_with_where_the_campaign_measures(job, project, mo
 
 
 def test_a_plan_of_a_file_is_stored_as_a_version(job, project, monkeypatch, tmp_path):
-    monkeypatch.setattr(FEED, "wait_for_end", lambda *_: None)
+    monkeypatch.setattr(HUB, "wait_for_end", lambda *_: None)
     spec = make_plan(project).spec
     asked = ("--url", "http://a.test", "--against", "http://b.test", "--minutes", "0")
     for n in (5, 5, 6):

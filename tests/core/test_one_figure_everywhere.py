@@ -15,9 +15,9 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import count, figure
 from campaigns.live.events import BEFORE_ALL
-from campaigns.live.feed import FEED
-from campaigns.live.memory import report_of
+from campaigns.live.notify import SIGNAL
 from campaigns.models import Run
+from campaigns.runs.queries.followed import report_of, seconds_after
 from campaigns.runs.queries.measurements import measurement_of
 from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.measured import end_shards
@@ -61,7 +61,7 @@ def watched(request, run) -> Run:
         end_shards(run, last_second=5, end={"duration_us": 6_000_000, "outcome": "complete"})
         Run.objects.filter(pk=run.pk).update(state="finalizing")
         end_of(run)
-    FEED.signal.notify()
+    SIGNAL.notify()
     return Run.objects.get(pk=run.pk)
 
 
@@ -183,7 +183,7 @@ def test_a_late_reply_divides_no_rate_anywhere(viewer, project, is_over):
         end_shards(run, last_second=8, end=spans | {"outcome": "complete"})
         Run.objects.filter(pk=run.pk).update(state="finalizing")
         end_of(run)
-    FEED.signal.notify()
+    SIGNAL.notify()
     run = Run.objects.get(pk=run.pk)
     page = page_of(viewer, run)
     rest = viewer.get(f"/api/v1/runs/{run.pk}/tables/").json()["tables"]
@@ -201,7 +201,7 @@ def test_a_late_reply_divides_no_rate_anywhere(viewer, project, is_over):
 
 
 def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched):
-    told = FEED.news(watched.pk, BEFORE_ALL)
+    told = seconds_after(watched.pk, BEFORE_ALL)
     columns = told["points"]
     if watched.is_done:
         _, _, block = page_of(viewer, watched).partition('<script id="points" ')
@@ -221,7 +221,7 @@ def test_the_points_of_page_stream_and_csv_have_the_same_figures(viewer, watched
 
 
 def test_a_page_under_way_and_its_stream_say_how_far_it_is(viewer, run):
-    FEED.signal.notify()
-    words = FEED.news(run.pk, BEFORE_ALL)["progress"]["words"]
+    SIGNAL.notify()
+    words = seconds_after(run.pk, BEFORE_ALL)["progress"]["words"]
     assert words == "6 of 8 s measured"
     assert words in " ".join(page_of(viewer, run).split())

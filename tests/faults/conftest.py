@@ -14,6 +14,7 @@ from django.db import connection
 from redis import Redis, RedisError
 
 from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
+from campaigns.core import cache
 from campaigns.live import notify
 from campaigns.models import InjectorHost
 from tests.engine.scenes import create, owner_of
@@ -121,7 +122,7 @@ def on_own_redis(redis_server, settings, monkeypatch):
     notify._client.cache_clear()
     yield
     notify._client.cache_clear()
-    monkeypatch.setattr(notify, "_rest_until", 0.0)
+    monkeypatch.setattr(cache, "_rest_until", 0.0)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from kombu.exceptions import OperationalError
 from campaigns.core import cache, queue
 from campaigns.domain.lifecycle import StopReason
 from campaigns.engine.stop_calls import StopCall, call
-from campaigns.live import change_signal, notify
+from campaigns.live import notify
 from campaigns.models import InjectorHost
 from campaigns.operations.views import health
 from tests.engine.scenes import age
@@ -94,8 +94,8 @@ def test_a_killed_redis_that_comes_back_empty_delays_the_next_run_by_seconds(
 # By the module that asks Redis: how, and the longest that it may take, s.
 ASKS: dict[str, tuple[Callable[[], object], float]] = {
     "campaigns/core/cache.py": (partial(cache.get_many, ["any"]), 1),
-    "campaigns/live/change_signal.py": (lambda: change_signal.ChangeSignal()._read(), 5),
     "campaigns/live/notify.py": (partial(notify._publish, "{}"), notify.TIMEOUT_S),
+    "those who wait for notices": (lambda: notify.Signal()._read(), 5),
     "campaigns/core/queue.py": (partial(queue.send, queue.RESULTS), 1),
     "campaigns/engine/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
     "campaigns/operations/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),

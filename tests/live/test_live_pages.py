@@ -1,8 +1,8 @@
 """What an open copy of a page gets when it asks again, also while a run is under way."""
 
 import re
-from contextlib import contextmanager
 from datetime import timedelta
+from unittest.mock import MagicMock
 
 import pytest
 from django.db import connection
@@ -15,9 +15,9 @@ from campaigns.accounts.tokens import create_share
 from campaigns.campaigns.views.campaign_tiles import CampaignProgress, progress_of
 from campaigns.core.permissions import Actor, Role
 from campaigns.domain.lifecycle import Outcome
-from campaigns.live import change_signal
+from campaigns.live import notify
 from campaigns.live import views as live_pages
-from campaigns.live.feed import FEED, Feed
+from campaigns.live.notify import SIGNAL
 from campaigns.models import Campaign, Run
 from campaigns.runs.queries.runs import planned_end
 from campaigns.runs.views import runs
@@ -42,7 +42,7 @@ AGAIN = {"X-Requested-With": "XMLHttpRequest"}
 @pytest.fixture(autouse=True)
 def _fresh_feed():
     """Another test's rows must not be remembered under the same numbers."""
-    FEED.signal.notify()
+    SIGNAL.notify()
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def rendered(monkeypatch) -> list[str]:
 
     monkeypatch.setattr(live_pages, "render_to_string", counted)
     # On a busy machine a rendering may take longer than one is shared.
-    monkeypatch.setattr(change_signal, "_OLDEST_S", 60)
+    monkeypatch.setattr(notify, "OLDEST_S", 60)
     return made
 
 
@@ -120,6 +120,16 @@ def test_the_end_is_seen_by_whoever_asks_right_after_it(viewer, run):
     measure(run, 12_000)
     after = run_page(viewer, run, **AGAIN)
     assert ("data-run-progress" in before, "data-run-progress" in after) == (True, False)
+
+
+def test_a_new_second_is_seen_by_whoever_asks_after_its_notice(viewer, run, rendered):
+    begin_run(run)
+    for second in range(2):
+        store_second(run, make_second(second, [10_000]))
+        SIGNAL.notify(("run", run.pk))
+        for _ in range(2):
+            assert f"{second + 1} of 10 s measured" in run_page(viewer, run, **AGAIN)
+    assert len(rendered) == 2
 
 
 def test_each_reader_gets_a_form_token_that_works(alice, owner, run):
@@ -184,33 +194,13 @@ def test_who_asks_again_asks_for_no_versions_of_rows(viewer, run, rendered, page
 
 
 def test_only_open_pages_that_ask_again_take_turns(owner, run, monkeypatch):
-    asked = []
-
-    @contextmanager
-    def noted():
-        asked.append("a turn")
-        yield
-
-    monkeypatch.setattr(live_pages, "turn", noted)
+    turns = MagicMock()
+    monkeypatch.setattr(live_pages, "TURNS", turns)
     run_page(owner, run)
     owner.post(reverse("run-stop", args=[run.pk]), headers=AGAIN)
-    assert asked == []
+    turns.__enter__.assert_not_called()
     run_page(owner, run, **AGAIN)
-    assert asked == ["a turn"]
-
-
-def test_many_viewers_take_longer_to_ask_and_one_asks_at_once():
-    feed_of_all = Feed()
-    streams = [feed_of_all.viewer() for _ in range(201)]
-    for n, stream in enumerate(streams, 1):
-        stream.__enter__()
-        if n == 1:
-            assert feed_of_all.spread_s == 0
-    assert feed_of_all.spread_s == pytest.approx(2)
-    assert feed_of_all.refresh_s == pytest.approx(20.1), "a tenth of a second for each"
-    for stream in streams[1:]:
-        stream.__exit__(None, None, None)
-    assert feed_of_all.spread_s == 0
+    turns.__enter__.assert_called_once()
 
 
 HOUR_S = 3600

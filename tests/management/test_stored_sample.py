@@ -4,12 +4,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.campaigns.queries.answers import answer_of
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.items.queries.items import SAMPLE_CAMPAIGN, is_first_visit, stored_sample
-from campaigns.live.memory import answer_of
 from campaigns.management.stored_sample import FILE, load_sample
 from campaigns.models import Campaign, Project
 from campaigns.projects.services.projects import create_project

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from campaigns.campaigns.queries import answers
+from campaigns.campaigns.queries.answers import answer_of, gist_of
 from campaigns.core import cache
 from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.engine.services import dispatch, endings
 from campaigns.engine.services.shards import record_seconds
-from campaigns.live import memory
-from campaigns.live.memory import answer_of, gist_of
 from campaigns.models import Campaign, Run, RunSummary, ShardSecond
 from campaigns.runs.queries.measurements import cached_so_far, measurement_so_far
 from campaigns.runs.services import summaries
@@ -196,13 +196,14 @@ def test_where_more_is_stored_or_a_point_lacks_an_injector_all_is_read(sending, 
 def read(monkeypatch) -> list[int]:
     """The campaigns whose results were read for a list; nothing is cached."""
     forget()
-    campaigns, answers = [], memory.campaign_answers
+    campaigns, real = [], answers.campaign_answers
 
-    def counted(batch):
-        campaigns.extend(each.pk for each in batch)
-        return answers(batch)
+    def counted(batch, *chosen, **how):
+        if not chosen:
+            campaigns.extend(each.pk for each in batch)
+        return real(batch, *chosen, **how)
 
-    monkeypatch.setattr(memory, "campaign_answers", counted)
+    monkeypatch.setattr(answers, "campaign_answers", counted)
     return campaigns
 
 

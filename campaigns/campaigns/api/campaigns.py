@@ -17,6 +17,7 @@ from rest_framework.views import APIView
 
 from campaigns.campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.campaigns.api.verdicts import CampaignVerdictSerializer
+from campaigns.campaigns.queries.answers import verdict_of
 from campaigns.campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.campaigns.queries.campaigns import checks_of_campaign
 from campaigns.campaigns.queries.checks import Check
@@ -38,6 +39,7 @@ from campaigns.campaigns.services.campaigns import (
     start_campaign,
     stop_campaign,
 )
+from campaigns.core.connections import TURNS, release_connection
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.profiles import PerfOf, perf_scope
@@ -48,9 +50,7 @@ from campaigns.domain.presentation.cost_words import cost_notes
 from campaigns.items.queries.filters import CampaignFilterSet
 from campaigns.items.services import describe_item
 from campaigns.ladder.services import start_ladder
-from campaigns.live.feed import FEED
-from campaigns.live.memory import verdict_of
-from campaigns.live.waiting import release_connection, turn
+from campaigns.live.hub import HUB
 from campaigns.models import Campaign, Project, Test
 from campaigns.notes.services import LONGEST_NOTE
 from campaigns.probes.services.probes import try_again
@@ -311,10 +311,10 @@ class CampaignViewSet(ItemViewSet):
         find(Campaign, request, pk=pk)
         release_connection()
         with suppress(ObjectDoesNotExist):  # deleted meanwhile: not found
-            FEED.wait_for_end(pk, timeout_s)
-        with turn():  # all who waited ask now, and get what one of them reads
+            HUB.wait_for_end(pk, timeout_s)
+        with TURNS:  # all who waited ask now, and get what one of them reads
             find(Campaign, request, pk=pk)
-            text = FEED.page(("api-campaign", pk), self._text)
+            text = HUB.page(("campaign", pk), "api", self._text)
             release_connection()
         return HttpResponse(text, content_type="application/json")
 

@@ -9,8 +9,11 @@ from typing import Any
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
+from campaigns.campaigns.queries.answers import answer_of
+from campaigns.campaigns.queries.campaign_keys import final_key
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.compare.queries.arm_pairs import chosen_tests
+from campaigns.core.connections import without_connection
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.errors import InvalidFields
@@ -21,8 +24,6 @@ from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
 from campaigns.history.queries.baselines import campaign_against
 from campaigns.ladder.queries import ladder_metric
-from campaigns.live.memory import answer_of, final_key, report_of
-from campaigns.live.waiting import without_connection
 from campaigns.machines.queries.machine_runs import machine_tables, target_side
 from campaigns.matrix.queries import relative_column
 from campaigns.models import Campaign, Run
@@ -30,6 +31,7 @@ from campaigns.rest import fields
 from campaigns.rest.access import answers
 from campaigns.rest.parsers import CSV
 from campaigns.runs.exports import campaign_tables_file, csv_of_campaign, run_tables_file
+from campaigns.runs.queries.followed import report_of
 
 JudgementReasonSerializer = fields.serializer_of(
     JudgementReason, "code state text value limit second"

@@ -1,8 +1,9 @@
 """A campaign's answer, read from the summaries of its finished runs, and its verdict as programs
 read it. Checks no permissions: callers pass rows found with visible_to."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, groupby
 
 from campaigns.campaigns.queries.answer_sentences import (
     caveats_of,
@@ -12,6 +13,7 @@ from campaigns.campaigns.queries.answer_sentences import (
     judged_rules,
     lacked_cpu,
 )
+from campaigns.campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
 from campaigns.campaigns.queries.shapes import Shapes, shapes_of
 from campaigns.compare.queries.arm_pairs import (
     MeasuredTest,
@@ -22,15 +24,18 @@ from campaigns.compare.queries.arm_pairs import (
 )
 from campaigns.compare.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.compare.queries.side_by_side import end_of_turns
+from campaigns.core import cache
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
+from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
 from campaigns.domain.presentation.results import (
     Answer,
+    Gist,
     Lazy,
     OverheadAnswer,
     Sentence,
@@ -48,7 +53,12 @@ from campaigns.domain.presentation.verdicts import (
 )
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
-from campaigns.history.queries.baselines import against_of, compared_with_baselines, search_against
+from campaigns.history.queries.baselines import (
+    against_of,
+    compared_with_baselines,
+    search_against,
+    with_baselines,
+)
 from campaigns.models import Baseline, Campaign, Run, Search, Test, without_references
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.runs.queries.measurements import (
@@ -65,6 +75,50 @@ from campaigns.search.queries import SearchReport, report_of_search
 
 # How a run ended that has partial figures.
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
+GIST_DAYS = 90
+# Whose summaries are in memory at once, and those of one campaign more.
+_RUNS_AT_ONCE = 500
+_ANSWERS: cache.Cache[Answer] = cache.Cache(16)
+_VERDICTS: cache.Cache[CampaignVerdict] = cache.Cache(64)
+
+
+def answer_of(
+    campaign: Campaign,
+    chosen: tuple[int, int] | None = None,
+    relative: int = 1,
+    metric: str = MEAN,
+    *,
+    shows_machines: bool = True,
+) -> Answer:
+    """As `campaign_answer`, made once in a process until it changes."""
+    asked = (chosen, relative, metric)
+    return _ANSWERS.get(
+        (*campaign_key(campaign), *asked, shows_machines),
+        lambda: campaign_answer(campaign, *asked, shows_machines=shows_machines),
+    )
+
+
+def gist_of(campaign: Campaign) -> Gist:
+    """The answer's sentence and states alone, for lists."""
+    return gists_of([campaign], campaign_keys([campaign]))[campaign.pk]
+
+
+def gists_of(campaigns: Sequence[Campaign], keys: Mapping[int, CampaignKey]) -> dict[int, Gist]:
+    """`gist_of` each, however many campaigns, with a few queries. Of those that have ended it is
+    cached for all processes; of the others it is the answer's that their pages show."""
+    names = {
+        each.pk: cache.key_of("gist", *keys[each.pk]) for each in campaigns if each.finished_at
+    }
+    cached = cache.get_many(names.values())
+    gists = {pk: Gist.from_json(cached[name]) for pk, name in names.items() if name in cached}
+    missing = [each for each in campaigns if each.finished_at and each.pk not in gists]
+    n_runs = accumulate(keys[each.pk].n_runs for each in missing)
+    for _, batch in groupby(zip(missing, n_runs, strict=True), lambda row: row[1] // _RUNS_AT_ONCE):
+        answers = campaign_answers([each for each, _ in batch])
+        read = {pk: answer.gist for pk, answer in answers.items()}
+        cache.put_many({names[pk]: gist.to_json() for pk, gist in read.items()}, GIST_DAYS)
+        gists |= read
+    return gists | {each.pk: answer_of(each).gist for each in campaigns if not each.finished_at}
 
 
 def campaign_answer(
@@ -319,15 +373,22 @@ def _means_ms(campaign: Campaign, runs: Sequence[MeasuredRun]) -> list[float | N
     return [by_repeat.get(repeat) for repeat in range(1, campaign.repeats + 1)]
 
 
-def verdict_on_held(campaign: Campaign) -> CampaignVerdict:
-    failure = first_requests_of(campaign).failure or "A preflight request failed"
-    return CampaignVerdict(False, f"{failure}.", f"On hold: {failure}. No load has been sent.")
+def verdict_of(campaign: Campaign) -> CampaignVerdict | None:
+    """None while it goes on, unless it is on hold."""
+    if campaign.is_held:
+        failure = first_requests_of(campaign).failure or "A preflight request failed"
+        return CampaignVerdict(False, f"{failure}.", f"On hold: {failure}. No load has been sent.")
+    if not campaign.finished_at:
+        return None
+    pairs = with_baselines(campaign)
+    keys = campaign_keys([campaign, *(baseline.test.campaign for baseline, _ in pairs)])
+    key = (*keys.values(), *(baseline.pk for baseline, _ in pairs))
+    return _VERDICTS.get(key, lambda: _verdict(campaign, answer_of(campaign), pairs))
 
 
-def campaign_verdict(
+def _verdict(
     campaign: Campaign, answer: Answer, pairs: Sequence[tuple[Baseline, Test]]
 ) -> CampaignVerdict:
-    """`pairs` as from `with_baselines`."""
     labels = {each.test_id: f"{each.plan_label}, {each.label}" for each in answer.tests}
     against, said = [], []
     for (baseline, test), overhead in zip(pairs, compared_with_baselines(pairs), strict=True):

@@ -1,11 +1,11 @@
-"""What the answers of campaigns depend on, read without their results. Which versions of its rows a
-page of what has ended was made from. PostgreSQL stores a changed row as a new one, with another
-place (ctid) and the transaction that wrote it (xmin). So a digest of both changes with every write,
-whoever wrote and whatever they wrote, and no writer has to remember it. Checks no permissions: who
-may see a page, and what they may do there, is part of its key."""
+"""What answers of campaigns and figures of runs depend on, read without their results. Which
+versions of its rows a page of what has ended was made from. PostgreSQL stores a changed row as a
+new one, with another place (ctid) and the transaction that wrote it (xmin). So a digest of both
+changes with every write, whoever wrote and whatever they wrote, and no writer has to remember it.
+Checks no permissions: who may see a page, and what they may do there, is part of its key."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import connection
@@ -14,6 +14,7 @@ from django.db.models.functions import JSONObject
 
 from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.models import Campaign, Round, Run, RunEvent, RunSummary, Test
+from campaigns.runs.queries.measurements import of_summary
 
 ROUNDS_OF_A_LOOK = 8
 
@@ -106,6 +107,23 @@ def _key_of(
 def n_looks(last_round: int | None) -> int:
     """How often pages look at rounds while they come."""
     return 0 if last_round is None else 1 + last_round // ROUNDS_OF_A_LOOK
+
+
+def newest_event(**runs: Any) -> int:
+    """Of the runs with these fields; 0 before the first."""
+    return RunEvent.objects.filter(**runs).aggregate(newest=Max("pk"))["newest"] or 0
+
+
+def run_key(run: Run) -> tuple:
+    """Another one after each change of state; late seconds change it by a new summary."""
+    return run.pk, run.state, run.trust, newest_event(run=run), of_summary(run, "version")
+
+
+def final_key(ended: Run | Campaign) -> tuple | None:
+    """What the files of a run or of a campaign depend on once it has ended; None before."""
+    if isinstance(ended, Run):
+        return run_key(ended) if ended.is_done else None
+    return (ended.name, *campaign_key(ended)) if ended.finished_at else None
 
 
 # The newest earlier measurements of a reference that a page looks for the one before in.

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from campaigns.campaigns.queries.answers import answer_of
+from campaigns.campaigns.queries.campaign_keys import newest_event
 from campaigns.campaigns.queries.campaigns import current_run_of, why_archived
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.campaigns.services.blocks import MAX_REPEATS
@@ -46,8 +48,6 @@ from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.history.queries.baselines import campaign_against, changed_tests, may_be_baseline
 from campaigns.ladder.queries import ladder_metric
 from campaigns.live.events import Cursor
-from campaigns.live.feed import FEED
-from campaigns.live.memory import answer_of
 from campaigns.machines.queries.machine_runs import target_resources
 from campaigns.machines.queries.target_costs import perf_counters, target_costs
 from campaigns.models import Campaign, Run, Test, without_references
@@ -75,6 +75,8 @@ def campaign_context(
     tests that are compared, candidate and baseline; by default HTTPS against HTTP. `relative`: the
     column that a matrix or sweeps of several arms are relative to, from 1. `asked`: its address,
     which also says which runs and which points of sweeps it shows."""
+    # Read the cursor first: later changes may be sent twice, but are never missed.
+    cursor = Cursor(newest_event(run__campaign=campaign))
     has_machines = actor.sees_machines
     asked = asked or {}
     answer = answer_of(
@@ -97,6 +99,8 @@ def campaign_context(
         **_of_runs(campaign, actor, answer, runs, asked, under_way),
         **(_of_machines(campaign, answer) if has_machines else {}),
         **remedies_context(answer.remedies, worst_test(tests, answer)),
+        # The stream sends the active run's points, all of them to a new viewer.
+        "cursor": cursor,
         "campaign": campaign,
         "answer": answer,
         "disturbed": MEANING,
@@ -216,8 +220,6 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
         "current": current,
         "turns": pass_under_way(campaign) if is_live else None,
         "first_responses": first_requests_of(campaign, actor),
-        # The stream sends the active run's points, all of them to a new viewer.
-        "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
     }
 
 

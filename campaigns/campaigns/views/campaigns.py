@@ -13,7 +13,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.campaigns.queries.campaign_keys import campaign_key, campaign_keys, rows_of_campaign
+from campaigns.campaigns.queries.answers import answer_of, gists_of
+from campaigns.campaigns.queries.campaign_keys import (
+    campaign_key,
+    campaign_keys,
+    final_key,
+    rows_of_campaign,
+)
 from campaigns.campaigns.queries.campaign_list import going_on, trends_of
 from campaigns.campaigns.queries.campaigns import current_runs_of
 from campaigns.campaigns.services import campaigns as services
@@ -31,6 +37,7 @@ from campaigns.core.access import (
     rights_in,
     signed_in_get,
 )
+from campaigns.core.connections import without_connection
 from campaigns.core.drawings import trend_of
 from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
@@ -42,9 +49,7 @@ from campaigns.history.views.history_rows import against_cell
 from campaigns.items.queries.items import is_first_visit
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.ladder.queries import ladder_metric
-from campaigns.live.memory import answer_of, final_key, gists_of
 from campaigns.live.views import is_asked_again, live_page
-from campaigns.live.waiting import without_connection
 from campaigns.matrix.queries import relative_column
 from campaigns.models import Campaign, Project, Search
 from campaigns.probes.queries.first_requests import first_requests_of
@@ -91,8 +96,8 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     if found.finished_at and not is_again:
         page = ended_campaign(campaign, rows, may, request.GET, context)
         return kept_page(request, found.project, may, page)
-    seen = (*campaign_key(found), *may.values())
-    return live_page(request, TEMPLATE, context, seen)
+    version = (*campaign_key(found), *may.values())
+    return live_page(request, ("campaign", campaign), TEMPLATE, context, version)
 
 
 def _search_page(request: HttpRequest, search: Search) -> HttpResponse:
@@ -108,8 +113,8 @@ def _search_page(request: HttpRequest, search: Search) -> HttpResponse:
             "may": may,
         }
 
-    seen = (*campaign_key(campaign), *may.values())
-    return live_page(request, "search/detail.html", context, seen)
+    version = (*campaign_key(campaign), *may.values())
+    return live_page(request, ("campaign", campaign.pk), "search/detail.html", context, version)
 
 
 def _chosen(request: HttpRequest, campaign: Campaign) -> tuple[int, int] | None:

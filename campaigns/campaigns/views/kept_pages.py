@@ -16,13 +16,13 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
 
+from campaigns.campaigns.queries.answers import gist_of
 from campaigns.campaigns.queries.campaign_keys import rows_of_campaign
 from campaigns.campaigns.views.campaign_page import campaign_context, disturbance
 from campaigns.core import cache
 from campaigns.core.access import find, rights_in
 from campaigns.core.permissions import Actor
 from campaigns.history.queries.baselines import newest_baseline, own_baselines
-from campaigns.live.memory import Memory, gist_of
 from campaigns.live.views import PLACE, with_own_token
 from campaigns.matrix.queries import relative_column
 from campaigns.models import Campaign, Membership, Project
@@ -32,7 +32,7 @@ _LAYOUT, _SPLIT = "kept_parts.html", "<!-- next part -->"
 _BLOCKS = ("title", "styles", "scripts", "breadcrumb", "heading", "facts", "actions", "content")
 _BLOCKS += ("footer",)
 NOTHING = _SPLIT * (len(_BLOCKS) - 1)  # a page whose blocks are all empty
-_KEPT: Memory[str] = Memory(40)
+_KEPT: cache.Cache[str] = cache.Cache(40)
 _PAGE_DAYS = 7
 # From so many rows on a page is worth keeping for all processes.
 WORTH_ROWS = 200

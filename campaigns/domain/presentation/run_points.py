@@ -35,13 +35,10 @@ EXTREMES = (
 )
 
 
-def thinned(
-    columns: Columns, first: int = 0, extremes: Sequence[tuple[str, bool]] = EXTREMES
-) -> Columns:
-    """The columns from point number `first` on, with `gap`: whether a second is missing between a
-    point and the one before it. Over MOST_POINTS, the last five minutes and the extremes of even
-    stretches of the rest."""
-    kept = kept_numbers(columns, first, extremes)
+def thinned(columns: Columns, extremes: Sequence[tuple[str, bool]] = EXTREMES) -> Columns:
+    """The columns with `gap`: whether a second is missing between a point and the one before it.
+    Over MOST_POINTS, the last five minutes and the extremes of even stretches of the rest."""
+    kept = kept_numbers(columns, extremes=extremes)
     picked = {key: [values[index] for index in kept] for key, values in columns.items()}
     return {**picked, "gap": list(gaps(columns["second"], kept))}
 
@@ -96,11 +93,14 @@ def point_columns(points: Sequence[Point]) -> dict[str, list[Any]]:
     return {key: [make(point) for point in points] for key, make in _COLUMNS.items()}
 
 
-def thinned_columns(points: Sequence[Point]) -> dict[str, list[Any]]:
-    """As `thinned` makes them of `point_columns`, but with texts only of the points it keeps."""
+def thinned_columns(points: Sequence[Point], first: int = 0) -> dict[str, list[Any]]:
+    """As `thinned` makes them of `point_columns`, but with texts only of the points it keeps; from
+    point number `first` on."""
+    before = min(first, 1)  # tells whether a second is missing
+    points = points[first - before :]
     needed = ["second", *(key for key, _ in EXTREMES)]
     numbers = {key: [_COLUMNS[key](point) for point in points] for key in needed}
-    kept = kept_numbers(numbers)
+    kept = kept_numbers(numbers, before)
     columns = point_columns([points[number] for number in kept])
     return {**columns, "gap": list(gaps(numbers["second"], kept))}
 

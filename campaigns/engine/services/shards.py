@@ -357,7 +357,7 @@ def _record(lease: Lease, shard: Shard, arm: int, seconds: list[dict[str, Any]])
     )
     if new and shard.state not in UNFINISHED_SHARD_STATES:
         _note_late(lease, len(new), run_id)
-    notify_viewers(run_id=run_id)
+    notify_viewers(run_id=run_id, campaign_id=lease.campaign_id)
     return len(new)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.timezone import localtime
 
+from campaigns.campaigns.queries.campaign_keys import newest_event
 from campaigns.core.drawings import parts_bar, sparks_of
 from campaigns.core.permissions import Actor
 from campaigns.core.plots import over_time_charts, percentile_charts, request_charts
@@ -29,8 +30,6 @@ from campaigns.domain.presentation.what_to_do import Place
 from campaigns.domain.units import count, counted, second_text
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.live.events import Cursor
-from campaigns.live.feed import FEED
-from campaigns.live.memory import noted_points_of, point_columns_of, report_of
 from campaigns.machines.charts import machine_run_charts
 from campaigns.machines.queries.machine_runs import (
     MOST_SHOWN,
@@ -39,6 +38,7 @@ from campaigns.machines.queries.machine_runs import (
     runs_beside_each_other,
 )
 from campaigns.models import Campaign, FailureExample, Run, Test
+from campaigns.runs.queries.followed import ended_run, points_so_far, report_of
 from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (
     Key,
@@ -59,10 +59,11 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
     that its tables and percentiles are of, such as 600..900; of a run that has ended."""
     run.shows_machine = actor.sees_machines
     # Read the cursor first: later changes may be sent twice, but are never missed.
-    event = FEED.run(run.pk).look().event
-    points = noted_points_of(run) if run.is_done else FEED.points(run.pk)
+    cursor = Cursor(newest_event(run=run))
+    ended = ended_run(run) if run.is_done else None
+    points = ended.noted if ended else points_so_far(run.pk)
     plan, planned = run.frozen.plan, planned_of(run)
-    report, words = report_of(run), ""
+    report, words = ended.report if ended else report_of(run), ""
     if run.is_done and (time_range := _RANGE.fullmatch(time)):
         first, until = map(int, time_range.groups())
         if between := report_between(run, report, first, until):
@@ -98,7 +99,7 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "planned_end": planned_end(run),
         "has_points": bool(points),
         # An active run's stream sends its points, all of them to a new viewer.
-        "points": point_columns_of(run) if run.is_done else None,
+        "points": ended and ended.columns,
         "tiles": [(tile, sparks.get(tile["key"])) for tile in report.tiles],
         "chart_plan": drawing,
         "machine": machine_report(run) if run.shows_machine else {},
@@ -109,7 +110,7 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "happened": happenings(run, points, shows_machines=run.shows_machine),
         "under_way": waiting or ("" if run.is_done else _under_way(run)),
         "waiting": waiting,
-        "cursor": Cursor(event),
+        "cursor": cursor,
         "tabs": _tabs(report),
         **remedies_context(report.remedies, run.test),
     }

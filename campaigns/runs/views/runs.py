@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from campaigns.campaigns.queries.campaign_keys import rows_of_run
+from campaigns.campaigns.queries.campaign_keys import final_key, rows_of_run, run_key
 from campaigns.campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.compare.queries.columns import LETTERS
 from campaigns.core.access import (
@@ -23,6 +23,7 @@ from campaigns.core.access import (
     signed_in_get,
     signed_in_post,
 )
+from campaigns.core.connections import without_connection
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import text_file, text_stream, unless_known
 from campaigns.core.transfer import takes_bytes
@@ -41,10 +42,7 @@ from campaigns.items.views.lists import (
     result_chips,
     since_chip,
 )
-from campaigns.live.feed import FEED
-from campaigns.live.memory import final_key, report_of, run_key
 from campaigns.live.views import is_asked_again, live_page
-from campaigns.live.waiting import without_connection
 from campaigns.machines.queries.machine_runs import machine_columns_between
 from campaigns.machines.services.tool_outputs import MOST_BYTES, add_output, delete_output
 from campaigns.models import FailureExample, Project, Run, ToolOutput
@@ -56,6 +54,7 @@ from campaigns.runs.exports import (
     run_tables_file,
     tool_report_file,
 )
+from campaigns.runs.queries.followed import points_so_far, report_of
 from campaigns.runs.queries.measurements import (
     columns_in_parts,
     error_kinds_of,
@@ -130,7 +129,7 @@ def run_detail(request: HttpRequest, run: int) -> HttpResponse:
     rights = tuple(may.values())
     if not row.is_done or is_again:
         context = partial(_context, row, actor, OutputForm(), request.GET.get("time", ""))
-        return live_page(request, _TEMPLATE, context, (*run_key(row), *rights))
+        return live_page(request, ("run", run), _TEMPLATE, context, (*run_key(row), *rights))
 
     def context() -> dict[str, Any]:
         return _context(find_run(actor, run), actor, OutputForm(), request.GET.get("time", ""))
@@ -181,7 +180,7 @@ def _seconds_file(run: Run) -> HttpResponseBase:
     if run.is_done:
         parts, kinds = columns_in_parts(run, as_written=True), error_kinds_of(run)
     else:
-        points = FEED.points(run.pk)
+        points = points_so_far(run.pk)
         parts = [columns_of(points)] if points else []
         kinds = sorted({kind for point in points for kind in point["errors"]})
     text = without_connection(csv_of_seconds(parts, kinds))
@@ -207,7 +206,7 @@ def _points_of(run: Run, first: int, until: int) -> dict[str, Any]:
     points = (
         points_between(run, first, until)
         if run.is_done
-        else [each for each in FEED.points(run.pk) if first <= each["second"] < until]
+        else [each for each in points_so_far(run.pk) if first <= each["second"] < until]
     )
     machine = machine_columns_between(run, first, until)
     return {"points": thinned_columns(points), "machine": machine}

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from campaigns.campaigns.queries.campaign_keys import newest_event
 from campaigns.campaigns.queries.campaigns import current_run_of
 from campaigns.campaigns.views.campaign_page import badge_of
 from campaigns.campaigns.views.open_questions import open_questions, steps_to_come
@@ -51,7 +52,6 @@ from campaigns.domain.units import duration, ends_ms, ms, percent, rate, with_un
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.history.queries.baselines import newest_baseline, own_baselines, search_against
 from campaigns.live.events import Cursor
-from campaigns.live.feed import FEED
 from campaigns.models import Run, Search
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.search.queries import (
@@ -77,7 +77,10 @@ _BUSY = {"target_cpu": "target CPU", "injector_cpu": "injector CPU", "network": 
 def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, Any]:
     """Without the project's navigation and the user's rights. `trials`: all, or those near the
     answer, which a search that has ended shows by itself."""
-    campaign, report = search.campaign, report_of_search(search)
+    campaign = search.campaign
+    # Read the cursor first: later changes may be sent twice, but are never missed.
+    cursor = Cursor(newest_event(run__campaign=campaign))
+    report = report_of_search(search)
     with_machines = actor.sees_machines
     busy = busy_by_run(report.made, with_machines=with_machines)
     limiter = limiter_beside(report, busy_near(report, busy), with_machines=with_machines)
@@ -101,7 +104,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
         "rate_now": rate(now_per_s) if now_per_s else "",
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "first_responses": first_requests_of(campaign, actor),
-        "cursor": Cursor(event=FEED.campaign(campaign.pk).look().event),
+        "cursor": cursor,
         "charts": search_charts(report, made, busy, now_per_s),
         "rules": _search_rules(report, tests[0].plan_version.value().warm_up_s),
         "limiter": limiter,

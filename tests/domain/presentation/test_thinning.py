@@ -52,10 +52,11 @@ def test_a_line_breaks_where_a_second_is_missing_and_not_where_one_is_left_out()
 
 
 def test_the_points_of_a_later_message_know_the_point_before_them():
-    columns = columns_of([0, 1, 3, 4])
-    assert thinned(columns, 2)["gap"] == [True, False]
-    assert thinned(columns, 3)["gap"] == [False]
-    assert thinned(columns, 4)["gap"] == []
+    points = [make_point(each) for each in (0, 1, 3, 4)]
+    for first, expected in ((2, [True, False]), (3, [False]), (4, [])):
+        columns = thinned_columns(points, first)
+        assert columns["second"] == [0, 1, 3, 4][first:]
+        assert columns["gap"] == expected
 
 
 def test_columns_of_a_finished_run_are_the_same_with_texts_of_what_is_kept_alone():

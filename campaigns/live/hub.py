@@ -1,0 +1,186 @@
+"""What a process reads once for all who watch a campaign or a run: each second is decoded once and
+added to what is known, an update is encoded once for all who stand at the same place, a page is
+rendered once for all who ask together and see the same."""
+
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.db.models import Max
+
+from campaigns.accounts.tokens import open_share
+from campaigns.campaigns.queries.campaign_keys import n_looks, newest_event
+from campaigns.compare.queries.columns import Viewer, who_still_see
+from campaigns.core.cache import Cache
+from campaigns.core.connections import connection_given_back
+from campaigns.engine.queries.injector_hosts import busy_host
+from campaigns.live.events import Cursor, Snapshot, Update, build_update, encode
+from campaigns.live.notify import SIGNAL, Signal, Topic
+from campaigns.models import Campaign, Round, Run
+from campaigns.runs.queries.followed import seconds_after
+
+# Seconds come each second: somewhat longer, so that their notices are there first.
+POLL_S = 1.2
+# A stream ends after a while and the page opens the next one, so that streams of departed viewers
+# end and restarts of the server are not delayed.
+LIFETIME_S = 100.0
+BEAT_EVERY_S = 2.0
+# With the wait for a beat, whoever loses the right to view hears nothing after 10 s.
+ASK_EVERY_S = 6.0
+# What a process needs for a viewer who fetches the page again, with some to spare.
+_SPREAD_S_PER_VIEWER = 0.01
+_MOST_SPREAD_S = 5.0
+# Of many viewers who follow a run, so many fetch its tiles and tables again in a second.
+_REFRESHES_PER_S = 10
+
+
+class Hub:
+    """All that a process shares between viewers."""
+
+    def __init__(
+        self,
+        still_may: Callable[[Topic, set[Any]], set[Any]],
+        seconds: Callable[[int, int], Mapping[str, Any] | None] = seconds_after,
+        signal: Signal = SIGNAL,
+        clock: Callable[[], float] = time.monotonic,
+    ):
+        """`still_may(topic, viewers)` returns those who may go on watching; `seconds` as
+        `seconds_after`."""
+        self._still_may, self._seconds = still_may, seconds
+        self._signal, self._clock = signal, clock
+        self._viewers: dict[object, tuple[Topic, Hashable]] = {}  # by stream
+        self._refused: Cache[set[Any]] = Cache(200)
+        self._snapshots: Cache[Snapshot] = Cache(200)
+        self._updates: Cache[Update] = Cache(100)
+        self._pages: Cache[str] = Cache(50)
+
+    def page(self, topic: Topic, key: Hashable, render: Callable[[], str]) -> str:
+        """What all who share `key` see, rendered once for those who ask together."""
+        return self._pages.get((topic, key), render, self._signal.version(topic))
+
+    def snapshot(self, topic: Topic) -> Snapshot:
+        """Raises ObjectDoesNotExist."""
+        kind, pk = topic
+        return self._snapshots.get(topic, partial(_READERS[kind], pk), self._signal.version(topic))
+
+    def next_update(self, topic: Topic, last: Update) -> Update:
+        """What all whom the last one left at the same place are sent next; without events when a
+        beat is due. One of them listens and reads, the others wait for it. Raises
+        ObjectDoesNotExist."""
+
+        def listen() -> Update:
+            version, until = last.version, self._clock() + BEAT_EVERY_S
+            while True:
+                self._signal.wait(topic, version, POLL_S)
+                version = self._signal.version(topic)
+                with connection_given_back():
+                    now = self.snapshot(topic)
+                    update = build_update(last.cursor, last.state, now, self._seconds, version)
+                if update.events or self._clock() >= until:
+                    return update
+
+        return self._updates.get((topic, last.cursor, last.state), listen, last.version + 1)
+
+    def wait_for_end(self, campaign_id: int, timeout_s: float) -> None:
+        """Return when the campaign has ended or is on hold, or after `timeout_s`. Raises
+        ObjectDoesNotExist."""
+        topic, until = ("campaign", campaign_id), self._clock() + timeout_s
+        while True:
+            version = self._signal.version(topic)
+            with connection_given_back():
+                now = self.snapshot(topic)
+            left_s = until - self._clock()
+            if now.is_over or now.is_held or left_s <= 0:
+                return
+            self._signal.wait(topic, version, min(POLL_S, left_s))
+
+    @property
+    def pace(self) -> dict[str, float]:
+        """Over which time this process's viewers spread what they all fetch at once, and how often
+        each may fetch the page of a run under way again."""
+        n = len(self._viewers)
+        spread_s = min(_MOST_SPREAD_S, _SPREAD_S_PER_VIEWER * (n - 1))
+        return {"spread_ms": round(1000 * spread_s), "refresh_s": n / _REFRESHES_PER_S}
+
+    def stream(self, topic: Topic, cursor: Cursor, state: str, viewer: Hashable) -> Iterator[bytes]:
+        """What has come since the cursor and the state that the page shows, then what comes."""
+        begun = beaten = sent = asked = self._clock()
+        n_viewers, stream = 0, object()
+        self._viewers[stream] = topic, viewer
+        try:
+            yield b"retry: 1000\n\n"
+            update = Update(b"", cursor, state, False, self._signal.version(topic) - 1)
+            while True:
+                now = self._clock()
+                if now // ASK_EVERY_S > asked // ASK_EVERY_S:
+                    asked = now
+                    if not self._may_go_on(topic, viewer, now):
+                        return
+                if update.events:
+                    sent = now
+                    yield update.events
+                if update.is_over:
+                    return
+                if now - begun >= LIFETIME_S:
+                    break
+                # A second shows as well that the stream lives.
+                is_silent = now - sent >= BEAT_EVERY_S
+                if now - beaten >= BEAT_EVERY_S and (is_silent or len(self._viewers) != n_viewers):
+                    beaten, sent, n_viewers = now, now, len(self._viewers)
+                    yield encode("beat", self.pace)
+                update = self.next_update(topic, update)
+            # The page opens the next stream after what it was sent, and fetches nothing.
+            yield encode("again", {"after": str(update.cursor), "state": update.state})
+        except ObjectDoesNotExist:
+            return  # deleted meanwhile; the browser reconnects and gets a 404
+        finally:
+            del self._viewers[stream]
+
+    def _may_go_on(self, topic: Topic, viewer: Hashable, now: float) -> bool:
+        """Whether the viewer may go on, as of at most `ASK_EVERY_S` ago. Of hundreds of streams
+        each would otherwise ask the database, and all of them together."""
+
+        def ask() -> set[Hashable]:
+            viewers = {each for own, each in list(self._viewers.values()) if own == topic}
+            with connection_given_back():
+                return viewers - self._still_may(topic, viewers)
+
+        return viewer not in self._refused.get(topic, ask, int(now // ASK_EVERY_S))
+
+
+def who_may_watch(topic: Topic, viewers: set[Viewer | str]) -> set[Viewer | str]:
+    """Of those signed in, and of tokens of share links."""
+    kind, pk = topic
+    rows = {"campaign": Campaign, "run": Run}[kind].objects.filter(pk=pk)
+    links = {each for each in viewers if isinstance(each, str)}
+    valid = {each for each in links if open_share(token=each, counts_view=False)}
+    return valid | who_still_see(rows, viewers - links)
+
+
+HUB = Hub(still_may=who_may_watch)
+
+
+def _read_campaign(campaign_id: int) -> Snapshot:
+    campaign = Campaign.objects.get(pk=campaign_id)
+    runs = Run.objects.filter(campaign=campaign).order_by("position").values_list("pk", "state")
+    state = campaign.state
+    if campaign.is_before_first_run:  # pages show each of the first requests as it comes back
+        n_back = campaign.first_requests.filter(finished_at__isnull=False).count()
+        state = f"{'held' if campaign.is_held else 'checking'}, {n_back}"
+    if campaign.finished_at is None and busy_host():  # pages say so at once
+        state = f"{state}, busy"
+    if campaign.order == Campaign.Order.SIDE_BY_SIDE:  # intervals narrow as rounds come
+        rounds = Round.objects.filter(run__campaign=campaign_id)
+        state = f"{state}, {n_looks(rounds.aggregate(last=Max('number'))['last'])}"
+    event = newest_event(run__campaign=campaign_id)
+    return Snapshot(event, state, campaign.state == "done", list(runs), campaign.is_held)
+
+
+def _read_run(run_id: int) -> Snapshot:
+    run = Run.objects.get(pk=run_id)
+    return Snapshot(newest_event(run=run_id), run.state, run.is_done, [(run.pk, run.state)])
+
+
+_READERS: dict[str, Callable[[int], Snapshot]] = {"campaign": _read_campaign, "run": _read_run}

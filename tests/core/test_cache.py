@@ -1,0 +1,113 @@
+"""What a process keeps is made once for all who ask together; whoever waits has no connection."""
+
+import threading
+import time
+
+import pytest
+from django.db import connection
+
+from campaigns.core import cache, connections
+from campaigns.core.cache import Cache
+from tests.waiting import eventually
+
+
+def test_those_who_ask_together_share_one_making():
+    kept, made, values = Cache(2), [], []
+
+    def make():
+        time.sleep(0.05)
+        made.append(1)
+        return object()
+
+    threads = [
+        threading.Thread(target=lambda: values.append(kept.get("a", make))) for _ in range(20)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert len(made) == 1
+    assert len(set(map(id, values))) == 1
+
+
+def test_a_later_version_is_made_again_and_an_earlier_one_is_not():
+    kept, made = Cache(2), []
+    for version in (1, 1, 2, 1, 2):
+        kept.get("a", lambda: made.append(version), version)  # noqa: B023 - it is made at once
+    assert made == [1, 2]
+
+
+def test_the_least_used_falls_out():
+    kept = Cache(2)
+    for key in ("a", "b", "a", "c"):
+        kept.get(key, lambda key=key: key)
+    assert kept.get("a", lambda: "new") == "a"
+    assert kept.get("b", lambda: "new") == "new"
+
+
+def test_what_failed_is_made_again_and_all_who_waited_for_it_get_the_fault():
+    kept, faults, is_making = Cache(2), [], threading.Event()
+
+    def fail():
+        is_making.set()
+        eventually(lambda: waiting.ident and others_wait(kept), 10, "somebody waits for it")
+        raise ZeroDivisionError
+
+    def ask(make):
+        try:
+            kept.get("a", make)
+        except ZeroDivisionError as fault:
+            faults.append(fault)
+
+    making = threading.Thread(target=ask, args=[fail])
+    waiting = threading.Thread(target=ask, args=[lambda: 7])
+    making.start()
+    assert is_making.wait(10)
+    waiting.start()
+    for each in (making, waiting):
+        each.join(10)
+    assert len(faults) == 2
+    assert kept.get("a", lambda: 5) == 5
+
+
+def others_wait(kept: Cache) -> bool:
+    [entry] = kept._entries.values()
+    return bool(entry.is_made._cond._waiters)
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("waits_for", ["a value that is being made", "a lock that is held"])
+def test_who_waits_for_another_gives_its_connection_back(waits_for, monkeypatch):
+    lock, kept, has_released, seen = threading.Lock(), Cache(1), threading.Event(), []
+    release = connections.release_connection
+
+    def released():
+        release()
+        seen.append(connection.connection)
+        has_released.set()
+
+    for module in (cache, connections):
+        monkeypatch.setattr(module, "release_connection", released)
+
+    def wait():
+        connection.ensure_connection()
+        seen.append(connection.connection)
+        if waits_for.startswith("a lock"):
+            with connections.held(lock):
+                pass
+        else:
+            kept.get("a", lambda: None)
+
+    def other():
+        waiter.start()
+        assert has_released.wait(10)
+
+    waiter = threading.Thread(target=wait)
+    with lock:
+        kept.get("a", other)
+    waiter.join(10)
+    assert [each is None for each in seen] == [False, True]
+
+
+def test_what_one_release_has_made_another_one_of_any_module_makes_again():
+    assert {"campaigns", "core", "live"} <= {each.name for each in cache._MODULES.iterdir()}
