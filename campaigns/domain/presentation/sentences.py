@@ -68,6 +68,9 @@ def overhead_sentence(
             sentence += [*_joined(names[1], clauses), (" ", False)]
     if len(sentence) == 1:  # only how it begins
         sentence = []
+    reasons = {_beside(pair, is_final=is_final) for pair in pairs}
+    if not sentence and len(reasons) == 1:
+        after = [*reasons]
     if len(pairs) > _MOST:
         after.append(f"{len(pairs) - _MOST} more comparisons are below.")
     waits = [each for each in pairs if each.row.reason is not Reason.NO_ROUNDS]
@@ -129,13 +132,10 @@ def _beside(pair: Pair, *, is_final: bool) -> str:
     row = pair.row
     if row.ratio is None and row.reason is Reason.ERRORS:
         return row.text
+    if row.ratio is None and pair.why_not:
+        return f"Can't compare: {pair.why_not}."
     if row.ratio is None:
-        why = (
-            f"Can't compare: {pair.why_not}"
-            if pair.why_not
-            else "Comparisons appear after the first runs"
-        )
-        return f"{why}."
+        return row.text if is_final else "Comparisons appear after the first runs."
     if row.word is None:
         # Without its details, which are listed below the sentence.
         reason = row.text.split(". ")[0].removesuffix(".")

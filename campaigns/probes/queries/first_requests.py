@@ -179,9 +179,9 @@ class FirstResponses:
             return []
         first = self.wrong[0]
         texts = dict.fromkeys(each.what_to_do for each in self.wrong)
-        found = [Remedy("", f"{text} Then choose Try again.", "") for text in texts]
         if first.is_injectors:
-            return found[:_MOST_REMEDIES]
+            return [Remedy("", text, "") for text in texts][:_MOST_REMEDIES]
+        found = [Remedy("", f"{text} Then choose Try again.", "") for text in texts]
         elsewhere = _ASKS_WRONGLY if first.report.is_ok else _LISTENS_ELSEWHERE
         return [*found[: _MOST_REMEDIES - 1], elsewhere]
 
