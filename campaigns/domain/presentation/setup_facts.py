@@ -107,7 +107,8 @@ _TLS: Mapping[str, _Value] = {
     "Protocol": lambda runs: (each.version.removeprefix("TLSv") for each in _handshakes_of(runs)),
     "Cipher": lambda runs: (each.cipher for each in _handshakes_of(runs)),
     "Key exchange": lambda runs: (each.group for each in _handshakes_of(runs)),
-    "Options": lambda runs: runs[0].frozen.endpoint.tls.words(),
+    # They may name a host.
+    "Options": lambda runs: runs[0].frozen.endpoint.tls.words() if runs[0].shows_machine else (),
     "Early data": lambda runs: ["never sent"],
     "Library": lambda runs: tls_libraries_of(_ends(runs)),
 }

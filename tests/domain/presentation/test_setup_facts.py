@@ -9,13 +9,14 @@ from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
+from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.presentation.setup_facts import plan_facts, setup_facts, told_once
 from tests.values import plan_spec
 
 
 def arm(scheme="https", mode="new", *, shows_machine=True, verify_tls=True, **counters) -> ArmRun:
     frozen = SimpleNamespace(
-        endpoint=Origin(scheme, "shop.test", 443, verify_tls=verify_tls),
+        endpoint=Origin(scheme, "a", 443, verify_tls=verify_tls, tls=TlsOptions(sni="b.internal")),
         connection_mode=mode,
         environment=[["CPU", "8 cores"]],
     )
@@ -30,10 +31,11 @@ def arm(scheme="https", mode="new", *, shows_machine=True, verify_tls=True, **co
 def test_tls_is_told_once_and_of_tls_arms_only():
     new, resumed = arm(tls_full=9), arm(mode="resumed", tls_resumed=9)
     found = dict(setup_facts({"HTTP": [arm("http")], "new": [new], "resumed": [resumed]}))
-    assert found["TLS"][:3] == [
+    assert found["TLS"][:4] == [
         ("Protocol", "1.3"),
         ("Cipher", "TLS_AES_128_GCM_SHA256"),
         ("Key exchange", "X25519"),
+        ("Options", "announces b.internal"),
     ]
     assert ("Verified", "yes") in found["Certificate"]
     assert "TLS" not in dict(setup_facts({"HTTP": [arm("http")]}))
@@ -68,7 +70,7 @@ def test_only_whole_kinds_of_handshakes_have_a_median():
 
 def test_machines_are_left_out_for_who_may_not_see_them():
     found = setup_facts({"arm": [arm(shows_machine=False, ok=1, connections_opened=1)]})
-    assert not any(word in str(found) for word in ("gen-1", "10.0.0.5", "8 cores"))
+    assert not any(word in str(found) for word in ("gen-1", "10.0.0.5", "8 cores", "b.internal"))
     shown = dict(setup_facts({"arm": [arm(ok=1, connections_opened=1)]}))["Machine"]
     assert dict(shown) == {"Address": "10.0.0.5:443", "Load generator": "gen-1", "CPU": "8 cores"}
 
