@@ -73,6 +73,9 @@ def test_a_pair_without_a_figure_says_why_or_when_there_will_be_one():
         "(3.8 to 4.0 ×). With resumed TLS sessions: Three rounds are too few."
     )
     assert said(missing, other) == "Three rounds are too few."
+    assert said(pair(600, 606, Word.SAME, "keep-alive"), missing, other).endswith(
+        " With resumed TLS sessions and on new connections: Three rounds are too few."
+    )
     so_far = plain_text(overhead_sentence([missing], is_final=False))
     assert so_far == "Comparisons appear after the first runs."
 
