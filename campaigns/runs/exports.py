@@ -1,6 +1,6 @@
 """Runs as one tidy table for other programs: a row per run, a column per value, times in µs. A
 search as CSV: a row for each trial, in their order. Times in µs, shares of 1. The seconds of a run
-and of its target machines, one row each, as CSV and NDJSON."""
+and of its target machines, one row each, as CSV and NDJSON. A run in the style of another tool."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from campaigns.domain.metrics.figures import MEASURED
 from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES, MachinePoint
 from campaigns.domain.metrics.series import Columns
 from campaigns.domain.metrics.snapshot import LATENESS, PARTS, SESSIONS, Timing
+from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.domain.percentiles import P50, P90, P95, P99, Shown, name, shown
 from campaigns.domain.presentation.request_tables import csv_rows
 from campaigns.domain.presentation.results import Answer, RunReport
@@ -25,7 +26,7 @@ from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.machines.queries.machine_runs import machine_tables, target_side
 from campaigns.models import Campaign, Run
 from campaigns.runs.queries.measurements import MeasuredRun, measurement_of, whole_runs
-from campaigns.runs.queries.reports import kept_requests, tool_report
+from campaigns.runs.queries.reports import kept_requests, warm_up_of
 from campaigns.search.queries import BusyByRun, MadeTrial, SearchReport
 
 _WHOLE = {"mean", "min", *map(name, (P50, P90, P95, P99)), "max"}
@@ -354,6 +355,27 @@ def run_tables_file(run: Run, report: RunReport, *, shows_machines: bool = True)
     """All tables of its page, one after another."""
     tables = (*report.tables, *(machine_tables(run) if shows_machines else ()))
     return text_file(f"run-{run.label}.csv", csv_of_tables(tables))
+
+
+def tool_report(run: Run, style: str = "") -> str | None:
+    """The text; without `style`, in the best fitting one; None for an unknown style."""
+    # With the warm-up, which a summary lacks.
+    measurement = measurement_of(run)
+    if run.is_done:
+        measurement.warm_up = warm_up_of(run)
+    report = REPORTS.get(style or styles_for(measurement.plan)[0])
+    return report and f"{report(measurement, _head(run))}\n"
+
+
+def _head(run: Run) -> ReportHead:
+    frozen = run.frozen
+    return ReportHead(
+        host=frozen.endpoint.host,
+        port=frozen.endpoint.port,
+        connection_mode=frozen.connection_mode,
+        judged=run.judged,
+        server_name=frozen.endpoint.tls.sni,
+    )
 
 
 def tool_report_file(run: Run, style: str) -> HttpResponse:

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from campaigns.domain.metrics.snapshot import Second, Timing
-from campaigns.runs.queries.reports import tool_report
+from campaigns.runs.exports import tool_report
 from tests.factories import make_campaign, make_project, make_run, make_test, store_second
 from tests.measured import measure
 from tests.values import make_second

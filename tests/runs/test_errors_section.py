@@ -10,7 +10,7 @@ from django.utils import timezone
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import FailureExample
-from campaigns.runs.queries.reports import tool_report
+from campaigns.runs.exports import tool_report
 from tests.campaigns.test_answers import done
 from tests.factories import (
     make_campaign,

@@ -13,7 +13,8 @@ from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.reports import REPORTS, styles_for
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import RequestsOfShard, Run, Shard
-from campaigns.runs.queries.reports import phases_of, run_report, tool_report
+from campaigns.runs.exports import tool_report
+from campaigns.runs.queries.reports import phases_of, run_report
 from campaigns.runs.services.summaries import summarise_run
 from tests.factories import (
     begin_run,

@@ -24,7 +24,8 @@ from campaigns.models import (
     ShareLink,
 )
 from campaigns.operations.services.caps import measure_use
-from campaigns.runs.queries.reports import run_report, tool_report
+from campaigns.runs.exports import tool_report
+from campaigns.runs.queries.reports import run_report
 from campaigns.runs.queries.retention import why_no_seconds
 from campaigns.runs.services import summaries
 from campaigns.runs.services.summaries import remove_old_seconds, summarise_run

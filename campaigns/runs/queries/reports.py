@@ -20,7 +20,6 @@ from campaigns.domain.metrics.kept_requests import (
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.reply_sizes import reply_sizes
 from campaigns.domain.metrics.snapshot import Second, Timing, Total, total_of
-from campaigns.domain.other_tools.reports import REPORTS, ReportHead, styles_for
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
@@ -207,27 +206,6 @@ def _parts(run: Run) -> Iterator[Part]:
         if response and response.n:
             moments = (response.n, response.sum_us, response.min_us, response.max_us)
             yield Part(row.shard, row.second, *moments)
-
-
-def tool_report(run: Run, style: str = "") -> str | None:
-    """The text; without `style`, in the best fitting one; None for an unknown style."""
-    # With the warm-up, which a summary lacks.
-    measurement = measurement_of(run)
-    if run.is_done:
-        measurement.warm_up = warm_up_of(run)
-    report = REPORTS.get(style or styles_for(measurement.plan)[0])
-    return report and f"{report(measurement, _head(run))}\n"
-
-
-def _head(run: Run) -> ReportHead:
-    frozen = run.frozen
-    return ReportHead(
-        host=frozen.endpoint.host,
-        port=frozen.endpoint.port,
-        connection_mode=frozen.connection_mode,
-        judged=run.judged,
-        server_name=frozen.endpoint.tls.sni,
-    )
 
 
 def warm_up_of(run: Run) -> Total:
