@@ -73,7 +73,7 @@ def target_new(request: HttpRequest, actor: Actor, project: Project):
         target = _saved(form, services.create_target, by=actor, project=project)
         if target:
             messages.success(request, f"{target.name} created. Next, try one request.")
-            return redirect("target-detail", target=target.pk)
+            return redirect(_of_target(target.pk, "try"))
     return _form_page(request, project, form)
 
 
@@ -221,8 +221,8 @@ def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
 _ROWS = Exporter.objects.select_related("target__project")
 
 
-def _of_target(target: int) -> str:
-    return reverse("target-detail", args=[target]) + "#agents"
+def _of_target(target: int, part: str) -> str:
+    return f"{reverse('target-detail', args=[target])}#{part}"
 
 
 AGENT_PORT = 9800
@@ -303,7 +303,7 @@ def _answer(
 ) -> HttpResponse:
     if saved:
         messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
-        return redirect(_of_target(target.pk))
+        return redirect(_of_target(target.pk, "agents"))
     context = {"project": target.project, "target": target, "form": form, "edit": edit, **more}
     status = edit.status(form.errors) if edit else 422 if form.errors else 200
     return render(request, "targets/exporter.html", context, status=status)
