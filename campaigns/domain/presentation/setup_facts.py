@@ -15,7 +15,7 @@ from campaigns.domain.metrics.injector_end import (
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.presentation.plan_words import order_words, plan_load_words
 from campaigns.domain.presentation.report_tables import certificates_of
 from campaigns.domain.units import count, counted, ms
@@ -135,21 +135,25 @@ def _environment(arms: _Arms) -> Rows:
 
 def _connections(arms: _Arms) -> Rows:
     """How many each scheme and mode opened, over all plans and targets."""
-    totals: dict[str, list[Total]] = {}
+    totals: dict[tuple[str, str], list[Total]] = {}
     for runs in arms.values():
         frozen = runs[0].frozen
-        name = f"{frozen.endpoint.scheme.upper()} {frozen.connection_mode}"
-        totals.setdefault(name, []).extend(each.measurement.total for each in runs)
-    return [(name, words) for name, of in totals.items() if (words := _opened_words(of))]
+        arm = frozen.endpoint.scheme.upper(), frozen.connection_mode
+        totals.setdefault(arm, []).extend(each.measurement.total for each in runs)
+    return [
+        (f"{scheme} {mode}", words)
+        for (scheme, mode), of in totals.items()
+        if (words := _opened_words(of, mode))
+    ]
 
 
-def _opened_words(totals: Sequence[Total]) -> str:
+def _opened_words(totals: Sequence[Total], mode: str) -> str:
     """3,600 full handshakes; 40 for 3,600 requests"""
     opened, ok, failed, full, resumed = (
         sum(each.count(name) for each in totals)
         for name in ("connections_opened", "ok", "failed", "tls_full", "tls_resumed")
     )
-    if not ok + failed:
+    if (not opened and mode != ConnectionMode.KEEP_ALIVE) or not ok + failed:
         return ""
     if 2 * opened <= ok + failed:
         return f"{count(opened)} for {counted(ok + failed, 'requests')}"
