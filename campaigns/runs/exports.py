@@ -1,6 +1,6 @@
 """Runs as one tidy table for other programs: a row per run, a column per value, times in µs. A
 search as CSV: a row for each trial, in their order. Times in µs, shares of 1. The seconds of a run
-and of its target machines, one row each, as CSV and NDJSON."""
+and of its target machines, one row each, as CSV and NDJSON. A run in the style of another tool."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence

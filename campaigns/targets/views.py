@@ -15,6 +15,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
+from campaigns.campaigns.queries.campaign_list import on_target
+from campaigns.campaigns.views.campaigns import active_strip
 from campaigns.core.access import (
     Edit,
     actor_of,
@@ -35,11 +37,12 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
 from campaigns.domain.presentation.history_words import METRICS, overview_sentence
 from campaigns.history.queries.baselines import quiet_changes
-from campaigns.history.queries.history import HistoryFilter, histories, recent
+from campaigns.history.queries.history import HistoryFilter, histories, marks_of, recent
 from campaigns.history.views.history_rows import counts_of, directions_of, in_order, row_of
+from campaigns.items.queries.items import IN_USE
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.machines.services import exporters as exporter_services
-from campaigns.models import Endpoint, Exporter, Probe, Project, Target
+from campaigns.models import Campaign, Endpoint, Exporter, Probe, Project, Target
 from campaigns.probes.charts import waterfall_charts
 from campaigns.probes.queries import probes as queries
 from campaigns.probes.queries.probes import reason_to_wait, report_of
@@ -50,6 +53,7 @@ from campaigns.targets.queries import hosts_of
 from campaigns.targets.services import targets as services
 
 _MOST_RESULTS = 12  # the history has all
+_MOST_MARKS = 5
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
@@ -69,7 +73,7 @@ def target_new(request: HttpRequest, actor: Actor, project: Project):
         target = _saved(form, services.create_target, by=actor, project=project)
         if target:
             messages.success(request, f"{target.name} created. Next, try one request.")
-            return redirect("target-detail", target=target.pk)
+            return redirect(_of_target(target.pk, "try"))
     return _form_page(request, project, form)
 
 
@@ -105,6 +109,11 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
         "endpoints": [(each, answers.get(each.pk)) for each in endpoints],
         "first_endpoint": endpoints[0] if endpoints else None,
         **_results(actor, target),
+        "active": active_strip(actor, target.project, target=target.pk),
+        "n_campaigns": Campaign.objects.visible_to(actor)
+        .filter(IN_USE, on_target(target.pk), started_at__isnull=False)
+        .count(),
+        "marks": marks_of(actor, target)[:_MOST_MARKS],
         "speaks_websocket": True in is_websocket,
         "speaks_http": False in is_websocket,
         "old_endpoints": queries.archived_endpoints(target),
@@ -115,7 +124,14 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
         "exporters": queries.exporters_of(target),
         "hosts": hosts_of(target),
     }
-    return render(request, "targets/detail.html", context, status=status)
+    return render(request, "targets/detail.html", context | {"tabs": _tabs(context)}, status=status)
+
+
+def _tabs(context: dict[str, Any]) -> list[tuple[str, str]]:
+    """(panel, title) of those that have something."""
+    has_requests = context["can_try"] or context["probes"]
+    requests = [("requests", "Requests")] if has_requests else []
+    return [("overview", "Overview"), *requests, ("setup", "Setup")]
 
 
 def _results(actor: Actor, target: Target) -> dict[str, Any]:
@@ -205,8 +221,8 @@ def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
 _ROWS = Exporter.objects.select_related("target__project")
 
 
-def _of_target(target: int) -> str:
-    return reverse("target-detail", args=[target]) + "#agents"
+def _of_target(target: int, part: str) -> str:
+    return f"{reverse('target-detail', args=[target])}#{part}"
 
 
 AGENT_PORT = 9800
@@ -287,7 +303,7 @@ def _answer(
 ) -> HttpResponse:
     if saved:
         messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
-        return redirect(_of_target(target.pk))
+        return redirect(_of_target(target.pk, "agents"))
     context = {"project": target.project, "target": target, "form": form, "edit": edit, **more}
     status = edit.status(form.errors) if edit else 422 if form.errors else 200
     return render(request, "targets/exporter.html", context, status=status)

@@ -1,5 +1,6 @@
 """The cards of comparisons: word, figure, bounds, and how a figure is told that is not settled."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from campaigns.campaigns.views.campaign_tiles import MOST_CARDS, cards_of, ratios_of, settling
@@ -33,10 +34,10 @@ def overhead(word: Word | None, ratio: float, low: float, high: float, **fields)
     )
 
 
-def cards(*overheads):
+def cards(*overheads, limit_s=None):
     errors = SimpleNamespace(is_everything=False)
     answer = SimpleNamespace(overheads=overheads, has_no_answer=False, errors=errors)
-    return cards_of(answer, 0.05)
+    return cards_of(answer, 0.05, limit_s)
 
 
 def words(card) -> tuple[str, str, str]:
@@ -95,6 +96,15 @@ def test_factors_share_an_axis_and_percentages_another():
 
 def test_many_comparisons_are_in_the_table_alone():
     assert cards(*[overhead(Word.SAME, 1.0, 0.98, 1.02)] * (MOST_CARDS + 1)) == []
+
+
+def test_without_any_figure_there_are_no_cards_once_it_has_ended():
+    row = PairResult("typical", None, None)
+    nothing = replace(
+        overhead(None, 1, 1, 1), table=overhead_table("k", "T", [row], None, ""), forest=[]
+    )
+    assert cards(nothing, nothing) == []
+    assert [card.ends for card in cards(nothing, limit_s=60)] == ["Warming up"]
 
 
 def test_a_ratio_stands_in_its_card_or_in_the_table_of_ratios():

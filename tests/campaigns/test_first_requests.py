@@ -1,5 +1,8 @@
 """What came back of the first requests: on the campaign's page, and of what the form tries."""
 
+import re
+from html import unescape
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -17,6 +20,7 @@ pytestmark = pytest.mark.django_db
 OK = {"type": "probe", "status": 200, "reason": "OK", "error": None, "response_us": 1500}
 MISSING = {**OK, "status": 404, "reason": "Not Found"}
 CERTIFICATE = {"subject": "CN=shop.test", "not_after": "2020-01-31T00:00:00+00:00"}
+REFUSED = {**OK, "status": None, "reason": "", "error": "connect_refused"}
 SILENT = {**OK, "status": None, "reason": "", "error": "first_byte_timeout", "response_us": 537}
 
 
@@ -42,10 +46,18 @@ def page_of(client, campaign) -> str:
 def test_a_failure_comes_first_with_what_to_do_and_two_ways_on(as_editor, campaign):
     answer(OK, MISSING)
     page = page_of(as_editor, campaign)
-    assert "1 of 2 preflight requests failed.</b> 404 Not Found" in page
-    assert "(POST / on https://127.0.0.1:8444)" in page
+    assert "<b>404 Not Found, but the plan expects 2xx or 3xx (POST / on https://127" in page
+    assert reverse("plan-edit", args=[campaign.tests.first().plan_version.plan_id]) in page
     as_editor.post(reverse("campaign-try-again", args=[campaign.pk]))
     assert campaign.first_requests.filter(finished_at=None).count() == 1
+
+
+def test_what_answered_can_be_measured_without_what_did_not(as_editor, campaign):
+    answer(OK, REFUSED)
+    found = re.search(r'href="([^"]+again=[^"]+)"', page_of(as_editor, campaign)).group(1)
+    cells_again = as_editor.get(unescape(found)).context["form"].known()["cells"]
+    both = [(test.endpoint.scheme, test.endpoint_id) for test in campaign.tests.all()]
+    assert [f".{dict(both)['http']}." in cell for cell in cells_again] == [True]
 
 
 def test_each_check_and_value_has_its_result(as_editor, campaign):

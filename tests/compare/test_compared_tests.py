@@ -1,5 +1,6 @@
 """Campaigns, tests and runs against a baseline."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -11,8 +12,8 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.compared import Comparison
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.models import PlanVersion, Run, Test
-from tests.factories import make_campaign, make_plan, make_run, make_test
+from campaigns.models import Campaign, PlanVersion, Run, Test, TimeMark
+from tests.factories import make_campaign, make_plan, make_run, make_target, make_test
 from tests.kept_cast import project as project
 from tests.kept_cast import vera as vera
 from tests.measured import https_campaign, measure, run_in_blocks, same_again, spoil
@@ -70,6 +71,44 @@ def test_a_test_that_became_slower_comes_first_with_its_word(earlier, compared):
     slower = found.tests[0]
     assert slower.row.interval.low < 1.12 < slower.row.interval.high
     assert slower.said == "slower, or the environment"
+
+
+@pytest.fixture
+def names(vera, project):
+    """What the columns of two campaigns of one target are called, a day and two days ago."""
+    now = timezone.now()
+    _, tests = https_campaign(project, name="Nightly", started_at=now - timedelta(days=2))
+    again = same_again(tests, name="Nightly (2)", started_at=now - timedelta(days=1))
+    asked = {
+        letter: f"campaign-{t[0].campaign_id}"
+        for letter, t in zip("ab", (tests, again), strict=True)
+    }
+
+    def called() -> list[str]:
+        return [column.name for column in columns_of(Actor(user=vera), asked)]
+
+    return tests[0].endpoint.target, called
+
+
+def mark(project, text: str, days: float, target=None) -> None:
+    at = timezone.now() - timedelta(days=days)
+    TimeMark.objects.create(project=project, target=target, text=text, at=at, key=text)
+
+
+def test_campaigns_are_called_by_the_releases_that_they_measured(names, project):
+    target, called = names
+    mark(project, "release 1.0", 5)
+    mark(project, "disk replaced", 1.5)
+    mark(project, "9.9 elsewhere", 1.5, make_target(project))
+    assert called() == ["“Nightly”", "“Nightly (2)”"]  # both measured the same
+    mark(project, "v1.1-rc2 is out", 1.4, target)
+    assert called() == ["release 1.0", "release 1.1-rc2"]
+
+
+def test_campaigns_that_nothing_else_tells_apart_are_called_by_their_numbers(names):
+    _, called = names
+    Campaign.objects.update(name="Nightly")
+    assert all(re.fullmatch(r"campaign #\d+", name) for name in called())
 
 
 def test_a_run_that_hung_decides_nothing_and_the_rest_is_bounded(earlier, compared):
@@ -254,4 +293,4 @@ def test_a_sweep_beside_the_plan_as_it_is_compares_the_value_that_the_plan_has(p
     found = compared(plain.campaign, swept)
     assert [each.candidate_test_id for each in found.tests] == [points[1].pk]
     ((name, alone),) = found.alone
-    assert (name, len(alone)) == (f"campaign #{swept.pk}", 2)
+    assert (name, len(alone)) == (f"“{swept.name}”", 2)

@@ -192,7 +192,7 @@ def test_a_finished_run_has_its_report_in_the_style_of_other_tools(as_editor, ru
     """Its page names them, and makes none."""
     measure(run, 12_000)
     with monkeypatch.context() as patched:
-        patched.setattr("campaigns.runs.queries.reports.REPORTS", {})
+        patched.setattr("campaigns.runs.exports.REPORTS", {})
         page = as_editor.get(reverse("run-detail", args=[run.pk])).content.decode()
     named = [style for style in REPORTS if f'href="{report_url(run, style)}"' in page]
     assert named == ["ab", "httperf", "jmeter", "plain"]

@@ -59,13 +59,13 @@ def test_a_visitor_sees_the_comparison(share, weeks):
     response = visit(link_in(share(*weeks)))
     assert response.status_code == 200
     assert response["Cache-Control"] == "no-store"
-    assert f"campaign #{weeks[0].pk}" in response.content.decode()
+    assert f"“{weeks[0].name}”" in response.content.decode()
     assert len(response.context["compared"].tests) == 2
 
 
 def test_a_visitor_learns_no_project(share, weeks, project):
     title = visit(link_in(share(*weeks))).content.decode().partition("</title>")[0]
-    assert f"against campaign #{weeks[0].pk}" in title
+    assert f"against “{weeks[0].name}”" in title
     assert project.name not in title
 
 

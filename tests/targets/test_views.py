@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.models import Exporter, OwnTlsProfile, Probe, Target
+from campaigns.models import Exporter, OwnTlsProfile, Probe, Target, TimeMark
 from campaigns.probes.services.probes import request_probe
 from campaigns.projects.services.vault import decrypt, encrypt
-from tests.factories import make_endpoint, make_plan, make_target
+from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.histories import make_history
 from tests.history.test_triage_services import CALM, SLOWER
 from tests.injector.authority import CLIENT, issue
@@ -104,7 +104,9 @@ def test_an_endpoint_says_what_came_back_last_and_when_its_certificate_expires(
     for status in (503, 200):
         asked = {"method": "GET", "path": "/", "headers": [], "body": ""}
         probe = request_probe(by=as_bob, endpoint=endpoint, request=asked)
-        certificate = {"not_after": (timezone.now() + timedelta(days=9, hours=1)).isoformat()}
+        expires = timezone.now() + timedelta(days=9, hours=1)
+        certificate = {"subject": "shop.test", "issuer": "Shop CA", "self_signed": False}
+        certificate |= {"not_after": expires.isoformat()}
         result = {
             "status": status,
             "response_us": 1900,
@@ -114,7 +116,22 @@ def test_an_endpoint_says_what_came_back_last_and_when_its_certificate_expires(
         Probe.objects.filter(pk=probe.pk).update(result=result, finished_at=timezone.now())
     page = shown_text(as_editor.get(reverse("target-detail", args=[endpoint.target_id])))
     assert "200 OK, 1.90 ms" in page
-    assert "expires in 9 days" in page
+    assert "shop.test, by Shop CA" in page
+    assert "Expires in 9 days" in page
+
+
+def test_a_target_says_what_waits_for_it_and_nothing_of_other_targets(as_editor, project):
+    target, now = make_target(project), timezone.now()
+    for name, endpoint in (
+        ("waits here", make_endpoint(target)),
+        ("waits elsewhere", make_endpoint(make_target(project))),
+    ):
+        make_test(make_campaign(project, name, started_at=now), endpoint=endpoint)
+    TimeMark.objects.create(project=project, target=target, text="release 1.1", at=now, key="1")
+    page = target_page(as_editor, target)
+    assert "waits here" in page
+    assert "waits elsewhere" not in page
+    assert "release 1.1" in page
 
 
 def test_an_edit_shows_what_is_stored_and_changes_it(as_editor, project):

@@ -281,10 +281,10 @@ def figures_words(
             said = no_answer_words(spoilt, n_measured, so_far=not is_final)
             return [(f"{said}.", True)]
         if is_final and campaign.stop_reason:
-            return [("No run has figures.", False)]  # it has been said why
+            return [("Nothing was measured. Run it again.", False)]  # it has been said why
         if is_final:
-            why = _why_none(ended)
-            return [(f"No answer: no run has figures. {why}".strip(), False)]
+            said = " ".join(filter(None, ("Nothing was measured.", _why_none(ended))))
+            return [(f"{said} Run it again.", False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
         return [(_awaited(len(ended), runs, is_in_turns), False)]
     verdicts = judged_rules(runs)

@@ -43,6 +43,7 @@ from campaigns.domain.presentation.results import (
     trimmed,
 )
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.presentation.setup_facts import setup_facts
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
 from campaigns.domain.presentation.verdicts import (
@@ -233,6 +234,12 @@ def _answer(
         ladder=shapes.ladder,
         end_of_turns=end_of_turns(campaign) if is_final else None,
         threshold_state=threshold_state_of([*runs, *alone]),
+        setup=setup_facts(
+            {
+                label: [each.of_arm for each in arm.comparable or arm.runs if each.figures]
+                for label, arm in zip(_labels(arms), arms, strict=True)
+            }
+        ),
     )
     return _judged(answer, [*runs, *alone], failures, is_final=is_final)
 
@@ -318,14 +325,15 @@ def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
 
 
 def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
-    many_plans = len({arm.plan_label for arm in arms}) > 1
     return campaign_thresholds_table(
-        (
-            f"{arm.plan_label}, {arm.label}" if many_plans else arm.label,
-            judged_rules([*arm.runs, *arm.alone]),
-        )
-        for arm in arms
+        (label, judged_rules([*arm.runs, *arm.alone]))
+        for label, arm in zip(_labels(arms), arms, strict=True)
     )
+
+
+def _labels(arms: Sequence[MeasuredTest]) -> list[str]:
+    many_plans = len({arm.plan_label for arm in arms}) > 1
+    return [f"{arm.plan_label}, {arm.label}" if many_plans else arm.label for arm in arms]
 
 
 def _test_answer(

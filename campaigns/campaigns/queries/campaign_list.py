@@ -85,6 +85,11 @@ def latest_by_name(actor: Actor, project: Project) -> dict[str, Campaign]:
     return dict([*found.items()][:_MOST_NAMES])
 
 
+def on_target(target: int) -> Q:
+    """Has a test of this target."""
+    return Q(Exists(Test.objects.filter(campaign=OuterRef("pk"), endpoint__target=target)))
+
+
 def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
     """Started, unfinished campaigns: those with a run under way, then those that wait for one, by
     start time."""

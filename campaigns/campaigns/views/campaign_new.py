@@ -70,6 +70,8 @@ def initial_of(
             found |= {"name": again.campaign.name, "seed": again.campaign.seed}
         else:
             found |= _asked_values(request.GET.get("values", ""), again)
+        if only := request.GET.getlist("endpoint"):
+            found["endpoints"] = [each for each in found["endpoints"] if each in only]
     else:
         found = _initial_new(request, grid)
     if why_no_reference():

@@ -3,6 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.urls import reverse
+from django.utils.http import urlencode
+
 from campaigns.campaigns.queries.answers import answer_of
 from campaigns.campaigns.queries.campaign_keys import newest_event
 from campaigns.campaigns.queries.campaigns import current_run_of, why_archived
@@ -19,6 +22,7 @@ from campaigns.campaigns.views.campaign_runs import (
     run_rows,
     runs_page,
 )
+from campaigns.campaigns.views.campaign_setup import setup_of
 from campaigns.campaigns.views.campaign_tiles import (
     CampaignProgress,
     cards_of,
@@ -39,10 +43,16 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
 from campaigns.domain.presentation.machine_table import resource_tables
-from campaigns.domain.presentation.results import Answer, Gist, OverheadAnswer, TestAnswer
+from campaigns.domain.presentation.results import (
+    Answer,
+    Gist,
+    OverheadAnswer,
+    Remedy,
+    TestAnswer,
+)
 from campaigns.domain.presentation.run_points import whole_percent
-from campaigns.domain.presentation.what_to_do import next_step
-from campaigns.domain.units import count
+from campaigns.domain.presentation.what_to_do import Place, next_step
+from campaigns.domain.units import and_joined, count
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.history.queries.baselines import campaign_against, changed_tests, may_be_baseline
@@ -51,7 +61,7 @@ from campaigns.live.events import Cursor
 from campaigns.machines.queries.machine_runs import target_resources
 from campaigns.machines.queries.target_costs import perf_counters, target_costs
 from campaigns.models import Campaign, Run, Test, without_references
-from campaigns.probes.queries.first_requests import first_requests_of
+from campaigns.probes.queries.first_requests import FirstResponses, first_requests_of
 from campaigns.runs.queries.runs import examples_of, programs_beside
 from campaigns.runs.views.run_page import (
     errors_section,
@@ -98,7 +108,7 @@ def campaign_context(
         **_drawn(campaign, answer, tests, asked),
         **_of_runs(campaign, actor, answer, runs, asked, under_way),
         **(_of_machines(campaign, answer) if has_machines else {}),
-        **remedies_context(answer.remedies, worst_test(tests, answer)),
+        **_remedies(campaign, answer, tests, under_way["first_responses"]),
         # The stream sends the active run's points, all of them to a new viewer.
         "cursor": cursor,
         "campaign": campaign,
@@ -119,13 +129,44 @@ def campaign_context(
         "references": references,
         "why_archived": why_archived(campaign, every),
         "reference": reference_sentence(campaign),
+        "setup": setup_of(
+            campaign,
+            tests,
+            answer,
+            under_way["first_responses"],
+            shows_queries=actor.share is None,
+        ),
     }
     return {**context, "tabs": _tabs(context)}
 
 
+def _remedies(
+    campaign: Campaign, answer: Answer, tests: Sequence[Test], responses: FirstResponses
+) -> dict[str, Any]:
+    """What to try: of a campaign on hold, about what came back of its first requests."""
+    if not (campaign.is_held and responses.wrong):
+        return remedies_context(answer.remedies, worst_test(tests, answer))
+    probe = responses.wrong[0].probe
+    cells = {(test.plan_version_id, test.endpoint_id): test for test in tests}
+    found = remedies_context(
+        responses.remedies, cells.get((probe.plan_version_id, probe.endpoint_id))
+    )
+    if answered := responses.answered:
+        query = urlencode(
+            {"again": campaign.pk, "endpoint": [each.pk for each in answered]}, doseq=True
+        )
+        only = Remedy(f"{and_joined([str(each) for each in answered])} answered.", "", Place.AGAIN)
+        url = f"{reverse('campaign-new', args=[campaign.project_id])}?{query}"
+        found["remedies"].append((only, url, "Measure only this"))
+    return found
+
+
 def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """(panel, title, how many) of those that have something; none before the first run."""
+    """(panel, title, how many) of those that have something; none before the first requests are
+    back."""
     campaign, errors = context["campaign"], context["answer"].errors
+    if campaign.is_held:
+        return [("result", "Result", ""), ("setup", "Setup", "")]
     if campaign.state == "draft" or campaign.is_before_first_run:
         return []
     n_errors = 0 if errors.is_everything else sum(row.count for row in errors.rows)
@@ -133,13 +174,12 @@ def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     has_costs = costs and (costs.network or costs.cpu)
     of_machines = (context.get(name) for name in ("machine_runs", "resources", "counters"))
     has_machine = has_costs or any(of_machines)
-    has_setup = context["like"] or context["first_responses"].rows or context["may_be_baseline"]
     tabs = [
         ("result", "Result", "", True),
         ("runs", "Runs", count(context["runs"].count), True),
         ("errors", "Errors", count(n_errors), n_errors),
         ("machine", "Machine", "", has_machine),
-        ("setup", "Setup", "", has_setup),
+        ("setup", "Setup", "", True),
     ]
     return [(key, title, n) for key, title, n, is_there in tabs if is_there]
 
@@ -159,7 +199,6 @@ def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "twins": _twin_names(answer.tests),
         "choice": _choice_of(answer),
         "noun": counted_in(test.scheme for test in answer.tests),
-        "injector_words": _injector_words(campaign),
     }
 
 
@@ -242,7 +281,6 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
         "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
         "bars": split_bars(overheads),
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
-        "like": _like_rows(overheads),
         "differences": _differences(overheads),
         **_next_step(campaign, answer),
     }
@@ -291,14 +329,6 @@ def _watching(
         or (is_only and run.outcome != Outcome.COMPLETE),
         "percent": "" if run.is_done else percent,
     }
-
-
-def _injector_words(campaign: Campaign) -> str:
-    """Injector processes per run, if worth mentioning: "1, 2, 4 … per run"."""
-    counts = campaign.tests.order_by("injectors").values_list("injectors", flat=True).distinct()
-    if set(counts) <= {1}:
-        return ""
-    return f"{', '.join(map(str, counts))} injector processes per run"
 
 
 def badge_of(campaign: Campaign, found: Answer | Gist | SearchReport | None) -> Badge:
@@ -356,14 +386,3 @@ def _next_step(campaign: Campaign, answer: Answer) -> dict[str, Any]:
 def _first_cells(overheads: list[OverheadAnswer]):
     """The cells of the average rows; without values there is nothing to draw."""
     return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])
-
-
-def _like_rows(overheads: list[OverheadAnswer]) -> list[tuple[str, list[list[str]]]]:
-    """What is the same and what is equal in each pair; what all pairs share is listed once."""
-    rows = []
-    for key, kind in (("same", "Same"), ("equal", "Equal")):
-        known = [each for each in overheads if each.like_for_like.get(key)]
-        found = [(f"{kind}, {each.connection_mode}", each.like_for_like[key]) for each in known]
-        is_shared = len(known) == len(overheads) and all(p == found[0][1] for _, p in found)
-        rows += [(kind, found[0][1])] if found and is_shared else found
-    return rows

@@ -110,8 +110,8 @@ def drawn_funnel(
 
 
 def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> list[Card]:
-    """A card for each comparison; none for many, and where there is no answer. `limit_s`: how long
-    the arms may take turns, while they do."""
+    """A card for each comparison; none for many, and where nothing is known. `limit_s`: how
+    long the arms may take turns, while they do."""
     overheads = answer.overheads
     if answer.has_no_answer or answer.errors.is_everything or len(overheads) > MOST_CARDS:
         return []
@@ -125,9 +125,13 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
         )
         for in_factors in (True, False)
     }
+    is_known = any(each.table.rows[0].cells[_RATIO].value is not None for each in overheads)
+    if not (is_known or limit_s):
+        return []  # the sentence says why
     return [
         replace(
             _card(overhead, found, axes[_in_factors(found)] if found else None),
+            **({} if is_known else {"ends": "Warming up"}),
             funnel=funnel_charts(f"funnel-{n}", [panel])
             if limit_s and (panel := settling(overhead, limit_s, threshold, "funnel"))
             else None,

@@ -20,7 +20,7 @@ from campaigns.campaigns.queries.campaign_keys import (
     final_key,
     rows_of_campaign,
 )
-from campaigns.campaigns.queries.campaign_list import going_on, trends_of
+from campaigns.campaigns.queries.campaign_list import going_on, on_target, trends_of
 from campaigns.campaigns.queries.campaigns import current_runs_of
 from campaigns.campaigns.services import campaigns as services
 from campaigns.campaigns.services.blocks import add_blocks
@@ -224,9 +224,15 @@ def _pill_of(badge: Badge, against: Against | None) -> Pill | None:
     return PILLS.get(against.word) if against else None
 
 
-def active_strip(actor: Actor, project: Project, *, shows_all: bool) -> list[Campaign]:
-    """The first ones, each with its run, how far it is and what it waits for."""
-    campaigns = list(going_on(actor, project)[: MOST_ACTIVE if shows_all else STRIP])
+def active_strip(
+    actor: Actor, project: Project, target: int | None = None, *, shows_all: bool = False
+) -> list[Campaign]:
+    """The first ones, each with its run, how far it is and what it waits for. `target`: with a test
+    of this one."""
+    campaigns = going_on(actor, project)
+    if target:
+        campaigns = campaigns.filter(on_target(target))
+    campaigns = list(campaigns[: MOST_ACTIVE if shows_all else STRIP])
     current = current_runs_of(campaigns)
     progress = progress_by_campaign(campaigns, current)
     for campaign in campaigns:

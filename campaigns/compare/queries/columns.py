@@ -26,7 +26,7 @@ from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.sweep import number_of
 from campaigns.domain.presentation.history_words import when_words
-from campaigns.models import Campaign, Project, Run, RunProfile, ShareLink, Test
+from campaigns.models import Campaign, Project, Run, RunProfile, ShareLink, Test, TimeMark
 from campaigns.projects.models import ProjectQuerySet
 from campaigns.runs.queries.measurements import MeasuredRun, measured_runs
 
@@ -37,6 +37,8 @@ _REFERENCE = re.compile(
     rf"(campaign|test|run)-([1-9][0-9]{{0,17}})(?::({_DAY})\.\.({_DAY}))?", re.ASCII
 )
 _HOW = "Write campaign-12, test-34 or run-56. A test may have days: test-34:2026-11-01..2026-11-08."
+_VERSION = r"[0-9]+(\.[0-9]+)+[0-9A-Za-z.+-]*"  # in Python and in PostgreSQL
+_LONGEST_NAME = 30
 _MOST_CAMPAIGNS = 100  # of the days of one column, the newest
 _RELATED = {
     "campaign": ("project",),
@@ -56,13 +58,15 @@ class Reference(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class ComparisonSide:
     """One side of a comparison. `noun` is campaign, test or run, `row` that row. With `days`, first
-    and last, it is a test over campaigns: `row` is the newest of `tests`."""
+    and last, it is a test over campaigns: `row` is the newest of `tests`. `label`: what tells a
+    campaign apart better than its number."""
 
     letter: str
     noun: str
     row: Campaign | Test | Run
     days: tuple[date, date] | None = None
     tests: tuple[int, ...] = ()
+    label: str = ""
 
     @property
     def reference(self) -> str:
@@ -81,7 +85,10 @@ class ComparisonSide:
 
     @property
     def name(self) -> str:
-        """The shortest that tells it apart: "campaign #12", "test #34", "run 12.3", its days."""
+        """The shortest that tells it apart: "release 1.1", "“Nightly”", "campaign #12", "test #34",
+        "run 12.3", its days."""
+        if self.label:
+            return self.label
         if self.days:
             return " to ".join(f"{day.day} {day:%b %Y}" for day in self.days)
         if self.noun == "run":
@@ -171,7 +178,37 @@ def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparisonSide] |
         if seen & tests:
             raise InvalidFields({column.letter: "These days are part of another column."})
         seen |= tests
+    return _labelled(columns)
+
+
+def _labelled(columns: list[ComparisonSide]) -> list[ComparisonSide]:
+    """Campaigns by the releases that they measured, or by their names, where that tells all of them
+    apart."""
+    if any(column.noun != "campaign" for column in columns):
+        return columns
+    for labels in (map(_release_of, columns), map(_quoted_name, columns)):
+        labels = list(labels)
+        if all(labels) and len(set(labels)) == len(labels):
+            return [
+                replace(column, label=label) for column, label in zip(columns, labels, strict=True)
+            ]
     return columns
+
+
+def _release_of(column: ComparisonSide) -> str:
+    """Of the newest mark with a version before it began: release 1.1; of several targets only
+    marks of all targets count. "" without one."""
+    campaign = column.campaign
+    targets = set(campaign.tests.values_list("endpoint__target", flat=True))
+    whose = Q(target=None) | Q(target__in=targets if len(targets) == 1 else ())
+    marks = TimeMark.objects.filter(whose, project=campaign.project_id, at__lte=column.started_at)
+    newest = marks.filter(text__regex=_VERSION).order_by("-at", "-pk").first()
+    return f"release {re.search(_VERSION, newest.text).group()}" if newest else ""
+
+
+def _quoted_name(column: ComparisonSide) -> str:
+    name = column.campaign.name
+    return f"“{name}”" if len(name) <= _LONGEST_NAME else ""
 
 
 def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> ComparisonSide:

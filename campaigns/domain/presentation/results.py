@@ -216,6 +216,7 @@ class Answer:
     where it failed or has no answer. `matrix`: of a campaign over several targets; `ladder`: of one
     over the protocol layers of one target. `references`: what was measured beside its tests and
     counts in nothing. `end_of_turns`: whether it was settled, for its badge: state and words.
+    `setup`: what its runs say of their setting (`setup_facts`).
     """
 
     sentence: Sentence
@@ -240,6 +241,7 @@ class Answer:
     found_by_search: Answers | None = None
     end_of_turns: tuple[str, str] | None = None
     threshold_state: str = ""
+    setup: Sequence[tuple[str, list[tuple[str, str]]]] = ()
 
     @property
     def trust(self) -> str:

@@ -15,7 +15,7 @@ from campaigns.domain.presentation.intervals import difference_words, link_words
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
 from campaigns.domain.presentation.results import Sentence, trimmed
 from campaigns.domain.presentation.sweep_table import injector_words
-from campaigns.domain.units import counted, figure, with_unit
+from campaigns.domain.units import and_joined, counted, figure, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
 _WHERE_MODE = {
@@ -52,7 +52,7 @@ def overhead_sentence(
         if is_so
     )
     sentence: Sentence = [(f"{begins[:1].upper()}{begins[1:]} ", False)] if begins else []
-    after: list[str] = []
+    places: dict[str, list[str]] = {}  # by what would settle the comparisons there
     if not is_final and len(pairs) > _MOST:  # what is clear comes first
         pairs = sorted(pairs, key=lambda each: each.row.word not in CLEAR)
     for names, group in groupby(pairs[:_MOST], key=lambda pair: pair.names):
@@ -61,13 +61,18 @@ def overhead_sentence(
             if clause := _clause(pair, is_first=not clauses, is_crowded=is_crowded):
                 clauses.append(clause)
             if not clause or is_final or not pair.has_word:
-                where, beside = _where_words(pair).strip(), _beside(pair, is_final=is_final)
-                is_named = where and beside and len(pairs) > 1
-                after.append(f"{where[:1].upper()}{where[1:]}: {beside}" if is_named else beside)
+                beside = _beside(pair, is_final=is_final)
+                places.setdefault(beside, []).append(_where_words(pair).strip())
         if clauses:
             sentence += [*_joined(names[1], clauses), (" ", False)]
     if len(sentence) == 1:  # only how it begins
         sentence = []
+    after = [
+        f"{where[:1].upper()}{where[1:]}: {beside}"
+        if beside and len(of) < len(pairs) and (where := and_joined([*filter(None, of)]))
+        else beside
+        for beside, of in places.items()
+    ]
     if len(pairs) > _MOST:
         after.append(f"{len(pairs) - _MOST} more comparisons are below.")
     waits = [each for each in pairs if each.row.reason is not Reason.NO_ROUNDS]
@@ -129,13 +134,10 @@ def _beside(pair: Pair, *, is_final: bool) -> str:
     row = pair.row
     if row.ratio is None and row.reason is Reason.ERRORS:
         return row.text
+    if row.ratio is None and pair.why_not:
+        return f"Can't compare: {pair.why_not}."
     if row.ratio is None:
-        why = (
-            f"Can't compare: {pair.why_not}"
-            if pair.why_not
-            else "Comparisons appear after the first runs"
-        )
-        return f"{why}."
+        return row.text if is_final else "Comparisons appear after the first runs."
     if row.word is None:
         # Without its details, which are listed below the sentence.
         reason = row.text.split(". ")[0].removesuffix(".")

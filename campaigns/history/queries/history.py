@@ -26,6 +26,7 @@ from campaigns.models import (
     Project,
     Run,
     SavedPlan,
+    Target,
     Test,
     TestFigures,
     TimeMark,
@@ -209,13 +210,16 @@ def _marks(
     """Those between the first campaign and the end of the time that is asked for."""
     if not points:
         return ()
-    # The newest marks of this target and of all targets, in order of time. `until` is not included.
-    target = test.endpoint.target
-    marks = TimeMark.objects.visible_to(actor).filter(project=target.project_id)
-    marks = marks.filter(Q(target=None) | Q(target=target), at__gte=points[0].at)
+    marks = marks_of(actor, test.endpoint.target).filter(at__gte=points[0].at)
     if by.until:
         marks = marks.filter(at__lt=by.until)
-    return list(marks.order_by("-at", "-pk")[:MOST_MARKS])[::-1]
+    return list(marks[:MOST_MARKS])[::-1]
+
+
+def marks_of(actor: Actor, target: Target) -> QuerySet[TimeMark]:
+    """Of this target and of all targets, the newest first."""
+    marks = TimeMark.objects.visible_to(actor).filter(project=target.project_id)
+    return marks.filter(Q(target=None) | Q(target=target)).order_by("-at", "-pk")
 
 
 def key_of(test: Test) -> HistoryKey:

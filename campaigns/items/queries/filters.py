@@ -16,6 +16,7 @@ from drf_spectacular.utils import extend_schema_field
 from campaigns.campaigns.queries.campaign_list import (
     STATE_IS,
     needs_a_look,
+    on_target,
     precision_is,
     target_state_is,
     trust_is,
@@ -177,8 +178,7 @@ class CampaignFilterSet(OfProjectFilterSet):
     ordering = ordering_of(Campaign)
 
     def on_target(self, rows: QuerySet, name: str, value: int) -> QuerySet:
-        tests = Test.objects.filter(campaign=OuterRef("pk"), endpoint__target=value)
-        return rows.filter(Exists(tests))
+        return rows.filter(on_target(value))
 
     def in_state(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(STATE_IS[value])

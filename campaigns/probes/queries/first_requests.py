@@ -16,6 +16,8 @@ from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.step import BODIES, default_label
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
 from campaigns.domain.presentation.remedies import words_of
+from campaigns.domain.presentation.results import Remedy
+from campaigns.domain.presentation.what_to_do import Place
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Target
 from campaigns.probes.queries.probes import ProbeReport, days_left, reason_to_wait, report_of
@@ -23,14 +25,15 @@ from campaigns.probes.queries.probes import ProbeReport, days_left, reason_to_wa
 # What was tried on the form earlier says nothing about now.
 TRIED_WITHIN = timedelta(minutes=30)
 _LIMIT_OF = {Kind.CONNECT_TIMEOUT: "connect_s", Kind.TLS_TIMEOUT: "tls_s"}
-_UNEXPECTED = (
-    "Correct the plan's path or its expected status, or fix the service. A changed plan is a new "
-    "version: run the campaign again with it."
+_UNEXPECTED = "Fix the service."
+_MOST_REMEDIES = 2
+_ASKS_WRONGLY = Remedy(
+    "Does the plan ask for something else?",
+    "Correct its path, expected status or checks, then run the campaign again.",
+    Place.PLAN,
 )
-
-_BROKEN = (
-    "Correct the step's checks and values, or fix the service. A changed plan is a new version: "
-    "run the campaign again with it."
+_LISTENS_ELSEWHERE = Remedy(
+    "Does it listen elsewhere?", "Correct the endpoint, then run the campaign again.", Place.TARGET
 )
 
 
@@ -124,7 +127,7 @@ class FirstRequest(TriedRequest):
         if self._result.get("error") == Kind.CLIENT_OTHER and self.report.detail:
             return self.report.detail
         if self.report.is_ok and self.has_status:
-            return f"Response: {self.report.broken.words}. {_BROKEN}"
+            return f"Response: {self.report.broken.words}. {_UNEXPECTED}"
         return (self.report.mend if not self.report.is_ok else "") or _UNEXPECTED
 
     @property
@@ -161,6 +164,26 @@ class FirstResponses:
     @property
     def wrong(self) -> list[FirstRequest]:
         return [each for each in self.rows if each.problem]
+
+    @property
+    def answered(self) -> list[Endpoint]:
+        """Of which all came back right, where others did not."""
+        wrong = {each.probe.endpoint for each in self.wrong}
+        right = dict.fromkeys(each.probe.endpoint for each in self.rows if each.is_expected)
+        return [endpoint for endpoint in right if endpoint not in wrong] if wrong else []
+
+    @property
+    def remedies(self) -> list[Remedy]:
+        """What to try before the campaign goes on, the likeliest first."""
+        if not self.wrong:
+            return []
+        first = self.wrong[0]
+        texts = dict.fromkeys(each.what_to_do for each in self.wrong)
+        if first.is_injectors:
+            return [Remedy("", text, "") for text in texts][:_MOST_REMEDIES]
+        found = [Remedy("", f"{text} Then choose Try again.", "") for text in texts]
+        elsewhere = _ASKS_WRONGLY if first.report.is_ok else _LISTENS_ELSEWHERE
+        return [*found[: _MOST_REMEDIES - 1], elsewhere]
 
     @property
     def words(self) -> str:

@@ -253,7 +253,9 @@ def remedies_context(remedies: Iterable[Remedy], test: Test | None) -> dict[str,
     is the one that it is about."""
     rows = list(remedies)
     return {
-        "remedies": [(each, _address(each.place, test), _LABELS[each.place]) for each in rows],
+        "remedies": [
+            (each, _address(each.place, test), _LABELS.get(each.place, "")) for each in rows
+        ],
         "told": [each.text for each in rows],
     }
 
@@ -267,7 +269,7 @@ def worst_test(tests: Iterable[Test], answer: Answer) -> Test | None:
 def _address(place: str, test: Test | None) -> str:
     if place == Place.HOSTS:
         return reverse("injector-list")
-    if test is None or _is_archived(place, test):
+    if not place or test is None or _is_archived(place, test):
         return ""
     target = test.endpoint.target_id
     match place:

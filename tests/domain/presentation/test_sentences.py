@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from campaigns.domain.analysis.pair import PairResult
+from campaigns.domain.analysis.pair import PairResult, Reason
 from campaigns.domain.analysis.ratio import Word, ratio_interval
 from campaigns.domain.presentation.sentences import (
     ArmTime,
@@ -65,12 +65,19 @@ def test_before_the_third_repeat_there_is_no_word_and_the_sentence_says_so():
     assert text.startswith("So far HTTPS is about 2.0 × slower on new connections. Verdicts need")
 
 
-def test_a_pair_without_a_figure_says_that_nothing_can_be_compared():
-    missing = Pair("", "resumed", PairResult("mean"), False)
-    assert said(missing) == "Comparisons appear after the first runs."
+def test_a_pair_without_a_figure_says_why_or_when_there_will_be_one():
+    row = PairResult("mean").without_word(Reason.NO_ROUNDS, "Three rounds are too few.")
+    missing, other = (Pair("", mode, row, False) for mode in ("resumed", "new"))
+    assert said(missing) == "Three rounds are too few."
     assert said(pair(1_060, 4_130), missing).endswith(
-        "(3.8 to 4.0 ×). With resumed TLS sessions: Comparisons appear after the first runs."
+        "(3.8 to 4.0 ×). With resumed TLS sessions: Three rounds are too few."
     )
+    assert said(missing, other) == "Three rounds are too few."
+    assert said(pair(600, 606, Word.SAME, "keep-alive"), missing, other).endswith(
+        " With resumed TLS sessions and on new connections: Three rounds are too few."
+    )
+    so_far = plain_text(overhead_sentence([missing], is_final=False))
+    assert so_far == "Comparisons appear after the first runs."
 
 
 def test_tests_without_a_verdict_are_told_one_by_one_and_never_as_a_range_over_unlike_plans():

@@ -1,0 +1,174 @@
+"""How a campaign was set up, and what its runs say of that: the groups of its page's tab Setup,
+[(group, [(name, value), …]), …] without empty ones.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from statistics import fmean
+
+from campaigns.domain.analysis.likeness import ArmRun
+from campaigns.domain.metrics.injector_end import (
+    TlsHandshakes,
+    peers_of,
+    servers_of,
+    tls_libraries_of,
+)
+from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.percentiles import P50
+from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.presentation.plan_words import order_words, plan_load_words
+from campaigns.domain.presentation.report_tables import certificates_of
+from campaigns.domain.units import count, counted, ms
+
+Rows = list[tuple[str, str]]
+Facts = list[tuple[str, Rows]]
+_Arms = Mapping[str, Sequence[ArmRun]]
+CERTIFICATE = "Certificate"
+
+
+def plan_facts(plan: Plan, *, shows_queries: bool = True) -> Rows:
+    """`shows_queries`: whether the reader may see the parameters in paths."""
+    requests = [f"{step.method} {step.path}" for step in plan.steps]
+    if plan.exchange:
+        requests = [f"WebSocket {plan.exchange.path}"]
+    if not shows_queries:
+        requests = [each.partition("?")[0] for each in requests]
+    version = (
+        "" if plan.exchange or plan.http_version == HttpVersion.HTTP_1_1 else plan.http_version
+    )
+    rows = [
+        ("Request", requests[0] if len(requests) == 1 else ""),
+        (
+            "Requests",
+            f"{counted(len(requests), 'steps')}, {order_words(plan)}" if requests[1:] else "",
+        ),
+        ("HTTP", str(version)),
+        ("Load", plan_load_words(plan)),
+        ("Success", "" if plan.exchange else f"status {', '.join(plan.expected_status)}"),
+        ("Limits", ", ".join(each.rule for each in plan.thresholds)),
+        ("Warm-up", f"{plan.warm_up_s} s" if plan.warm_up_s else ""),
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def setup_facts(arms: _Arms) -> Facts:
+    """Of the runs of each arm, by its label. Machines are left out for who may not see them."""
+    arms = {label: runs for label, runs in arms.items() if runs}
+    over_tls = {label: runs for label, runs in arms.items() if runs[0].frozen.endpoint.is_tls}
+    shown = {label: runs for label, runs in arms.items() if runs[0].shows_machine}
+    groups = [
+        ("TLS", _rows(over_tls, _TLS)),
+        (CERTIFICATE, _rows(over_tls, _CERTIFICATE)),
+        ("Connections", _connections(arms) + _handshakes(over_tls)),
+        ("Machine", [*_addresses(shown), *_rows(shown, _MACHINE), *_environment(shown)]),
+    ]
+    return [(title, rows) for title, rows in groups if rows]
+
+
+def told_once(values: Mapping[str, str]) -> str:
+    """The value of all; where they differ, each with the labels that have it."""
+    labels: dict[str, list[str]] = {}
+    for label, value in values.items():
+        if value:
+            labels.setdefault(value, []).append(label)
+    if len(labels) < 2:
+        return "".join(labels)
+    return "; ".join(f"{value} ({', '.join(of)})" for value, of in labels.items())
+
+
+_Value = Callable[[Sequence[ArmRun]], Iterable[str | None]]
+
+
+def _rows(arms: _Arms, columns: Mapping[str, _Value]) -> Rows:
+    rows = [
+        (name, told_once({label: _joined(of(runs)) for label, runs in arms.items()}))
+        for name, of in columns.items()
+    ]
+    return [(name, value) for name, value in rows if value]
+
+
+def _joined(values: Iterable[str | None]) -> str:
+    return ", ".join(sorted(set(filter(None, values))))
+
+
+def _ends(runs: Sequence[ArmRun]):
+    return [end for each in runs for end in each.measurement.ends]
+
+
+def _handshakes_of(runs: Sequence[ArmRun]) -> list[TlsHandshakes]:
+    return [tls for end in _ends(runs) for tls in end.tls]
+
+
+_MACHINE: Mapping[str, _Value] = {
+    "Load generator": lambda runs: (host for each in runs for host in each.injector_hosts),
+    "Server": lambda runs: servers_of(_ends(runs)) or (),
+}
+_TLS: Mapping[str, _Value] = {
+    "Protocol": lambda runs: (each.version.removeprefix("TLSv") for each in _handshakes_of(runs)),
+    "Cipher": lambda runs: (each.cipher for each in _handshakes_of(runs)),
+    "Key exchange": lambda runs: (each.group for each in _handshakes_of(runs)),
+    # They may name a host.
+    "Options": lambda runs: runs[0].frozen.endpoint.tls.words() if runs[0].shows_machine else (),
+    "Early data": lambda runs: ["never sent"],
+    "Library": lambda runs: tls_libraries_of(_ends(runs)),
+}
+_CERTIFICATE: Mapping[str, _Value] = {
+    "Key": lambda runs: certificates_of(_ends(runs)),
+    "Verified": lambda runs: ["yes" if runs[0].frozen.endpoint.verify_tls else "no"],
+}
+
+
+def _addresses(arms: _Arms) -> Rows:
+    addresses = _joined(peer for runs in arms.values() for peer in peers_of(_ends(runs)))
+    return [("Address", addresses)] if addresses else []
+
+
+def _environment(arms: _Arms) -> Rows:
+    """What people wrote down of the targets."""
+    of_arms = {label: dict(runs[0].frozen.environment) for label, runs in arms.items()}
+    names = dict.fromkeys(name for facts in of_arms.values() for name in facts)
+    return [
+        (name, told_once({label: facts.get(name, "") for label, facts in of_arms.items()}))
+        for name in names
+    ]
+
+
+def _connections(arms: _Arms) -> Rows:
+    """How many each scheme and mode opened, over all plans and targets."""
+    totals: dict[tuple[str, str], list[Total]] = {}
+    for runs in arms.values():
+        frozen = runs[0].frozen
+        arm = frozen.endpoint.scheme.upper(), frozen.connection_mode
+        totals.setdefault(arm, []).extend(each.measurement.total for each in runs)
+    return [
+        (f"{scheme} {mode}", words)
+        for (scheme, mode), of in totals.items()
+        if (words := _opened_words(of, mode))
+    ]
+
+
+def _opened_words(totals: Sequence[Total], mode: str) -> str:
+    """3,600 full handshakes; 40 for 3,600 requests"""
+    opened, ok, failed, full, resumed = (
+        sum(each.count(name) for each in totals)
+        for name in ("connections_opened", "ok", "failed", "tls_full", "tls_resumed")
+    )
+    if (not opened and mode != ConnectionMode.KEEP_ALIVE) or not ok + failed:
+        return ""
+    if 2 * opened <= ok + failed:
+        return f"{count(opened)} for {counted(ok + failed, 'requests')}"
+    if full and resumed:
+        return f"{count(resumed)} resumed, {count(full)} full"
+    return f"{count(opened)}{' resumed' if resumed else ' full' if full else ''}"
+
+
+def _handshakes(arms: _Arms) -> Rows:
+    """How long one takes, where a run has only one kind."""
+    times_us: dict[str, list[float]] = {}
+    for total in (each.measurement.total for runs in arms.values() for each in runs):
+        full, resumed = total.count("tls_full"), total.count("tls_resumed")
+        median_us = total.timing("tls").percentile_us(P50)
+        kind = "Full" if full > 20 * resumed else "Resumed" if resumed > 20 * full else ""
+        if kind and median_us is not None:
+            times_us.setdefault(f"{kind} handshake, median", []).append(median_us)
+    return [(name, ms(fmean(values))) for name, values in times_us.items()]

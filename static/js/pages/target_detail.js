@@ -1,0 +1,3 @@
+// A target's page: its parts behind tabs.
+
+import "../lib/tabs.js";
