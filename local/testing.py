@@ -39,6 +39,7 @@ BROWSER_TESTS = (*IN_BROWSERS, *BY_FILE, *OWN_CACHE, "tests/browser")
 # Where the tests marked pure are, without files that cannot be imported without settings.
 PURE = ("tests/domain", "tests/injector")
 TESTS_FAILED = 1  # pytest's exit status
+FEW_FILES = 40  # so many are compiled in each worker sooner than ahead of all
 
 
 def test(arguments: list[str]) -> int:
@@ -60,6 +61,7 @@ def _test(arguments: list[str], also: str) -> int:
         parts = {"Python tests": (*PYTHON_TESTS, "-m", f"not alone{also}")}
         if ensure_programs():
             parts["browser tests"] = (*BROWSER_TESTS, "-m", f"browser{also}")
+        _rewrite_asserts(supervisor, env)
         results = _run_twice(supervisor, env, parts)
         # To import all other files would take as long as their tests.
         files = sorted((ROOT / "tests").rglob("test_*.py"))
@@ -67,6 +69,25 @@ def _test(arguments: list[str], also: str) -> int:
         results |= _run_twice(supervisor, env, {"tests of time": ("-m", f"alone{also}", *timed)})
         results["JavaScript tests"] = supervisor.run_to_end(_node_tests(env))
     return _report(results)
+
+
+def _rewrite_asserts(supervisor: Supervisor, env: dict[str, str]) -> None:
+    """pytest keeps what it has made of a test file. Workers that begin together would each make it:
+    two minutes of processor time of a fresh clone."""
+    stale = [path for path in sorted((ROOT / "tests").rglob("test_*.py")) if not _is_kept(path)]
+    if len(stale) < FEW_FILES:
+        return
+    with step(f"Compiling {len(stale)} files of tests"):
+        parts = [map(str, stale[number::N_CORES]) for number in range(N_CORES)]
+        programs = [_pytest(env, SETTINGS, "--collect-only", *part) for part in parts]
+        logs = [supervisor.log(f"collect-{number}") for number in range(N_CORES)]
+        # Whatever is wrong with one of them, the run itself tells.
+        supervisor.run_together(list(zip(programs, logs, strict=True)))
+
+
+def _is_kept(path: Path) -> bool:
+    kept = (path.parent / "__pycache__").glob(f"{path.stem}.*-pytest-*.pyc")
+    return any(each.stat().st_mtime >= path.stat().st_mtime for each in kept)
 
 
 def test_fast(arguments: Sequence[str]) -> int:
