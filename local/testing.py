@@ -21,8 +21,9 @@ from local.supervisor import Program, Supervisor
 
 SETTINGS = "--ds=tests.settings"
 N_CORES = os.cpu_count() or 1
-# Waiting for processes and sockets takes two thirds of the time: three workers per core.
-N_WORKERS = 3 * N_CORES
+# Waiting for processes and sockets takes half of the time: two workers per core. With three, load
+# that is measured meets too much beside it.
+N_WORKERS = 2 * N_CORES
 # Each has a Chromium of its own, and some an installation (tests/browser/conftest.py). They run
 # beside the Python tests.
 BROWSER_WORKERS = [f"browser{number}" for number in range(N_CORES)]

@@ -261,4 +261,3 @@ def _grow_histories(rows: Rows, n: int) -> None:
     entry = rows["entry"]
     entries = _copies(entry, n)
     _copies(entry.changes.get(), n, entry_id=_of(entries), endpoint_id=_of(rows["ends"]))
-    _copies(entry.notes.get(), n, entry_id=_of(entries))

@@ -82,7 +82,7 @@ def test_rounds_have_the_least_that_the_injector_added_and_seconds_none_of_it():
         more = {"load": CLOSED, "show": lambda second, arm: seconds.append(second)}
         run = measured(one.port, other.port, **more)
         blocker.kill()
-    turns = [arm for each in run._rounds for arm in each.arms if arm.n >= 5]
+    turns = [arm for each in run.rounds for arm in each.arms if arm.n >= 5]
     assert sum(turn.own_us for turn in turns) / len(turns) > 5_000
     assert median(turn.p50_us for turn in turns) > 1.5 * median(
         turn.p50_undelayed_us for turn in turns

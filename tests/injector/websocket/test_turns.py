@@ -65,7 +65,7 @@ def test_what_a_conversation_waits_for_the_injector_is_told_apart(short_trial):
         more = {"show": lambda second, arm: seconds.append(second), "slice_s": 0.5, "limit_s": 4}
         run = measured(one.port, other.port, load=CLOSED, exchange={"messages": 8}, **more)
         blocker.kill()
-    turns = [arm for each in run._rounds for arm in each.arms if arm.n >= 5]
+    turns = [arm for each in run.rounds for arm in each.arms if arm.n >= 5]
     with_it, without = (
         median(getattr(turn, name) for turn in turns) for name in ("p50_us", "p50_undelayed_us")
     )
@@ -80,7 +80,7 @@ def test_what_is_not_answered_step_by_step_has_only_the_least_that_was_added(sho
         exchange = {"messages": 3, "mode": "echo_async"}
         more = {"show": lambda second, arm: seconds.append(second), "exchange": exchange}
         run = measured(one.port, other.port, load=CLOSED, **more)
-    assert any(arm.own_us is not None for each in run._rounds for arm in each.arms)
+    assert any(arm.own_us is not None for each in run.rounds for arm in each.arms)
     assert not any("undelayed" in second.timings for second in seconds)
 
 
