@@ -149,6 +149,7 @@ class Dispatcher:
         if Waiting.FIRST_REQUESTS in known:
             yield probes.settle_campaigns
             yield searches.ask_silent_targets
+            yield probes.retry_held_campaigns
             yield probes.end_held_campaigns
 
     def _apply_aging(self, rule: Callable[[], int]) -> None:

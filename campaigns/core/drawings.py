@@ -49,6 +49,16 @@ class Tick:
     text: str
 
 
+def spaced_ratios(low: float, high: float, gap: float) -> list[float]:
+    """Ticks of a logarithmic axis, `gap` percent of it apart or more, the nearest to 1 first."""
+    chosen: list[float] = []
+    near = (high / low) ** (gap / 100)
+    for ratio in sorted((t for t in RATIOS if low < t < high), key=lambda t: abs(log(t))):
+        if all(max(ratio / other, other / ratio) >= near for other in chosen):
+            chosen.append(ratio)
+    return sorted(chosen[:_MOST_TICKS])
+
+
 class RatioAxis:
     """A logarithmic axis for all rows that includes 1, the threshold's band and every interval.
     `gap`: the percent between two labels of ticks, `words` what they say of a ratio."""
@@ -75,13 +85,7 @@ class RatioAxis:
         self.one = self.at(1)
         self.band_from = self.at(1 / widest)
         self.band_width = round(self.at(widest) - self.band_from, 2)
-        # Ticks that leave room between their labels; 1 always stays.
-        ticks = [Tick(self.at(t), words(t)) for t in RATIOS if low < t < high]
-        labelled: list[Tick] = [tick for tick in ticks if tick.at == self.one]
-        for tick in sorted(ticks, key=lambda each: abs(each.at - self.one)):
-            if all(abs(tick.at - other.at) >= gap for other in labelled):
-                labelled.append(tick)
-        self.ticks = sorted(labelled[:_MOST_TICKS], key=lambda tick: tick.at)
+        self.ticks = [Tick(self.at(t), words(t)) for t in spaced_ratios(low, high, gap)]
 
     def at(self, ratio: float) -> float:
         if ratio <= 0:

@@ -30,6 +30,7 @@ from campaigns.core.access import (
 )
 from campaigns.core.forms import ProbeForm, write_headers
 from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.analysis.changes import MIN_CAMPAIGNS
 from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
@@ -38,6 +39,7 @@ from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
 from campaigns.domain.presentation.history_words import METRICS, overview_sentence
 from campaigns.history.queries.baselines import quiet_changes
 from campaigns.history.queries.history import HistoryFilter, histories, marks_of, recent
+from campaigns.history.views.history_chart import value_chart
 from campaigns.history.views.history_rows import counts_of, directions_of, in_order, row_of
 from campaigns.items.queries.items import IN_USE
 from campaigns.items.views.items import TRASH, items_context, trash_list
@@ -137,12 +139,15 @@ def _tabs(context: dict[str, Any]) -> list[tuple[str, str]]:
 def _results(actor: Actor, target: Target) -> dict[str, Any]:
     """The latest result of each of its tests, the largest change first; {} without any."""
     by = recent(HistoryFilter(target=target.pk))
-    found = histories(actor, target.project, by)
-    pairs = in_order(found, quiet_changes(actor, target.project))
+    own = histories(actor, target.project, by)
+    pairs = in_order(own, quiet_changes(actor, target.project))
     pairs = [pair for pair in pairs if not pair[1].is_of_reference]
     if not pairs:
         return {}
+    first = pairs[0][1]
+    has_level = len(first.history.points) >= MIN_CAMPAIGNS
     return {
+        "charts": value_chart(first, by.metric, METRICS[by.metric]) if has_level else None,
         "sentence": overview_sentence(counts_of(pairs), moved=directions_of(pairs)),
         "results": [row_of(*pair) for pair in pairs[:_MOST_RESULTS]],
         "n_more": max(0, len(pairs) - _MOST_RESULTS),

@@ -80,19 +80,25 @@ def sending(project):
         host(slots=1)
         campaign = drafted(project, **fields)
         start_campaign(by=owner_of(project), campaign=campaign, anyway=True)
-        assert dispatch.admit_runs() == 1
-        lease = claim_shard(worker="w", host="host 1")
-        assert claim_shard(worker="w2", host="host 1") is None
-        mark_ready(lease=lease)
-        dispatch.move_runs()
-        Run.objects.filter(pk=lease.run_id).update(t0=db_now(-60))
-        assert mark_running(lease=lease)
-        dispatch.move_runs()
+        lease = begun_pass()
         lines = [line(number, times_us, failed) for number in range(n_rounds)]
         record_rounds(lease=lease, lines=[PACE, *lines])
         return campaign, lease
 
     return send
+
+
+def begun_pass():
+    """The lease of the next one, under way."""
+    assert dispatch.admit_runs() == 1
+    lease = claim_shard(worker="w", host="host 1")
+    assert claim_shard(worker="w2", host="host 1") is None
+    mark_ready(lease=lease)
+    dispatch.move_runs()
+    Run.objects.filter(pk=lease.run_id).update(t0=db_now(-60))
+    assert mark_running(lease=lease)
+    dispatch.move_runs()
+    return lease
 
 
 def end(campaign: Campaign, lease, times_us=(1000, 1000)) -> None:
@@ -325,6 +331,45 @@ def test_what_varies_too_much_says_how_long_it_would_take(sending, monkeypatch):
     assert overhead.word_reason.startswith("About ")
     assert overhead.word_reason.endswith(" more would settle it.")
     assert [each["rounds"] for each in overhead.narrowing] == [16, 24]
+
+
+def test_what_is_open_at_the_end_is_settled_by_as_many_seconds_more_as_its_page_says(
+    sending, project, client
+):
+    campaign, lease = sending(0)
+    wild = random.Random(3)
+    for number in range(24):
+        times_us = [1000 * wild.uniform(0.9, 1.12) for _ in range(2)]
+        record_rounds(lease=lease, lines=[line(number, times_us)])
+    end(campaign, lease)
+    client.force_login(owner_of(project).user)
+    page = client.get(f"/campaigns/{campaign.pk}/").context
+    step = page["next_step"]
+    assert step.label.startswith("Measure ")
+    asked = {"blocks": step.blocks, "after": campaign.repeats, "more_s": int(step.more_s)}
+    client.post(f"/campaigns/{campaign.pk}/blocks/", asked)
+    more = begun_pass()
+    turns = Run.objects.get(pk=more.run_id).frozen.turns
+    assert (turns.limit_s, turns.until_settled) == (step.more_s, False)
+    lines = [line(number, (1000, 1000)) for number in range(100)]
+    record_rounds(lease=more, lines=[PACE, *lines])
+    campaign = Campaign.objects.get(pk=campaign.pk)
+    end(campaign, more)
+    assert (campaign.limit_s, campaign.until_settled) == (None, True), "for later passes"
+    (overhead,) = campaign_answer(campaign).overheads
+    assert (overhead.word, overhead.narrowing[-1]["rounds"]) == (Word.SAME, 124)
+    assert badge_of(campaign, campaign_answer(campaign)).word.startswith("Settled in ")
+
+
+def test_the_ratio_of_the_means_is_that_of_the_means_beside_it(sending):
+    campaign, lease = sending(40, (1000, 2000))
+    # What came after the last look is in the means, and in no round.
+    end(campaign, lease, (1000, 2600))
+    (overhead,) = campaign_answer(campaign).overheads
+    (row,) = [each for each in overhead.table.rows if each.kind == "mean"]
+    before, after, _, ratio, low, high = [each.value for each in row.cells[:6]]
+    assert ratio == pytest.approx(after / before) == pytest.approx(2.6, rel=0.01)
+    assert low < ratio < high
 
 
 def test_an_unequal_pair_is_told_with_the_bounds_of_all_percentiles_that_have_any(sending):

@@ -224,6 +224,14 @@ class MoreBlocks(fields.StrictSerializer):
         help_text="How many blocks the campaign has (`repeats`): adding twice is refused.",
     )
     blocks = serializers.IntegerField(default=1, min_value=1, max_value=MAX_REPEATS)
+    more_s = fields.SecondsField(
+        default=None,
+        allow_null=True,
+        min_value=1,
+        max_value=LONGEST_LIMIT_S,
+        help_text="Side by side: how long each of these passes is measured. Default: as the "
+        "campaign's own.",
+    )
 
 
 class Start(fields.StrictSerializer):

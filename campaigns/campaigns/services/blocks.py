@@ -2,6 +2,7 @@
 campaign's table, and what must hold before they are measured."""
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -207,10 +208,19 @@ def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
 
 
 @transaction.atomic
-def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) -> None:
+def add_blocks(
+    *,
+    by: Actor,
+    campaign: Campaign,
+    after: int,
+    blocks: int = 1,
+    more_s: float | None = None,
+) -> None:
     """Add whole blocks, each with a run of every test; a campaign that was done runs again. They
     count beside the blocks that are there and replace none. `after` is the number of blocks that
-    the user has seen, so that a second click adds nothing. Raises Forbidden or Refused."""
+    the user has seen, so that a second click adds nothing. `more_s`: of arms side by side, how long
+    each of these passes is measured, to the end; as the campaign says by default. Raises Forbidden
+    or Refused."""
     require(by, Action.RUN, campaign.project)
     if not 1 <= blocks <= MAX_REPEATS - after:
         raise Refused(
@@ -236,7 +246,10 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     campaign.refresh_from_db()
     if not added:
         raise Refused(_why_not_added(campaign))
-    queue_blocks(by=by, campaigns=[campaign], after=after)
+    extended = copy(campaign)
+    if more_s is not None and campaign.order == Campaign.Order.SIDE_BY_SIDE:
+        extended.limit_s, extended.until_settled = more_s, False
+    queue_blocks(by=by, campaigns=[extended], after=after)
     told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
     audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
     notify_viewers(campaign_id=campaign.pk)

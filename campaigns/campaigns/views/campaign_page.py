@@ -251,6 +251,7 @@ def _of_runs(
 def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[str, Any]:
     """How far it is, and what it waits for."""
     is_live = campaign.state in {"running", "stopping"}
+    responses = first_requests_of(campaign, actor)
     return {
         "is_live": is_live,
         "has_begun": is_live and not campaign.is_before_first_run,
@@ -258,7 +259,9 @@ def _under_way(campaign: Campaign, actor: Actor, current: Run | None) -> dict[st
         "waiting": waiting_reason(campaign, actor) if is_live and not current else "",
         "current": current,
         "turns": pass_under_way(campaign) if is_live else None,
-        "first_responses": first_requests_of(campaign, actor),
+        "first_responses": responses,
+        # Where they are all that there is.
+        "came_back_first": responses.rows and not campaign.opened_at,
     }
 
 

@@ -12,7 +12,7 @@ from django.db.models import Prefetch
 from django.utils import timezone
 
 from campaigns.campaigns.services.blocks import cell_of, estimate_cells, estimates_of_runs
-from campaigns.core.drawings import RATIOS, RatioAxis, RatioMark, forest_groups
+from campaigns.core.drawings import RatioAxis, RatioMark, forest_groups, spaced_ratios
 from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.figures import TYPICAL
@@ -47,6 +47,7 @@ MOST_CARDS = 6
 _MOST_TILES = 5
 _TICK_GAP = 13.0  # percent; a card is some 420 px wide
 _RATIOS_GAP = 16.0  # of half of the page
+_FUNNEL_GAP = 16.0  # of the height of a low panel
 _ARROWS = dict.fromkeys(BOUNDED, "≤") | {
     Word.SLOWER: "→", Word.FASTER: "←", Word.SAME: "=", Word.OPEN: "?",
 }  # fmt: skip
@@ -82,12 +83,15 @@ def settling(
     looks = overhead.narrowing
     if len(looks) < 2:
         return None
+    # A pass that was added begins where those before it have ended.
+    end_s = max(end_s, looks[-1]["seconds"])
     in_factors = _in_factors(looks[-1])
     words = _factor_words if in_factors else _share_words
     ends = [look[end] for look in looks for end in ("low", "high")]
     around = [] if in_factors else [1 / (1 + threshold), 1 + threshold]
     low, high = min([*ends, *around]) / 1.03, max([*ends, *around]) * 1.03
-    axis = Axis(scale="log", low=low, high=high, ticks=[(t, words(t) or "0") for t in RATIOS])
+    ticks = [(t, words(t) or "0") for t in spaced_ratios(low, high, _FUNNEL_GAP)]
+    axis = Axis(scale="log", low=low, high=high, ticks=ticks)
     names = "" if in_factors else overhead.names[0]
     return funnel_panel(key, title, looks, end_s, axis, names)
 
@@ -154,6 +158,8 @@ def _factor_words(ratio: float) -> str:
 
 
 def _share_words(ratio: float) -> str:
+    if ratio >= FACTOR_FROM:
+        return _factor_words(ratio)
     change = round(100 * (ratio - 1))
     return f"{number(change, 0, signed=True)}{THIN}%" if change else ""
 

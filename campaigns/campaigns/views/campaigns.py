@@ -43,8 +43,9 @@ from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.plan.turns import LONGEST_LIMIT_S
 from campaigns.domain.presentation.badges import PILLS, Badge, Pill
-from campaigns.domain.units import counted
+from campaigns.domain.units import counted, duration
 from campaigns.history.views.history_rows import against_cell
 from campaigns.items.queries.items import is_first_visit
 from campaigns.items.views.items import TRASH, items_context, trash_list
@@ -163,9 +164,13 @@ def campaign_repeat(request: HttpRequest, by: Actor, campaign: Campaign) -> Http
 @acts_on(Campaign, "campaign-detail")
 def campaign_blocks(request: HttpRequest, by: Actor, campaign: Campaign) -> HttpResponse:
     """Add blocks to those that the page showed, and go back to the comparison that it showed."""
-    blocks, after = (whole(request.POST.get(name, "")) for name in ("blocks", "after"))
-    add_blocks(by=by, campaign=campaign, blocks=blocks, after=after)
-    messages.success(request, f"{counted(blocks, 'blocks')} added. The campaign runs again.")
+    blocks, after, more_s = (
+        whole(request.POST.get(name, "")) for name in ("blocks", "after", "more_s")
+    )
+    more_s = min(more_s, LONGEST_LIMIT_S) or None
+    add_blocks(by=by, campaign=campaign, blocks=blocks, after=after, more_s=more_s)
+    added = f"{duration(more_s)} more" if more_s else counted(blocks, "blocks")
+    messages.success(request, f"{added} added. The campaign runs again.")
     query = urlencode({name: request.GET[name] for name in _COMPARED if name in request.GET})
     return redirect(f"{reverse('campaign-detail', args=[campaign.pk])}?{query}".rstrip("?"))
 

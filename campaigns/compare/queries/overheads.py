@@ -328,6 +328,7 @@ def overhead_answer(
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
         more=found.more,
+        more_s=found.more_s,
         counted=pair.of_machine,
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,

@@ -28,6 +28,7 @@ from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.presentation.intervals import (
     limits_of,
+    rounded_left_s,
     seconds_left_words,
     why_no_word,
 )
@@ -201,14 +202,24 @@ class TurnsComparison:
             return replace(row, word=found.word, text=self.limits[0], has_size=False)
         looked_s = len(self.rounds) * self._round_s
         left_s = None if found.is_settled else found.seconds_left(looked_s)
-        text = "" if left_s is None else seconds_left_words(left_s + looked_s - self.measured_s)
-        return replace(row, word=found.word, text=text, or_more=found.at_least)
+        row = replace(row, word=found.word, or_more=found.at_least)
+        if left_s is None:
+            return row
+        left_s += looked_s - self.measured_s
+        return replace(row, text=seconds_left_words(left_s), more_s=rounded_left_s(left_s))
 
     def with_intervals(self, rows: Sequence[PairResult]) -> list[PairResult]:
         """The rows of the runs' figures, each with the ratio of the rounds; of percentiles of the
         seconds, where both arms' seconds of one number hold the same rounds."""
         ratios = {"mean": self.found.mean, "p50": self.found.p50_measured, **self._tails}
-        return [row.of_rounds(ratios.get(row.metric), CONFIDENCE) for row in rows]
+        compared = []
+        for row in rows:
+            ratio = ratios.get(row.metric)
+            if row.metric == "mean" and ratio and row.baseline and row.candidate:
+                # The means have every request; the rounds, none of those after the last look.
+                ratio = ratio.centred(row.candidate / row.baseline)
+            compared.append(row.of_rounds(ratio, CONFIDENCE))
+        return compared
 
     @cached_property
     def _tails(self) -> Mapping[str, RatioInterval | None]:
@@ -267,9 +278,7 @@ def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | No
     ]
     if not found:
         return None
-    # What was measured at another rate is another question.
-    lowest = min((each.rate_per_s for each, _ in found if each.rounds), default=0.0)
-    passes = [each for each, _ in found if each.rate_per_s == lowest] or [found[0][0]]
+    passes = _at_one_rate([each for each, _ in found])
     rounds = [each for of_pass in passes for each in of_pass.rounds]
     if not campaign.finished_at:
         rounds = rounds[: max((look for look in LOOKS if look <= len(rounds)), default=None)]
@@ -278,6 +287,12 @@ def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | No
     confidence = LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE
     said = _look(passes, rounds, arm, reference, threshold, confidence)
     return TurnsComparison(pair, passes, rounds, said, confidence)
+
+
+def _at_one_rate(passes: Sequence[Pass]) -> Sequence[Pass]:
+    """Those at the lowest rate: what was measured at another one is another question."""
+    lowest = min((each.rate_per_s for each in passes if each.rounds), default=0.0)
+    return [each for each in passes if each.rate_per_s == lowest] or passes[:1]
 
 
 _looks: OrderedDict[tuple, ArmComparison] = OrderedDict()
@@ -322,13 +337,17 @@ def end_of_turns(campaign: Campaign) -> tuple[str, str] | None:
     outcomes = {run.outcome for each in passes for run in each.runs}
     if not campaign.until_settled or outcomes != {Outcome.COMPLETE}:
         return None
+    of_arms: dict[tuple[int, ...], list[Pass]] = {}
     for each in passes:
-        turns = each.runs[0].frozen.turns
-        asked = (turns.threshold, LOOK_CONFIDENCE)
-        pairs = turns.compared(len(each.runs))
-        if not all(_look([each], each.rounds, *pair, *asked).is_settled for pair in pairs):
-            is_at_limit = each.measured_s > _LIMIT_IS_NEAR * each.limit_s
+        of_arms.setdefault(tuple(run.test_id for run in each.runs), []).append(each)
+    for together in map(_at_one_rate, of_arms.values()):
+        rounds = [line for each in together for line in each.rounds]
+        turns, n_arms = together[0].runs[0].frozen.turns, len(together[0].runs)
+        asked, pairs = (turns.threshold, LOOK_CONFIDENCE), turns.compared(n_arms)
+        if not all(_look(together, rounds, *pair, *asked).is_settled for pair in pairs):
+            limit_s = sum(each.limit_s for each in together)
+            is_at_limit = sum(each.measured_s for each in together) > _LIMIT_IS_NEAR * limit_s
             code = "at_limit" if is_at_limit else "after_rounds"
-            return code, say(code, time=duration(each.limit_s), n=len(each.rounds))
+            return code, say(code, time=duration(limit_s), n=len(rounds))
     measured_s = sum(each.measured_s for each in passes)
     return "settled", say("settled", time=duration(round(measured_s)))

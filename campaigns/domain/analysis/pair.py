@@ -68,8 +68,9 @@ class PairResult:
 
     `word` is None where nothing may be said, and of the figures that no verdict is on. `text`: why
     there is none, or what would settle one that is only bounded; `more`: about how many more
-    repeats that takes, None if no number of them is known to. `or_more`: the machine hides a part
-    of the difference. `has_size`: else only the direction is known, and `text` says why.
+    repeats that takes, None if no number of them is known to, and `more_s` how many seconds of
+    turns. `or_more`: the machine hides a part of the difference. `has_size`: else only the
+    direction is known, and `text` says why.
     """
 
     metric: str
@@ -84,6 +85,7 @@ class PairResult:
     text: str = ""
     reason: Reason | None = None
     more: int | None = None
+    more_s: float | None = None
     or_more: bool = False
     has_size: bool = True
 
@@ -131,7 +133,7 @@ class PairResult:
 
     def without_word(self, reason: Reason | None, text: str) -> "PairResult":
         row = {"word": None, "reason": reason, "text": text}
-        return replace(self, **row, more=None, or_more=False, has_size=True)
+        return replace(self, **row, more=None, more_s=None, or_more=False, has_size=True)
 
     def judged(
         self, threshold: float, *, floor: float = FLOOR_US, blockers: Sequence[Blocker] = ()

@@ -62,6 +62,11 @@ class RatioInterval:
     def overlaps(self, other: "RatioInterval") -> bool:
         return self.low <= other.high and other.low <= self.high
 
+    def centred(self, ratio: float) -> "RatioInterval":
+        """As wide, around another estimate of the same ratio."""
+        shift = ratio / self.ratio
+        return replace(self, ratio=ratio, low=self.low * shift, high=self.high * shift)
+
     def around(self, baseline: float, candidate: float, confidence: float) -> "RatioInterval":
         """Around the geometric mean of two figures, so that the quotient of its two is the ratio.
         `confidence`: of all looks together, where each has had more."""

@@ -3,6 +3,7 @@ comparison of arms that took turns says, in sentences: the answer, then its limi
 """
 
 from collections.abc import Mapping, Sequence
+from math import ceil, floor, log10
 
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import BOUNDED, CLEAR, RatioInterval, Word
@@ -230,8 +231,13 @@ def limits_of(
 def seconds_left_words(left_s: float) -> str:
     if left_s > LONGEST_LIMIT_S:
         return say("settle_most", more=duration(LONGEST_LIMIT_S))
-    rounded_s = max(1.0, float(f"{left_s:.1g}"))
-    return say("settle", more=f"{duration(rounded_s)} more")
+    return say("settle", more=f"{duration(rounded_left_s(left_s))} more")
+
+
+def rounded_left_s(left_s: float) -> float:
+    """Up to one digit: 40 s."""
+    digit_s = 10.0 ** max(0, floor(log10(max(1.0, left_s))))
+    return digit_s * max(1, ceil(left_s / digit_s))
 
 
 def ratio_text(ratio: RatioInterval | None) -> str:

@@ -139,7 +139,8 @@ class OverheadAnswer:
     `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, both]]}.
     `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
     `is_chosen`: by a user, among all tests. `more`: about how many more blocks would settle it,
-    None where it is settled, or where more would not help. `confidence`: of its intervals.
+    `more_s`: how many more seconds of turns; None where it is settled, or where more would not
+    help. `confidence`: of its intervals.
     `narrowing`: how these narrowed over the rounds of arms that took turns, as rows of `forest`
     with `rounds` and `seconds`. `at_least`: the machine hid a part of the difference. `has_size`:
     else only its direction is known.
@@ -169,6 +170,7 @@ class OverheadAnswer:
     narrowing: Sequence[dict[str, Any]] = ()
     at_least: bool = False
     has_size: bool = True
+    more_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,10 +16,11 @@ from campaigns.domain.analysis.messages import say
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.failures import DROPPED, FailureRow
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, TIMEOUT_KINDS, Kind
+from campaigns.domain.plan.turns import LEAST_S_OF_AN_ARM, LONGEST_LIMIT_S
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.remedies import blamed_words, remedy
 from campaigns.domain.presentation.results import OverheadAnswer, Remedy, Sentence
-from campaigns.domain.units import counted
+from campaigns.domain.units import counted, duration
 
 _MOST = 3
 _MOST_CAUSES = 2
@@ -133,16 +134,22 @@ def _place(kind: str, status: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """`text` says why, `label` what to do; `blocks` are to be added (0: no more fit)."""
+    """`text` says why, where the first line does not; `label` what to do; `blocks` are to be added
+    (0: no more fit), of arms that take turns as passes of `more_s` each."""
 
     text: str
     label: str = ""
     blocks: int = 0
+    more_s: float | None = None
 
 
 def next_step(overheads: Sequence[OverheadAnswer], room: int) -> NextStep | None:
     """For a campaign to which `room` more blocks can be added; None if all is settled, or where
     more of the same would end alike."""
+    seconds = [each.more_s for each in overheads if each.more_s]
+    if seconds and room and max(seconds) <= LONGEST_LIMIT_S:
+        more_s = max(LEAST_S_OF_AN_ARM, *seconds)
+        return NextStep("", f"Measure {duration(more_s)} more", 1, more_s)
     wanted = [each.more for each in overheads if each.more and each.n_usable]
     if not wanted:
         return None

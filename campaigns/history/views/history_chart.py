@@ -95,6 +95,20 @@ def history_charts(
     )
 
 
+def value_chart(named: HistorySeries, metric: str, title: str) -> Charts:
+    """Only its metric, on a page of other things. `title`: the metric in words."""
+    url = f"{reverse('history-test', args=[named.newest_test])}?{urlencode({'metric': metric})}"
+    charts = history_charts(named, metric, title)
+    value = replace(
+        charts.panels[0],
+        title=f"{named.plan.name}, {named.arm_label}: {title}",
+        link=(url, "History"),
+    )
+    # A range of it would ask for another view of the history, and that is another page.
+    places = replace(charts.places, asks=(), ranges=())
+    return replace(charts, panels=[value], places=places)
+
+
 _TEXTS = ("at", "valueText", "p50Text", "p95Text", "p99Text", "errorsText")
 _FIGURES = "The figures are in the table of campaigns."
 _LEVEL = LineStyle("ink")

@@ -166,6 +166,11 @@ class FirstResponses:
         return [each for each in self.rows if each.problem]
 
     @property
+    def are_injectors(self) -> bool:
+        """Whether all that failed did so in the injector, so that a later try may do."""
+        return bool(self.wrong) and all(each.is_injectors for each in self.wrong)
+
+    @property
     def answered(self) -> list[Endpoint]:
         """Of which all came back right, where others did not."""
         wrong = {each.probe.endpoint for each in self.wrong}
@@ -181,9 +186,9 @@ class FirstResponses:
         texts = dict.fromkeys(each.what_to_do for each in self.wrong)
         if first.is_injectors:
             return [Remedy("", text, "") for text in texts][:_MOST_REMEDIES]
-        found = [Remedy("", f"{text} Then choose Try again.", "") for text in texts]
         elsewhere = _ASKS_WRONGLY if first.report.is_ok else _LISTENS_ELSEWHERE
-        return [*found[: _MOST_REMEDIES - 1], elsewhere]
+        likelier = list(texts)[: _MOST_REMEDIES - 1]
+        return [*(Remedy("", f"{text} Then choose Try again.", "") for text in likelier), elsewhere]
 
     @property
     def words(self) -> str:
@@ -206,6 +211,8 @@ class FirstResponses:
         others = f", and {counted(more, 'others')}" if more else ""
         label = default_label(first.probe.request["method"], first.probe.request["path"])
         place = f"{label} on {first.probe.endpoint}"
+        if first.is_injectors:
+            return f"The injector failed before {place}{others.replace(',', '')} answered"
         return f"{first.problem[:1].upper()}{first.problem[1:]} ({place}{others})"
 
 
@@ -213,25 +220,21 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstRe
     """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
     probes = Probe.objects.visible_to(actor) if actor else Probe.objects
     places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
-    found = probes.filter(campaign=campaign).select_related(
-        "endpoint__target", "plan_version__plan"
-    )
-    rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
+    own = probes.filter(campaign=campaign).select_related("endpoint__target", "plan_version__plan")
+    rows = sorted(own, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
     return _responses_of(rows)
 
 
 def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
     """The latest tries of these cells by hand, a short while ago; cells never tried have none."""
     wanted = list(dict.fromkeys((version.pk, endpoint.pk) for version, endpoint in cells))
-    probes_tried = Probe.objects.filter(
+    tries = Probe.objects.filter(
         plan_version__in={version for version, _ in wanted},
         endpoint__in={endpoint for _, endpoint in wanted},
         campaign=None,
         requested_at__gt=timezone.now() - TRIED_WITHIN,
     ).select_related("endpoint__target", "plan_version__plan")
-    latest = {
-        (each.plan_version_id, each.endpoint_id): each for each in probes_tried.order_by("pk")
-    }
+    latest = {(each.plan_version_id, each.endpoint_id): each for each in tries.order_by("pk")}
     return _responses_of([latest[key] for key in wanted if key in latest])
 
 

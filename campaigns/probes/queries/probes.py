@@ -54,7 +54,8 @@ class RuleReport:
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """`redirects`: (address, status, ms) of each reply that was followed."""
+    """`redirects`: (address, status, ms) of each reply that was followed. `tls_words`: version,
+    cipher and key exchange that were negotiated."""
 
     sentence: str
     is_ok: bool
@@ -67,6 +68,8 @@ class ProbeReport:
     websocket: list[tuple[str, str]]
     rules: list["RuleReport"]
     redirects: list[tuple[str, str, str]]
+    tls_words: str
+    alpn: str
 
     @property
     def broken(self) -> "RuleReport | None":
@@ -108,6 +111,7 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
     result = probe.result or {}
     error = result.get("error") or ""
     certificates = result.get("certificates") or []
+    tls = result.get("tls") or {}
     detail = result.get("detail") or result.get("reason_of_refusal") or ""
     mend = remedy(error, 0, [detail]) if error else _redirect_hint(probe) or _silence_hint(probe)
     if result.get("not_sent") or result.get("ended"):  # nothing failed: it says all there is
@@ -133,6 +137,8 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
             (each["url"], str(each["status"]), number(each["response_us"] / 1000, 2))
             for each in result.get("redirects") or ()
         ],
+        tls_words=", ".join(filter(None, map(tls.get, ("version", "cipher", "group")))),
+        alpn=tls.get("alpn") or "",
     )
 
 

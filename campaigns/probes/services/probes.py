@@ -6,12 +6,13 @@ be free for another one. So servers that say nothing never hold all. Before a ca
 one request for each of its plans and endpoints. Runs may begin once the campaign is open
 (`opened_at`): when all of these were answered as their plans expect, or if it keeps going whatever
 fails. Otherwise it is on hold (`held_at`), until somebody starts it anyway, tries again or stops
-it, or until an hour is over. They wait for their turn as long as it takes (`probe_queue`), so also
-for as long as load is off."""
+it, or until an hour is over; where the injector was the cause, it tries again by itself. They wait
+for their turn as long as it takes (`probe_queue`), so also for as long as load is off."""
 
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -23,10 +24,10 @@ from campaigns.campaigns.models import HELD_FOR
 from campaigns.core.dbtime import db_now
 from campaigns.core.own_services import policy
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.errors import BenchsiteError, InvalidPlan, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.certificates import chain_facts
-from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
+from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS
 from campaigns.domain.plan.exchange import OPENING
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.redirects import Redirects
@@ -315,6 +316,7 @@ SLOTS, RESERVED = 20, 4
 # Later there is no time for an answer within GIVEN_UP_AFTER. Nobody expects it any more, either.
 SENT_WITHIN_S = GIVEN_UP_AFTER.total_seconds() - ANSWER_WITHIN_S
 _STORED_WITHIN_S = 10
+_RETRIED_AFTER_S = 60
 _DIED = "The dispatcher stopped before it had an answer. Try again."
 _LATE = "Not sent within {:.0f} s: {} Try again."
 _STOPPED = "The campaign was stopped before the reply was there."
@@ -480,6 +482,26 @@ def settle_campaigns() -> int:
     return sum(settle_campaign(campaign_id=pk) for pk in list(ready.values_list("pk", flat=True)))
 
 
+def retry_held_campaigns() -> int:
+    """Send again what failed in the injector, each minute for an hour: neither target nor plan has
+    anything to mend. Returns how many campaigns that were."""
+    retried = _waiting_campaigns().filter(
+        held_at__lt=db_now(-_RETRIED_AFTER_S),
+        started_at__gt=db_now(-HELD_FOR.total_seconds()),
+        first_requests__result__error__in=CLIENT_KINDS,
+    )
+    return sum(_retry(each) for each in retried.select_related("created_by").distinct())
+
+
+def _retry(campaign: Campaign) -> bool:
+    if not first_requests_of(campaign).are_injectors:
+        return False
+    # Whoever made it may have lost the right to; then it waits for somebody else.
+    with suppress(BenchsiteError):
+        return send_again(by=Actor(user=campaign.created_by), campaign=campaign)
+    return False
+
+
 def end_held_campaigns() -> int:
     """Stop those that nobody has decided about for an hour."""
     forgotten = _waiting_campaigns().filter(held_at__lt=db_now(-HELD_FOR.total_seconds()))
@@ -488,7 +510,7 @@ def end_held_campaigns() -> int:
 
 def _forgotten_words(campaign: Campaign) -> str:
     failure = first_requests_of(campaign).failure
-    return f"Not started: {failure}. Nobody started it anyway within an hour."
+    return f"Not started. {failure}. Nobody started it within an hour."
 
 
 @transaction.atomic
