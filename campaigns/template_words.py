@@ -113,8 +113,8 @@ def cell_looks(
     """Those of a row. Without columns all are figures."""
     if columns is None:
         return (cell_look(cell, "num") for cell in cells)
-    pairs = zip(columns, cells, strict=True)
-    return (cell_look(cell, "" if column.is_text else "num") for column, cell in pairs)
+    looks = ("named" if column.is_name else "" if column.is_text else "num" for column in columns)
+    return map(cell_look, cells, looks)
 
 
 # --- names ---------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ def _panel(panel: _Panel, group: Sequence[SweepAnswer], parameter: str) -> Chart
         panel.title.lower().replace(" ", "-"),
         panel.title,
         f"{panel.unit}{log}, by {parameter}{notes}",
-        f"{panel.title} by {parameter}. The figures are in the table above.",
+        f"{panel.title} by {parameter}. The figures are in the table.",
         size="middle",
         x=replace(across, title=parameter),
         y=up,

@@ -12,7 +12,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import turns_limit_s
 from campaigns.domain.presentation.results import Answer, OverheadAnswer
-from campaigns.domain.presentation.setup_facts import CERTIFICATE, Rows, plan_facts, told_once
+from campaigns.domain.presentation.setup_facts import CERTIFICATE, TLS, Rows, plan_facts, told_once
 from campaigns.domain.units import and_joined, duration, typed_percent
 from campaigns.models import Campaign, PlanVersion, Test
 from campaigns.probes.queries.first_requests import FirstRequest, FirstResponses
@@ -40,10 +40,9 @@ def setup_of(
     shows_queries: bool,
 ) -> list[SetupGroup]:
     """`shows_queries`: whether the reader may see the parameters in paths."""
+    asked = {TLS: _tls, CERTIFICATE: _certificate}
     of_runs = [
-        _certificate(rows, first_responses.rows)
-        if title == CERTIFICATE
-        else SetupGroup(title, rows)
+        asked[title](rows, first_responses.rows) if title in asked else SetupGroup(title, rows)
         for title, rows in answer.setup
     ]
     groups = [
@@ -121,6 +120,13 @@ def _comparable(overheads: Sequence[OverheadAnswer]) -> SetupGroup:
     rows = [("Answer", f"no: {and_joined(differ)}" if differ else "yes")] if known else []
     rows += [(name, told_once(values)) for name, values in of_pairs.items()]
     return SetupGroup("Are both sides comparable?", rows, warned={"Answer"} if differ else ())
+
+
+def _tls(rows: Rows, requests: Sequence[FirstRequest]) -> SetupGroup:
+    """With what the preflight requests agreed on."""
+    agreed = {str(each.probe.endpoint): each.report.alpn for each in requests if each.report}
+    alpn = told_once(agreed)
+    return SetupGroup(TLS, [*rows, ("ALPN", alpn)] if alpn else rows)
 
 
 def _certificate(rows: Rows, requests: Sequence[FirstRequest]) -> SetupGroup:

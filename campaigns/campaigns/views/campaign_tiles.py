@@ -391,6 +391,9 @@ class _Standing:
         if self._current is None or self._current.t0 is None:
             return now + timedelta(seconds=sum(lengths_s) + waits_s)
         current_s = sum(known_s[test] for test in self._under_way)
+        turns = self._current.frozen.turns
+        if turns and not turns.until_settled:
+            current_s = turns.limit_s  # of a pass that was added as much as it was added for
         end = max(now, self._current.t0 + timedelta(seconds=current_s))
         others_s = sum(lengths_s) - current_s + waits_s - len(self._under_way) * self._wait_s
         return end + timedelta(seconds=others_s)

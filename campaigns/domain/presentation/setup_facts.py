@@ -12,8 +12,8 @@ from campaigns.domain.metrics.injector_end import (
     servers_of,
     tls_libraries_of,
 )
-from campaigns.domain.metrics.snapshot import Total
-from campaigns.domain.percentiles import P50
+from campaigns.domain.metrics.snapshot import Timing, Total
+from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.presentation.plan_words import order_words, plan_load_words
@@ -23,7 +23,7 @@ from campaigns.domain.units import count, counted, ms
 Rows = list[tuple[str, str]]
 Facts = list[tuple[str, Rows]]
 _Arms = Mapping[str, Sequence[ArmRun]]
-CERTIFICATE = "Certificate"
+TLS, CERTIFICATE = "TLS", "Certificate"
 
 
 def plan_facts(plan: Plan, *, shows_queries: bool = True) -> Rows:
@@ -57,7 +57,7 @@ def setup_facts(arms: _Arms) -> Facts:
     over_tls = {label: runs for label, runs in arms.items() if runs[0].frozen.endpoint.is_tls}
     shown = {label: runs for label, runs in arms.items() if runs[0].shows_machine}
     groups = [
-        ("TLS", _rows(over_tls, _TLS)),
+        (TLS, _rows(over_tls, _TLS)),
         (CERTIFICATE, _rows(over_tls, _CERTIFICATE)),
         ("Connections", _connections(arms) + _handshakes(over_tls)),
         ("Machine", [*_addresses(shown), *_rows(shown, _MACHINE), *_environment(shown)]),
@@ -163,12 +163,18 @@ def _opened_words(totals: Sequence[Total], mode: str) -> str:
 
 
 def _handshakes(arms: _Arms) -> Rows:
-    """How long one takes, where a run has only one kind."""
-    times_us: dict[str, list[float]] = {}
+    """How long one takes, where a run has only one kind; the p99 of a single run."""
+    timings: dict[str, list[Timing]] = {}
     for total in (each.measurement.total for runs in arms.values() for each in runs):
         full, resumed = total.count("tls_full"), total.count("tls_resumed")
-        median_us = total.timing("tls").percentile_us(P50)
+        timing = total.timing("tls")
         kind = "Full" if full > 20 * resumed else "Resumed" if resumed > 20 * full else ""
-        if kind and median_us is not None:
-            times_us.setdefault(f"{kind} handshake, median", []).append(median_us)
-    return [(name, ms(fmean(values))) for name, values in times_us.items()]
+        if kind and timing.n:
+            timings.setdefault(kind, []).append(timing)
+    rows = []
+    for kind, of in timings.items():
+        middle, high = ms(fmean(each.percentile_us(P50) for each in of)), ""
+        if len(of) == 1 and shown(of[0].n, P99) is Shown.OK:
+            high = f", p99 {ms(of[0].percentile_us(P99))}"
+        rows.append((f"{kind} handshake", f"median {middle}{high}"))
+    return rows

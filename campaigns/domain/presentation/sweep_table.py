@@ -228,7 +228,7 @@ def sweep_table(
         made.append(Row(words, of_point, kind))
     head = tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys)
     if has_arms:
-        head = (Column("arm", "arm", is_text=True), *head)
+        head = (Column("arm", "arm", is_text=True, is_name=True), *head)
     label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
     return Table(key, title, head, tuple(made), label, _note(reference))
 

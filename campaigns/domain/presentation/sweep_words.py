@@ -3,7 +3,7 @@ faster than whom. And the matrix of several targets in one: in which order they 
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from campaigns.domain.analysis.messages import sentence
 from campaigns.domain.analysis.ratio import Word
@@ -16,6 +16,8 @@ from campaigns.domain.presentation.target_matrix import SAME, MatrixRow, Neighbo
 from campaigns.domain.units import and_joined, counted, number, rate
 
 _MOST = 4  # arms in the sentence; the tables below have all
+_MOST_TOLD = 2  # each with a sentence of its own
+_MOST_PLANS = 3  # by name
 
 
 def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
@@ -24,9 +26,9 @@ def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
     told = [each for each in sweeps if end_of_growth(each.points)]
     if not told:
         return []
-    said = [_clause(_name(sweep, has_plans), sweep) for sweep in told[:_MOST]]
-    if len(told) > _MOST:
-        said.append(sentence("sweep_more", sweeps=counted(len(told) - _MOST, "more sweeps")))
+    said = [_clause(_name(sweep, has_plans), sweep) for sweep in told[:_MOST_TOLD]]
+    if (more := len(told) - _MOST_TOLD) > 0:
+        said.append(sentence("sweep_more", sweeps=counted(more, "more sweeps")))
     untold = [_name(each, has_plans) for each in sweeps if each not in told]
     return joined([*said, *_against(sweeps), _too_few(untold), _unknown(sweeps)])
 
@@ -130,16 +132,22 @@ def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
     said = [sentence("orders_differ")] if len(orders) > 1 else []
     for order, found in orders.items():
         is_all = 2 < len(found) == len(rows) == len(times)
-        at = f"all {len(rows)} plans" if is_all else and_joined(list(found))
+        at = f"all {len(rows)} plans" if is_all else _plans(found, len(rows))
         ahead = [each.row for row in found.values() for each in _steps(row)]
         gap = gap_words(ahead, or_more=any(each.or_more for each in ahead))
         said.append(sentence("order", order=order, plans=at, gap=gap))
     for code, alike in _unclear(unclear).items():
-        said.append(sentence(code, plans=and_joined(list(alike)), such_as=_bounds(alike)))
+        said.append(sentence(code, plans=_plans(alike, len(rows)), such_as=_bounds(alike)))
     unknown = [name for name, row in rows if not row.order]
     if unknown and is_final:
-        said.append(sentence("order_unknown", plans=and_joined(unknown)))
+        said.append(sentence("order_unknown", plans=_plans(unknown, len(rows))))
     return joined(said)
+
+
+def _plans(names: Collection[str], n_all: int) -> str:
+    if len(names) > _MOST_PLANS:
+        return f"{len(names)} of {n_all} plans"
+    return and_joined(list(names))
 
 
 def _unclear(rows: Mapping[str, MatrixRow]) -> dict[str, dict[str, MatrixRow]]:

@@ -26,13 +26,14 @@ from campaigns.domain.units import (
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """`title` and `unit` are the two header lines."""
+    """`title` and `unit` are the two header lines. `is_name`: of what people gave names to."""
 
     key: Annotated[str, "The metric's name: see /metrics/."]
     title: str
     unit: str = ""
     help: str = ""
     is_text: bool = False
+    is_name: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,16 @@ class Table:
             for row in self.rows
         )
         return replace(self, columns=tuple(columns), rows=tuple(rows))
+
+    def without_empty_columns(self) -> "Table":
+        """For a page; files have the same columns whatever was measured."""
+        filled = [
+            n
+            for n in range(len(self.columns))
+            if any(row.cells[n].text or row.cells[n].value is not None for row in self.rows)
+        ]
+        rows = (replace(row, cells=tuple(row.cells[n] for n in filled)) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[n] for n in filled), rows=tuple(rows))
 
     def with_ends_told(self) -> "Table":
         """With a note on lower ends, if any is shown."""

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
+from math import sqrt
 from typing import Any
 
 from django.utils import timezone
@@ -187,6 +188,7 @@ def search_charts(
                 bands=bands,
                 keys=keys,
             ),
+            *_searches_panel(report, bands, marks),
             *_busy_panel(ordered, busy),
         ],
         places=Places(x=rates, at=[f"{rate(each)}/s" for each in rates]),
@@ -210,6 +212,32 @@ def _said(made: MadeTrial, value_ms: float) -> str:
 
 def _link(made: MadeTrial) -> str:
     return f"&trials=all#trial-{made.run.repeat}"
+
+
+def _searches_panel(
+    report: SearchReport, bands: Sequence[Band], marks: Sequence[Mark]
+) -> Iterator[Chart]:
+    """Where each search ended, the first at the top; none of one alone."""
+    searches = report.answer.searches
+    if len(searches) < 2:
+        return
+    rows = [
+        (sqrt(low * high), number, low, high, f"search {number}: {rate(low)} to {rate(high)}/s")
+        for number, each in enumerate(searches, 1)
+        for low, high in [(each.low, each.high)]
+    ]
+    yield Chart(
+        "searches",
+        "Searches",
+        "between the highest rate that passed and the lowest that failed",
+        "Where each search ended: the highest rate that passed and the lowest that failed.",
+        size="low" if len(rows) < 5 else "middle",
+        x=Axis(scale="log"),
+        y=Axis(low=len(rows) + 0.7, high=0.3, ticks=[(n, str(n)) for _, n, *_ in rows]),
+        series=[Series(look="box", radius=3, **columns("x y left right texts", rows))],
+        bands=bands,
+        marks=[replace(each, label="") for each in marks if each.axis == "x"],
+    )
 
 
 def _busy_panel(ordered: Sequence[MadeTrial], busy: BusyByRun) -> Iterator[Chart]:
