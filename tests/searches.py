@@ -32,6 +32,7 @@ VITALS = {
     "at": {"cpu_share": 3},
 }
 REFUSED = {"type": "probe", "status": None, "error": "connect_refused"}
+BUSY_INJECTOR = {"type": "probe", "error": "client_other", "detail": "Its machine is too busy."}
 
 
 def searching(

@@ -32,6 +32,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.operations.queries.caps import most_requests_per_s
 from campaigns.operations.services.caps import plan_use, require_room_for_load
+from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services.probes import send_again, send_first_requests
 from campaigns.projects.services.vault import require_secret
 from campaigns.search.queries import (
@@ -313,7 +314,8 @@ def ask_silent_targets() -> int:
 def _ask_again(search: Search) -> bool:
     campaign = search.campaign
     recent = campaign.runs.filter(ended_at__gt=db_now(-SILENT_AFTER_S))
-    if not recent.exists():
+    # An injector that fails says nothing about the target; the search's own time ends this.
+    if not recent.exists() and not first_requests_of(campaign).are_injectors:
         return _end_silent(search, _SILENT.format(SILENT_AFTER_S))
     try:
         send_again(by=Actor(user=campaign.created_by), campaign=campaign)

@@ -31,6 +31,7 @@ from campaigns.search.services import (
 from tests.engine.scenes import at_once, owner_of
 from tests.factories import make_target
 from tests.searches import (
+    BUSY_INJECTOR,
     OBJECTIVE,
     REFUSED,
     answered,
@@ -226,6 +227,15 @@ class TestEnding:
         assert (search.ending, campaign.state) == (Ending.SILENT, "done")
         assert (found(search).at_least, found(search).below) == (100, 200)
         assert campaign.stop_reason
+
+    def test_an_injector_that_fails_between_trials_does_not_end_it(self, project):
+        campaign = after_a_failed_trial(project)
+        assert answered(campaign, BUSY_INJECTOR).is_held
+        Run.objects.filter(state="done").update(ended_at=db_now(-SILENT_AFTER_S - 1))
+        assert ask_silent_targets() == 1
+        campaign.refresh_from_db()
+        assert Search.objects.get(pk=campaign.pk).ending is None
+        assert answered(campaign).opened_at, "the target has answered"
 
     def test_a_trial_that_somebody_started_anyway_goes_on_however_long_it_takes(self, project):
         campaign = after_a_failed_trial(project)

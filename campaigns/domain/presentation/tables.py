@@ -105,7 +105,7 @@ class Table:
         filled = [
             n
             for n in range(len(self.columns))
-            if any(row.cells[n].text or row.cells[n].value is not None for row in self.rows)
+            if any(row.cells[n].text not in ("", DASH) for row in self.rows)
         ]
         rows = (replace(row, cells=tuple(row.cells[n] for n in filled)) for row in self.rows)
         return replace(self, columns=tuple(self.columns[n] for n in filled), rows=tuple(rows))
