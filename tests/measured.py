@@ -14,7 +14,7 @@ from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import Campaign, Run, RunSummary, Test
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.factories import (
     make_campaign,
     make_endpoint,

@@ -26,8 +26,8 @@ from campaigns.domain.metrics.kept_requests import requests_fault
 from campaigns.domain.metrics.rounds import ends_of
 from campaigns.engine.services import rounds, shards
 from campaigns.engine.services.shards import Lease
-from campaigns.machines.services.scrapes import ScrapeOrder, exporters_to_scrape
-from campaigns.projects.services.vault import with_secrets
+from campaigns.machines.services import ScrapeOrder, exporters_to_scrape
+from campaigns.projects.services import with_secrets
 from workers.clock import LEAST_STEP_NS, start_of
 from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
 from workers.file_reserve import FileReserve

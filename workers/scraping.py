@@ -44,7 +44,7 @@ from campaigns.domain.plan.exporters import no_token_words
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.units import size
 from campaigns.engine.services.shards import Lease
-from campaigns.machines.services.scrapes import (
+from campaigns.machines.services import (
     Scraped,
     ScrapeOrder,
     machine_second,

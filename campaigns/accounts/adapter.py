@@ -32,7 +32,7 @@ from campaigns.core.access import client_address_of
 from campaigns.core.permissions import Actor
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
-from campaigns.projects.services.vault import decrypt, encrypt
+from campaigns.projects.services import decrypt, encrypt
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.items.queries import items as queries
 from campaigns.models import Membership, Project
-from campaigns.projects.services import projects
+from campaigns.projects import services as projects
 
 
 @never_cache

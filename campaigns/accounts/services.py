@@ -30,7 +30,7 @@ from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import hold
 from campaigns.models import Membership, Project
-from campaigns.projects.services.vault import keyed_hash
+from campaigns.projects.services import keyed_hash
 
 logger = logging.getLogger(__name__)
 

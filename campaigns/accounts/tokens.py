@@ -22,7 +22,7 @@ from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 from campaigns.models import ApiToken, Campaign, Project, Run, ShareLink, Test
-from campaigns.projects.services.vault import keyed_hash
+from campaigns.projects.services import keyed_hash
 
 MAX_DAYS = 365  # of a token, and of a share link
 _PURPOSE = "api-token"

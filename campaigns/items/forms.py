@@ -13,7 +13,7 @@ from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.presentation.history_words import METRICS
 from campaigns.domain.units import size
 from campaigns.history.queries.history import HistoryFilter, begin_of, end_of, is_mark
-from campaigns.machines.services.tool_outputs import MOST_BYTES
+from campaigns.machines.services import MOST_BYTES
 from campaigns.models import Project, ToolOutput
 from campaigns.projects.models import Item
 

@@ -14,9 +14,9 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile, spec_of_rung
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
-from campaigns.plans.services.plans import plan_of_spec
-from campaigns.projects.services.vault import share_secret
-from campaigns.targets.services.targets import held_profiles
+from campaigns.plans.services import plan_of_spec
+from campaigns.projects.services import share_secret
+from campaigns.targets.services import held_profiles
 
 LEAST_RUNGS = 2
 

@@ -14,7 +14,7 @@ from campaigns.core.tables import text_stream
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 from campaigns.items.queries.filters import ListFilterSet, WholeFilter
-from campaigns.machines.services.exporters import add_exporter, change_exporter, remove_exporter
+from campaigns.machines.services import add_exporter, change_exporter, remove_exporter
 from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.rest import fields
 from campaigns.rest.access import VisibleViewSet, answers, find, refuse_unknown

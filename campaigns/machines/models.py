@@ -7,7 +7,7 @@ from django.db import models
 from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
 from campaigns.projects.models import ProjectQuerySet
-from campaigns.runs.models.runs import Run
+from campaigns.runs.models import Run
 from campaigns.targets.models import Target
 
 THE_ROW = 1

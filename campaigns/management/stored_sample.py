@@ -30,8 +30,8 @@ from campaigns.models import (
     ShardSecond,
     Target,
 )
-from campaigns.projects.services.projects import create_project
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.projects.services import create_project
+from campaigns.runs.services import summarise_run
 
 FILE = Path(__file__).with_name("stored_sample.jsonl.gz")
 PROJECT, USER = "campaigns.project", "auth.user"

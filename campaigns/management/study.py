@@ -7,9 +7,9 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.items.queries.items import SAMPLE_CAMPAIGN, SAMPLE_PROJECT, samples
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target
-from campaigns.plans.services.plans import create_plan, edit_plan
-from campaigns.projects.services.projects import create_project
-from campaigns.targets.services.targets import create_target, edit_target
+from campaigns.plans.services import create_plan, edit_plan
+from campaigns.projects.services import create_project
+from campaigns.targets.services import create_target, edit_target
 
 TARGET_NAME = "demo"
 PRESET = PRESETS["https"]

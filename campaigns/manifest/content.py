@@ -30,7 +30,7 @@ from campaigns.models import (
     Target,
     Test,
 )
-from campaigns.plans.services.bodies import load_bodies
+from campaigns.plans.services import load_bodies
 
 Content = dict[str, Any]
 MOST_FILE_BYTES = 256 * 1024  # of a plan's bodies, beyond which the file has their digests

@@ -27,9 +27,9 @@ from campaigns.items.services import archive_items, delete_items, describe_item
 from campaigns.manifest.content import SECTIONS, Content
 from campaigns.manifest.schema import read_manifest, with_lines
 from campaigns.models import Campaign, Endpoint, Project, SavedPlan, Target
-from campaigns.plans.services.plans import create_plan, edit_plan
+from campaigns.plans.services import create_plan, edit_plan
 from campaigns.schedules.services import create_schedule, delete_schedule, edit_schedule
-from campaigns.targets.services.targets import (
+from campaigns.targets.services import (
     change_profile,
     create_profile,
     create_target,

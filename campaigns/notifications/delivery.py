@@ -47,7 +47,7 @@ from campaigns.notifications.models import (
 from campaigns.operations.queries.load_control import why_load_is_off
 from campaigns.operations.services.load_control import RESTORED
 from campaigns.probes.queries.probes import days_left
-from campaigns.projects.services.vault import decrypt
+from campaigns.projects.services import decrypt
 
 logger = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.projects.services.vault import decrypt, encrypt
+from campaigns.projects.services import decrypt, encrypt
 
 MOST_OF_PROJECT, MOST_OF_PERSON = 20, 5
 MOST_ADDRESS = 2000

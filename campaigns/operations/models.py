@@ -9,7 +9,7 @@ from campaigns.campaigns.models import Campaign, Test
 from campaigns.core.permissions import Actor, Role, Scope
 from campaigns.domain.audit_events import AuditEvent
 from campaigns.projects.models import Project, ProjectQuerySet
-from campaigns.runs.models.runs import Run
+from campaigns.runs.models import Run
 
 
 class ApiToken(models.Model):

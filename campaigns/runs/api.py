@@ -25,7 +25,7 @@ from campaigns.domain.presentation.metrics import METRICS, Metric
 from campaigns.domain.presentation.remedies import remedy
 from campaigns.engine.services.endings import stop_run
 from campaigns.items.queries.filters import ListFilterSet, RunFilterSet, WholeFilter
-from campaigns.machines.services.tool_outputs import MOST_BYTES, add_output, delete_output
+from campaigns.machines.services import MOST_BYTES, add_output, delete_output
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.rest import fields
 from campaigns.rest.access import VisibleViewSet, actor_of, answers, find, refuse_unknown

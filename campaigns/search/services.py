@@ -33,7 +33,7 @@ from campaigns.models import Campaign, Project, Run, Search, Shard, Target
 from campaigns.operations.queries.caps import most_requests_per_s
 from campaigns.operations.services.caps import plan_use, require_room_for_load
 from campaigns.probes.services.probes import send_again, send_first_requests
-from campaigns.projects.services.vault import require_secret
+from campaigns.projects.services import require_secret
 from campaigns.search.queries import (
     action_of,
     limiter_of_search,
@@ -42,7 +42,7 @@ from campaigns.search.queries import (
     unreported_rules,
     was_ended_from_outside,
 )
-from campaigns.targets.services.ownership import require_permitted
+from campaigns.targets.services import require_permitted
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
 LONGEST_SEARCH_S = 12 * 3600

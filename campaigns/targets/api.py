@@ -35,9 +35,10 @@ from campaigns.probes.services.probes import request_probe
 from campaigns.rest import fields
 from campaigns.rest.access import ITEM_FIELDS, ItemViewSet, Tagged, VisibleViewSet, actor_of, find
 from campaigns.targets.queries import hosts_of
-from campaigns.targets.services.ownership import check_host, claim_host
-from campaigns.targets.services.targets import (
+from campaigns.targets.services import (
     change_profile,
+    check_host,
+    claim_host,
     create_profile,
     create_target,
     delete_profile,

@@ -36,7 +36,7 @@ from campaigns.engine.services.shards import (
     record_seconds,
 )
 from campaigns.history.queries.baselines import may_be_baseline
-from campaigns.history.services.baselines import make_baseline
+from campaigns.history.services import make_baseline
 from campaigns.machines.queries.target_costs import target_costs
 from campaigns.models import Campaign, Exporter, Round, Run, Shard, TestFigures
 from campaigns.runs.queries.measurements import measured_runs

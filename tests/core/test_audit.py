@@ -43,7 +43,7 @@ from campaigns.models import (
     StoredBody,
 )
 from campaigns.operations.services import load_control
-from campaigns.projects.services import projects, vault
+from campaigns.projects import services as projects
 from tests.access_world import make_world
 from tests.factories import (
     make_campaign,
@@ -125,7 +125,7 @@ def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believ
 def test_a_stored_secret_leaves_the_plan_and_not_itself(as_alice, project):
     plan = make_plan(project, "checkout").plan
     for secret in ("correct horse", None, ""):
-        vault.keep_secret(by=as_alice, plan=plan, secret=secret)
+        projects.keep_secret(by=as_alice, plan=plan, secret=secret)
     what = f"plan {plan.pk}: checkout"
     assert told() == [("secret_stored", "alice", what), ("secret_deleted", "alice", what)]
     assert not [entry for entry in AuditEntry.objects.values() if "horse" in str(entry)]

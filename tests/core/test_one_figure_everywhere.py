@@ -66,7 +66,7 @@ def watched(request, run) -> Run:
 
 
 def end_of(run: Run) -> None:
-    from campaigns.runs.services.summaries import summarise_run
+    from campaigns.runs.services import summarise_run
 
     run.refresh_from_db()
     run.outcome = Outcome.COMPLETE

@@ -24,7 +24,7 @@ from campaigns.engine.services.shards import (
     record_seconds,
 )
 from campaigns.models import Campaign, Run, RunEvent, RunSummary
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.engine.scenes import (
     age,
     armed,

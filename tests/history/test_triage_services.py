@@ -12,9 +12,8 @@ from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
 from campaigns.domain.lifecycle import Trust
 from campaigns.engine.services.dispatch import finish_campaigns
-from campaigns.history.services.baselines import content_of, edit_entry, note_changes
-from campaigns.history.services.marks import delete_mark, set_mark
-from campaigns.machines.services.tool_outputs import add_output, delete_output
+from campaigns.history.services import content_of, delete_mark, edit_entry, note_changes, set_mark
+from campaigns.machines.services import add_output, delete_output
 from campaigns.models import (
     AuditEntry,
     Campaign,

@@ -18,7 +18,7 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigures
 from campaigns.runs.exports import csv_of_search
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from campaigns.search import services as searches
 from campaigns.search.queries import busy_by_run, limiter_of_search, report_of_search
 from campaigns.search.services import (

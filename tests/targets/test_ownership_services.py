@@ -17,8 +17,8 @@ from campaigns.engine.services import dispatch
 from campaigns.models import AuditEntry, HostClaim, HostPermit
 from campaigns.probes.services.probes import order_of, request_probe
 from campaigns.search.services import start_search
+from campaigns.targets import services
 from campaigns.targets.queries import hosts_of, networks_for
-from campaigns.targets.services import ownership as services
 from tests.engine.scenes import claim as claim_shards
 from tests.engine.scenes import create, draft, host, owner_of, started
 from tests.factories import make_endpoint, make_plan, make_project, make_target

@@ -10,13 +10,13 @@ from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.items.queries.filters import matching
 from campaigns.items.services import archive_items, delete_items, describe_item, tag_items
-from campaigns.machines.services.exporters import add_exporter
+from campaigns.machines.services import add_exporter
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
-from campaigns.plans.services.plans import create_plan
+from campaigns.plans.services import create_plan
 from campaigns.probes.queries.probes import list_targets
 from campaigns.probes.services.typed_targets import cells_of_question, try_typed
-from campaigns.projects.services.projects import create_project
-from campaigns.targets.services.targets import (
+from campaigns.projects.services import create_project
+from campaigns.targets.services import (
     change_profile,
     create_profile,
     create_target,

@@ -8,8 +8,8 @@ import pytest
 
 from campaigns.domain.plan.target import Origin
 from campaigns.targets.queries import networks_for
-from campaigns.targets.services.ownership import check_host as ask_check
-from campaigns.targets.services.ownership import claim_host
+from campaigns.targets.services import check_host as ask_check
+from campaigns.targets.services import claim_host
 from tests.factories import make_endpoint, make_target
 from tests.injector.servers import scripted
 from workers import single_requests

@@ -13,7 +13,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from campaigns.machines.models import EXPORTER_PROBLEM
-from campaigns.machines.services.scrapes import ScrapeOrder
+from campaigns.machines.services import ScrapeOrder
 from campaigns.models import Exporter, Run
 from tests.factories import make_target
 from tests.injector.authority import authority, issue, server_context

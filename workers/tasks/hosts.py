@@ -28,15 +28,11 @@ from campaigns.core.queue import EXPORTER, OWNERSHIP
 from campaigns.domain.metrics.exporter import NotExposition, NothingKnown, offers, reading_of
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.domain.plan.target import Origin
-from campaigns.machines.services.scrapes import (
-    ScrapeOrder,
-    finish_exporter_check,
-    what_to_scrape_once,
-)
+from campaigns.machines.services import ScrapeOrder, finish_exporter_check, what_to_scrape_once
 from campaigns.models import HostClaim
 from campaigns.operations.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.load_control import announce_host
-from campaigns.targets.services.ownership import finish_check, what_to_check
+from campaigns.targets.services import finish_check, what_to_check
 from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
 from workers.dialling import addresses_of, own_addresses
 from workers.file_reserve import FileReserve

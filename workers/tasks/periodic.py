@@ -18,8 +18,8 @@ from campaigns.core.dbtime import database_time, db_now
 from campaigns.core.queue import HOUSEKEEPING, RESULTS, RETENTION, SCHEDULES, SO_FAR
 from campaigns.items.services import empty_trash
 from campaigns.models import Campaign, InjectorHost, Probe, Target
-from campaigns.plans.services.bodies import forget_unused_bodies
-from campaigns.runs.services.summaries import cache_so_far, remove_old_seconds
+from campaigns.plans.services import forget_unused_bodies
+from campaigns.runs.services import cache_so_far, remove_old_seconds
 from campaigns.schedules.services import fire_due
 
 logger = logging.getLogger(__name__)

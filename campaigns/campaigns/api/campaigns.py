@@ -56,7 +56,7 @@ from campaigns.notes.services import LONGEST_NOTE
 from campaigns.probes.services.probes import try_again
 from campaigns.rest import fields
 from campaigns.rest.access import ITEM_FIELDS, ItemViewSet, Tagged, actor_of, find, refuse_unknown
-from campaigns.targets.services.targets import MOST_PROFILES
+from campaigns.targets.services import MOST_PROFILES
 
 
 class TestSerializer(fields.ReadSerializer):

@@ -55,9 +55,9 @@ from campaigns.models import (
 )
 from campaigns.operations.queries.caps import why_never
 from campaigns.operations.services.caps import plan_use, require_room_for_runs
-from campaigns.projects.services.vault import require_secret
+from campaigns.projects.services import require_secret
 from campaigns.targets.queries import networks_for
-from campaigns.targets.services.ownership import require_permitted
+from campaigns.targets.services import require_permitted
 
 MAX_REPEATS = 50
 _LEAST_THRESHOLD = 0.001  # arms side by side are never alike to the last digit

@@ -49,9 +49,9 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.notes.services import add_note
 from campaigns.operations.services.caps import require_room_for_campaigns
-from campaigns.plans.services.plans import create_plan, plan_of_spec
+from campaigns.plans.services import create_plan, plan_of_spec
 from campaigns.probes.services.probes import forget_unsent, send_first_requests, start_anyway
-from campaigns.targets.services.targets import create_target, keep_target
+from campaigns.targets.services import create_target, keep_target
 
 
 @transaction.atomic

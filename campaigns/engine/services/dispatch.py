@@ -46,8 +46,8 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Exporter, HostClaim, Probe, Project, Run, Search, Shard
 from campaigns.operations.queries.caps import quota_of
 from campaigns.operations.queries.load_control import has_been_on_for, why_load_is_off
-from campaigns.runs.models.runs import IN_TURNS
-from campaigns.runs.services import results
+from campaigns.runs.models import IN_TURNS
+from campaigns.runs.services import publish_results
 from campaigns.targets.queries import networks_for, why_not_admitted
 
 logger = logging.getLogger(__name__)
@@ -454,7 +454,7 @@ def _finish(open_, pk: int, repeats: int) -> int:
     with transaction.atomic():
         n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
         if n_finished:
-            results.changed(Campaign.objects.get(pk=pk))
+            publish_results(Campaign.objects.get(pk=pk))
     return n_finished
 
 

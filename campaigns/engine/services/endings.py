@@ -31,8 +31,7 @@ from campaigns.engine.stop_calls import StopCall, call
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run, RunEvent, Shard
 from campaigns.runs.queries.measurements import stored_measurement, summary_of
-from campaigns.runs.services import results
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import publish_results, summarise_run
 
 # Nothing is sent any more: a stop request would only change the outcome.
 OVER = frozenset({RunState.FINALIZING, RunState.DONE})
@@ -138,7 +137,7 @@ def _end(run: Run, outcome: Outcome, reason: str) -> bool:
             state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
         )
         if ended:
-            results.changed(run.campaign, run)
+            publish_results(run.campaign, run)
     return bool(ended)
 
 
@@ -166,7 +165,7 @@ def _summarise_again(run: Run) -> bool:
         run.outcome = outcome
     Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
     is_summarised = _summarise(run, up_to) is None
-    results.changed(run.campaign, run)
+    publish_results(run.campaign, run)
     return is_summarised
 
 

@@ -39,7 +39,7 @@ from campaigns.models import (
     Shard,
     ShardSecond,
 )
-from campaigns.plans.services.bodies import load_bodies
+from campaigns.plans.services import load_bodies
 from campaigns.targets.queries import networks_elsewhere, networks_for
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2

@@ -13,7 +13,7 @@ from campaigns.domain.presentation.history_words import entry_sentence
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.history.exports import csv_of_triage
 from campaigns.history.queries.baselines import entries_of
-from campaigns.history.services.baselines import edit_entry, make_baseline, release_baseline
+from campaigns.history.services import edit_entry, make_baseline, release_baseline
 from campaigns.items.queries.filters import IdFilter, ListFilterSet
 from campaigns.models import (
     Baseline,

@@ -36,7 +36,7 @@ from campaigns.history.queries.history import (
     history_of,
     recent,
 )
-from campaigns.history.services.marks import delete_mark, set_mark
+from campaigns.history.services import delete_mark, set_mark
 from campaigns.items.queries.filters import IdFilter, InstantFilter, ListFilterSet
 from campaigns.models import Project, Target, Test, TimeMark
 from campaigns.rest import fields

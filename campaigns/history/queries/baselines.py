@@ -36,7 +36,7 @@ from campaigns.models import (
     TriageEntry,
     without_references,
 )
-from campaigns.runs.models.runs import IN_TURNS
+from campaigns.runs.models import IN_TURNS
 from campaigns.runs.queries.measurements import MeasuredRun, measured_runs
 
 _KEY = ("plan", "endpoint", "connection_mode", "injectors")

@@ -52,10 +52,10 @@ from campaigns.models import (
 )
 from campaigns.operations.queries.load_control import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.load_control import require_load_on
-from campaigns.plans.services.bodies import keep_bodies, load_bodies
+from campaigns.plans.services import keep_bodies, load_bodies
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.queries.probes import GIVEN_UP_AFTER, words_of_queue
-from campaigns.projects.services.vault import name_origin, require_secret, secret_of, secret_of_plan
+from campaigns.projects.services import name_origin, require_secret, secret_of, secret_of_plan
 from campaigns.targets.queries import networks_elsewhere, networks_for
 
 PROTOCOL = 1

@@ -25,12 +25,11 @@ from campaigns.domain.plan.typed_request import (
 from campaigns.domain.units import counted
 from campaigns.items.services import free_name, hold
 from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
-from campaigns.plans.services.plans import create_plan, plan_of_spec
+from campaigns.plans.services import create_plan, plan_of_spec
 from campaigns.probes.queries.first_requests import step_of, tried_of
 from campaigns.probes.services.probes import is_only_guessed, request_probe
-from campaigns.projects.services.projects import create_project
-from campaigns.projects.services.vault import keep_secret, share_secret
-from campaigns.targets.services.targets import create_target, keep_target
+from campaigns.projects.services import create_project, keep_secret, share_secret
+from campaigns.targets.services import create_target, keep_target
 
 FIRST_PROJECT = "Measurements"
 

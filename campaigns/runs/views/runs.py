@@ -44,7 +44,7 @@ from campaigns.items.views.lists import (
 )
 from campaigns.live.views import is_asked_again, live_page
 from campaigns.machines.queries.machine_runs import machine_columns_between
-from campaigns.machines.services.tool_outputs import MOST_BYTES, add_output, delete_output
+from campaigns.machines.services import MOST_BYTES, add_output, delete_output
 from campaigns.models import FailureExample, Project, Run, ToolOutput
 from campaigns.runs.exports import (
     csv_of_machine_seconds,

@@ -1,7 +1,8 @@
 """A run's summary: derived from its seconds, recomputed when late ones arrive; and what histories
 and lists read of it. Caches what runs under way have measured, added up, for the process that shows
 one next. Thins the seconds of old runs to minutes; their summaries, with all histograms and series,
-stay."""
+stay. `publish_results` is the one place
+where it is known that results are new or others than before."""
 
 import hashlib
 import logging
@@ -9,15 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime, timedelta
+from functools import partial
 from math import ceil
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, Max, QuerySet, Sum
 from django.db.models.functions import Length, Now
 
-from campaigns.core import cache
+from campaigns.core import cache, queue
 from campaigns.domain.analysis.busy import observed_machines
 from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.analysis.judgement import judge
@@ -30,8 +32,11 @@ from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.threshold import TARGET_METRICS
+from campaigns.history.services import judge_by_baselines, note_changes
+from campaigns.live.notify import notify_viewers
 from campaigns.machines.queries.machine_runs import measured_machines, uses_of
 from campaigns.models import (
+    Campaign,
     InjectorHost,
     KeptMinute,
     Run,
@@ -42,6 +47,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
+from campaigns.operations.services.caps import measure_use
 from campaigns.runs.queries.kept_figures import brief_total, figures_of
 from campaigns.runs.queries.measurements import (
     cached_so_far,
@@ -319,3 +325,27 @@ def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
     with _briefly():
         KeptMinute.objects.bulk_create(minutes, ignore_conflicts=True)
     return rows
+
+
+def publish_results(campaign: Campaign, run: Run | None = None) -> None:
+    """Update histories, baselines, the use of caps, caches and viewers: the campaign has ended, or
+    the `run` has, or late seconds made a new summary of it. May be
+    called any number of times. Whatever goes wrong here, they have ended."""
+    if run:
+        _try("the history of its test", run, partial(keep_figures, [run.test_id]))
+        _try("its use of caps", run, partial(measure_use, run))
+    if campaign.finished_at:
+        _try("verdicts against its baselines", campaign, partial(judge_by_baselines, campaign))
+        _try("changes in histories", campaign, partial(note_changes, campaign_id=campaign.pk))
+        queue.enqueue(queue.RESULTS, [campaign.pk])
+    notify_viewers(run_id=run and run.pk, campaign_id=campaign.pk)
+
+
+def _try(what: str, of: Campaign | Run, act: Callable[[], object]) -> None:
+    try:
+        with transaction.atomic():
+            act()
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("%s of %s %s: not up to date", what, type(of).__name__.lower(), of.pk)

@@ -4,12 +4,14 @@ by its test (plan, endpoint, connection mode, injectors) and the campaign with w
 begins, so it can be written down any number of times. If more campaigns move it, it is followed
 (`analysis.histories.same_changes`). A new change joins the newest entry of its target whose range
 overlaps its own, if nobody has acknowledged that and it has no change of the same test yet;
-otherwise it is an entry of its own. What is no longer found stays until people acknowledge it."""
+otherwise it is an entry of its own. What is no longer found stays until people acknowledge it.
+Marks of deploys and other events stand on the time axis of histories."""
 
 import logging
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -19,10 +21,12 @@ from django.utils import timezone
 
 from campaigns.campaigns.queries.references import references_between
 from campaigns.compare.queries.compared_searches import against_search, search_columns
+from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
 from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.edit_conflicts import check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name, is_web_address, storable
@@ -35,12 +39,14 @@ from campaigns.models import (
     Project,
     Run,
     Search,
+    Target,
     Test,
     TestFigures,
+    TimeMark,
     TriageChange,
     TriageEntry,
 )
-from campaigns.runs.models.runs import IN_TURNS
+from campaigns.runs.models import IN_TURNS
 from campaigns.search.queries import trial_runs
 
 logger = logging.getLogger(__name__)
@@ -358,3 +364,55 @@ def edit_entry(
         held.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
         held.acknowledged_by = by.user if wanted["acknowledged"] else None
     held.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])
+
+
+_MOST = {"text": 100, "link": 500, "key": 150}
+
+
+def set_mark(
+    *,
+    by: Actor,
+    project: Project,
+    text: str,
+    at: datetime | None = None,
+    link: str = "",
+    target: Target | None = None,
+    key: str = "",
+) -> tuple[TimeMark, bool]:
+    """The mark, and whether it is new. `at` is now by default. A mark of the same target with the
+    same key is the same mark, and stays as it is. By default the key is the text, with the time if
+    one is given: so a job that runs twice leaves one mark. Raises InvalidFields."""
+    require(by, Action.EDIT, project)
+    text, link = text.strip(), link.strip()
+    key = key.strip() or (f"{text} {at.isoformat()}" if at else text)
+    text = clean_name(text)
+    values = {"text": text, "link": link, "key": key}
+    errors = {
+        name: f"At most {most} characters are allowed; this has {len(values[name])}."
+        for name, most in _MOST.items()
+        if len(values[name]) > most
+    }
+    if not values["text"]:
+        errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
+    if values["link"] and not is_web_address(values["link"]):
+        errors["link"] = "A link begins with https:// or http://."
+    if target and target.project_id != project.pk:
+        errors["target"] = "Choose a target of this project."
+    if errors:
+        raise InvalidFields(errors)
+    return TimeMark.objects.get_or_create(
+        project=project,
+        target=target,
+        key=key,
+        defaults={"text": text, "link": link, "at": at or timezone.now(), "created_by": by.user},
+    )
+
+
+@transaction.atomic
+def delete_mark(*, by: Actor, mark: TimeMark) -> None:
+    """Take a mark off the time axis. No result depends on it."""
+    require(by, Action.EDIT, mark.project)
+    label = f"mark {mark.pk}: {mark.text}"
+    n_deleted, _ = TimeMark.objects.filter(pk=mark.pk).delete()
+    if n_deleted:
+        audit.note(by, AuditEvent.DELETED, label, project=mark.project)
