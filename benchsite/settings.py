@@ -93,7 +93,7 @@ MIDDLEWARE = [
     "campaigns.live.views.TurnsMiddleware",
     "campaigns.core.context.OutageMiddleware",
     "campaigns.core.access.BearerMiddleware",
-    "campaigns.core.time_zones.TimeZoneMiddleware",
+    "campaigns.core.context.TimeZoneMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from campaigns.campaigns.services.blocks import CampaignCell
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis.capacity import CapacityAnswer
 from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.analysis.judgement import Finding, Judgement

@@ -15,8 +15,13 @@ from campaigns.operations.services import load_control
 from campaigns.probes.services import probes
 from campaigns.search import services as searches
 from workers.celery_worker import touch_pulse
-from workers.clock import ClockWatch
-from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.database import (
+    UNREACHABLE,
+    ClockWatch,
+    drop_connection,
+    first_line_of,
+    use_own_connection,
+)
 from workers.notifying import NotificationsThread
 from workers.side_threads import (
     MESSAGES_EVERY_S,

@@ -28,9 +28,15 @@ from campaigns.engine.services import rounds, shards
 from campaigns.engine.services.shards import Lease
 from campaigns.machines.services import ScrapeOrder, exporters_to_scrape
 from campaigns.projects.services import with_secrets
-from workers.clock import LEAST_STEP_NS, start_of
-from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
-from workers.file_reserve import FileReserve
+from workers.database import (
+    LEAST_STEP_NS,
+    UNREACHABLE,
+    FileReserve,
+    drop_connection,
+    first_line_of,
+    retry,
+    start_of,
+)
 from workers.host_use import HostWatch
 from workers.injector_process import (
     OF_A_PACE,

@@ -52,8 +52,14 @@ from campaigns.machines.services import (
     take_scraped,
 )
 from campaigns.models import MachineSecond
-from workers.clock import EPOCH
-from workers.database import UNREACHABLE, drop_connection, first_line_of, retry, use_own_connection
+from workers.database import (
+    EPOCH,
+    UNREACHABLE,
+    drop_connection,
+    first_line_of,
+    retry,
+    use_own_connection,
+)
 from workers.dialling import addresses_of, dial, left_s, tls_context
 
 LIMIT_S = 1.0

@@ -11,7 +11,7 @@ from campaigns.core import queue
 from campaigns.domain.lifecycle import RunState
 from campaigns.engine.queries.engine import Waiting, names_to_look_up, under_way
 from campaigns.engine.services import dispatch, endings
-from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.queries import why_load_is_off
 from campaigns.schedules.services import fire_due, note_silence
 from campaigns.search import services as searches
 from workers.database import UNREACHABLE, drop_connection, use_own_connection

@@ -30,8 +30,8 @@ from campaigns.accounts.models import LastSeen
 from campaigns.core import audit
 from campaigns.core.access import client_address_of
 from campaigns.core.permissions import Actor
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.services import decrypt, encrypt
 
 logger = logging.getLogger(__name__)

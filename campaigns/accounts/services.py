@@ -25,11 +25,11 @@ from django.utils import timezone
 from campaigns.accounts.models import Invitation
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, Role, may, require, require_administrator
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import hold
 from campaigns.models import Membership, Project
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.services import keyed_hash
 
 logger = logging.getLogger(__name__)

@@ -17,11 +17,11 @@ from django.utils import timezone
 from campaigns.compare.queries.columns import shared_columns
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, Scope, may, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 from campaigns.models import ApiToken, Campaign, Project, Run, ShareLink, Test
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.services import keyed_hash
 
 MAX_DAYS = 365  # of a token, and of a share link

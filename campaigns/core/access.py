@@ -29,9 +29,9 @@ from rest_framework.authentication import get_authorization_header
 
 from campaigns.core.forms import CheckedForm
 from campaigns.core.permissions import Action, Actor, require, rights
-from campaigns.domain.client_address import client_address
-from campaigns.domain.edit_conflicts import Content, version_token
+from campaigns.core.transfer import client_address
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
+from campaigns.domain.json_reader import Content, version_token
 from campaigns.domain.units import and_joined
 from campaigns.models import Project
 

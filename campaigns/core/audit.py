@@ -14,9 +14,9 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from campaigns.core.permissions import NOBODY, Actor
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.client_address import client_address
+from campaigns.core.transfer import client_address
 from campaigns.models import AuditEntry, Campaign, Project
+from campaigns.operations.models import AuditEvent
 
 
 class SignInHandler(AxesDatabaseHandler):

@@ -26,9 +26,8 @@ from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
 from campaigns.domain.analysis.repeats import MIN_REPEATS
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import check_unchanged
 from campaigns.domain.typed_text import clean_name, is_web_address, storable
 from campaigns.history.queries.baselines import against_baselines, counted_of, with_baselines
 from campaigns.history.queries.history import HistoryKey, histories_of, key_of, with_facts_around
@@ -46,6 +45,7 @@ from campaigns.models import (
     TriageChange,
     TriageEntry,
 )
+from campaigns.operations.models import AuditEvent
 from campaigns.runs.models import IN_TURNS
 from campaigns.search.queries import trial_runs
 

@@ -12,14 +12,14 @@ from django.utils import timezone
 from psycopg.errors import LockNotAvailable
 
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import NOBODY, Actor, require
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.typed_text import clean_name, clean_tags
 from campaigns.items.queries.items import refusal_to_archive, refusal_to_delete
 from campaigns.models import Campaign, Project, SavedPlan, Target, Test
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.models import Item
 
 # Rows that one statement deletes: PostgreSQL gives each 15 s.

@@ -19,12 +19,10 @@ from django.db.models import Case, Q, QuerySet, When
 from django.db.models.functions import Coalesce, Now
 
 from campaigns.core import audit, queue
-from campaigns.core.dbtime import ClockTimestamp, db_now
-from campaigns.core.own_services import policy
+from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.exporter import PROCESS
 from campaigns.domain.metrics.machine import busy_s, machine_of, watched_s
@@ -44,11 +42,12 @@ from campaigns.models import (
     Target,
     ToolOutput,
 )
-from campaigns.operations.queries.load_control import LOAD_IS_OFF, why_load_is_off
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.caps import measure_outputs, require_room_for_bytes
 from campaigns.operations.services.load_control import require_load_on
 from campaigns.projects.services import decrypt, encrypt
-from campaigns.targets.queries import networks_for
+from campaigns.targets.queries import networks_for, policy
 from campaigns.targets.services import keep_target
 
 MOST_EXPORTERS = 20  # of a target

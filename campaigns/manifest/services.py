@@ -18,7 +18,6 @@ from campaigns.campaigns.services.blocks import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, edit_draft
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.timetable import daily_cron
@@ -27,6 +26,7 @@ from campaigns.items.services import archive_items, delete_items, describe_item
 from campaigns.manifest.content import SECTIONS, Content
 from campaigns.manifest.schema import read_manifest, with_lines
 from campaigns.models import Campaign, Endpoint, Project, SavedPlan, Target
+from campaigns.operations.models import AuditEvent
 from campaigns.plans.services import create_plan, edit_plan
 from campaigns.schedules.services import create_schedule, delete_schedule, edit_schedule
 from campaigns.targets.services import (

@@ -5,12 +5,12 @@ from django.utils import timezone
 
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require, rights
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.typed_text import storable
 from campaigns.items.services import hold
 from campaigns.models import Campaign, Note, Project, Run, Test
+from campaigns.operations.models import AuditEvent
 
 MOST_NOTES = 100  # of one thing
 LONGEST_NOTE = 10_000

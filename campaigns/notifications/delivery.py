@@ -17,8 +17,7 @@ from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from campaigns.core.dbtime import db_now
-from campaigns.core.own_services import policy
+from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
 from campaigns.domain.typed_text import storable
 from campaigns.domain.units import counted, duration
@@ -44,10 +43,11 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.queries import why_load_is_off
 from campaigns.operations.services.load_control import RESTORED
 from campaigns.probes.queries.probes import days_left
 from campaigns.projects.services import decrypt
+from campaigns.targets.queries import policy
 
 logger = logging.getLogger(__name__)
 

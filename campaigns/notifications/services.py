@@ -17,9 +17,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import hold
@@ -33,6 +32,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.services import decrypt, encrypt
 
 MOST_OF_PROJECT, MOST_OF_PERSON = 20, 5

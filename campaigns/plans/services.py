@@ -9,10 +9,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Sum, TextField
 from django.db.models.functions import Cast, Length, Now
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.plan.body import Blob, digests_in
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step

@@ -70,7 +70,7 @@ from campaigns.plans.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.plans.forms.plans import PlanForm
 from campaigns.plans.services import keep_body
 from campaigns.probes.queries.probes import ProbeReport, report_of
-from campaigns.probes.services.step_tries import try_next_step, went_well
+from campaigns.probes.services.typed_targets import try_next_step, went_well
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 

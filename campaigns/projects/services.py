@@ -26,12 +26,12 @@ from django.db import IntegrityError, transaction
 
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, Role, Scope, may_create_projects, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.plan.session import AuthKind
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Endpoint, Membership, PlanSecret, PlanVersion, Project, Run, SavedPlan
+from campaigns.operations.models import AuditEvent
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from rest_framework.exceptions import AuthenticationFailed, Throttled
 from rest_framework.throttling import SimpleRateThrottle
 
 from campaigns.accounts.tokens import authenticate_token
-from campaigns.domain.client_address import client_address
+from campaigns.core.transfer import client_address
 
 _WRONG_FORM = "The header must be `Authorization: Bearer bs_pat_…`."
 _NOT_LIVE = "This token is unknown, expired or revoked. Create a new one under Account, Tokens."

@@ -14,7 +14,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from campaigns.core.deleted_meanwhile import is_of_what_is_gone
+from campaigns.core.database import is_of_what_is_gone
 from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan, Removed
 from campaigns.rest.fields import MOST_FAULTS
 

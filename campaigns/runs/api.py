@@ -12,8 +12,8 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 
 from campaigns.campaigns.api.tables import JudgedRunSerializer
-from campaigns.campaigns.queries.campaign_keys import final_key
-from campaigns.core.connections import without_connection
+from campaigns.campaigns.queries.campaigns import final_key
+from campaigns.core.database import without_connection
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_stream, unless_known
 from campaigns.domain.analysis.failures import cause_words
@@ -33,8 +33,7 @@ from campaigns.rest.parsers import CSV, AnyAccept, SecondPages
 from campaigns.runs.exports import csv_of_runs, requests_file, tool_report_file
 from campaigns.runs.queries.measurements import measurement_of, whole_runs
 from campaigns.runs.queries.reports import kept_requests
-from campaigns.runs.queries.retention import why_no_seconds
-from campaigns.runs.queries.runs import examples_of, with_verdicts
+from campaigns.runs.queries.runs import examples_of, why_no_seconds, with_verdicts
 
 _STYLE = OpenApiParameter(
     "style", str, enum=list(REPORTS), description="Default: wsperf for WebSockets, otherwise ab."

@@ -61,7 +61,7 @@ from campaigns.runs.queries.measurements import (
     summary_of,
 )
 from campaigns.runs.queries.reports import parts_to_keep, warm_up_of
-from campaigns.runs.queries.retention import kept_of, uses_to_thin
+from campaigns.runs.queries.runs import kept_of, uses_to_thin
 
 
 @transaction.atomic
@@ -328,9 +328,9 @@ def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
 
 
 def publish_results(campaign: Campaign, run: Run | None = None) -> None:
-    """Update histories, baselines, the use of caps, caches and viewers: the campaign has ended, or
-    the `run` has, or late seconds made a new summary of it. May be
-    called any number of times. Whatever goes wrong here, they have ended."""
+    """Update histories, baselines, the use of caps, caches and viewers: the campaign or
+    the `run` has ended, or late seconds made a new summary of it. May be called any number of
+    times. Whatever goes wrong here, they have ended."""
     if run:
         _try("the history of its test", run, partial(keep_figures, [run.test_id]))
         _try("its use of caps", run, partial(measure_use, run))

@@ -19,16 +19,16 @@ from campaigns.campaigns.models import UNDER_WAY
 from campaigns.campaigns.services.campaigns import repeat_campaigns, start_campaigns
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.timetable import Timetable
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Firing, Project, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind, EventMessage
 from campaigns.notifications.messages import site_url
 from campaigns.notifications.models import Event
-from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import why_load_is_off
 from campaigns.schedules.models import LONGEST_RESULT_H
 
 logger = logging.getLogger(__name__)

@@ -71,7 +71,7 @@ from campaigns.models import (
     RunUse,
     Search,
 )
-from campaigns.operations.queries.caps import use_of
+from campaigns.operations.queries import use_of
 from campaigns.runs.queries.runs import with_verdicts
 
 # Somebody or something ended these from outside, and the search with them.

@@ -15,10 +15,9 @@ from campaigns.campaigns.queries.checks import unreported_rule
 from campaigns.campaigns.services.blocks import CampaignCell, check_slots, queued_run, snapshot_of
 from campaigns.campaigns.services.campaigns import QUIET_WITHIN_S, create_campaign
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.capacity import CapacityAnswer, Ending, NextTrial
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.estimates import estimate_test
@@ -30,7 +29,8 @@ from campaigns.domain.plan.turns import Turn
 from campaigns.engine.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Project, Run, Search, Shard, Target
-from campaigns.operations.queries.caps import most_requests_per_s
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import most_requests_per_s
 from campaigns.operations.services.caps import plan_use, require_room_for_load
 from campaigns.probes.services.probes import send_again, send_first_requests
 from campaigns.projects.services import require_secret

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from campaigns.accounts import tokens as services
 from campaigns.campaigns.queries.answers import answer_of
-from campaigns.campaigns.queries.campaign_keys import campaign_key, run_key
+from campaigns.campaigns.queries.campaigns import campaign_key, run_key
 from campaigns.campaigns.views.campaign_page import campaign_context
 from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.compare.queries.columns import columns_of, live_links, shared_columns

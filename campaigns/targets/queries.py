@@ -1,25 +1,34 @@
 """Where load of a project may go: listed networks, and hosts that are shown to be its own. Proofs
 and approvals count only where `PROOF_DAYS` is set: on a server. Checks no permissions: callers pass
-rows found with visible_to."""
+rows found with visible_to.
 
-from collections.abc import Iterable, Iterator
+Where the installation's own servers listen: no load is sent there, whatever networks allow."""
+
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.db.models import Prefetch, Q, QuerySet
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.plan.addresses import (
     Allowed,
     common_networks,
     host_key,
     is_address,
+    parse_address,
     parse_networks,
     place_of,
     proof_path,
     refusals,
     vet,
+    written,
 )
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, HostClaim, HostPermit, Project, Run, Target
@@ -207,3 +216,42 @@ def waiting_claims() -> QuerySet[HostClaim]:
 def permits_of_all() -> QuerySet[HostPermit]:
     """Current ones of all projects, for administrators."""
     return current_permits().select_related("claim__project").order_by("-pk")
+
+
+_KEPT_S = 60.0
+# What this process has found last for each host and port.
+_known: dict[tuple[str, int], Set[str]] = {}
+
+
+def policy(allowed: list[str], elsewhere: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+    """An order's `policy`: the networks that may be dialled, under other names if they are not the
+    same (`elsewhere`), and what in them may not."""
+    never = list(_own_services(time.monotonic() // _KEPT_S))
+    return {"allow": allowed, "never": never, **({"hosts": dict(elsewhere)} if elsewhere else {})}
+
+
+@lru_cache(maxsize=1)
+def _own_services(_minute: float) -> tuple[str, ...]:
+    """PostgreSQL, Redis and what the settings list, as 10.0.0.5:5432; names are looked up again
+    each minute. A name that was never known here cannot be dialled from here either."""
+    return tuple(sorted({place for host, port in _named() for place in _places(host, port)}))
+
+
+def _places(host: str, port: int) -> Set[str]:
+    """Those of before while no name server answers: its addresses can be dialled all the same."""
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return _known.get((host, port), frozenset())
+    _known[host, port] = {written(parse_address(str(each[4][0])), port) for each in answers}
+    return _known[host, port]
+
+
+def _named() -> Iterator[tuple[str, int]]:
+    """Sockets in the file system have no port that could be dialled."""
+    for url, port in ((settings.DATABASE_URL, 5432), (settings.REDIS_URL, 6379)):
+        parts = urlsplit(url)
+        host = unquote(parts.hostname or "")
+        if host and not host.startswith("/"):
+            yield host, parts.port or port
+    yield from settings.NEVER

@@ -18,12 +18,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from campaigns.core import audit, queue
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require, require_administrator
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
-from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.json_reader import Content, JsonReader, check_unchanged
 from campaigns.domain.plan.addresses import MOST_PORTS, HostCheck, host_key
 from campaigns.domain.plan.target import Origin, check_target
 from campaigns.domain.plan.tls_options import (
@@ -38,6 +36,7 @@ from campaigns.domain.typed_text import clean_name, storable
 from campaigns.domain.units import counted
 from campaigns.items.services import hold
 from campaigns.models import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Project, Target
+from campaigns.operations.models import AuditEvent
 from campaigns.operations.services.load_control import require_load_on
 from campaigns.probes.services.probes import keep_guesses
 from campaigns.projects.services import keep_key

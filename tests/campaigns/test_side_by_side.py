@@ -14,7 +14,7 @@ from campaigns.compare.queries import side_by_side
 from campaigns.compare.queries.arm_pairs import ArmPair, measured_tests
 from campaigns.compare.queries.overheads import compare
 from campaigns.compare.queries.side_by_side import passes_of
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.injector_end import InjectorEnd

@@ -18,7 +18,6 @@ from django.utils import timezone
 from campaigns.accounts import tokens
 from campaigns.campaigns.services import blocks, campaigns
 from campaigns.core.permissions import Actor
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.engine.services import endings
 from campaigns.items import services as items
@@ -42,6 +41,7 @@ from campaigns.models import (
     Search,
     StoredBody,
 )
+from campaigns.operations.models import AuditEvent
 from campaigns.operations.services import load_control
 from campaigns.projects import services as projects
 from tests.access_world import make_world

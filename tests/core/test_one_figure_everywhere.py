@@ -14,7 +14,7 @@ from django.urls import reverse
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import count, figure
-from campaigns.live.events import BEFORE_ALL
+from campaigns.live.hub import BEFORE_ALL
 from campaigns.live.notify import SIGNAL
 from campaigns.models import Run
 from campaigns.runs.queries.followed import report_of, seconds_after

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from django.db.models import F
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.engine.services import dispatch

@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 
 from campaigns.core import queue
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.machines import services as machines
 from campaigns.machines.services import add_exporter, ask_check, change_exporter, remove_exporter
 from campaigns.models import AuditEntry, Exporter, LoadControl
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.services import decrypt, rotate_secrets
 from tests.factories import make_target
 from tests.injector.authority import authority

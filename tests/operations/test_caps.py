@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from campaigns.campaigns.services.blocks import add_blocks, cell_of
 from campaigns.campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.caps import LOAD_HOURS, RUNS, SLOTS, STORED_GB
 from campaigns.domain.errors import Forbidden, Refused
@@ -31,7 +31,7 @@ from campaigns.models import (
     RunUse,
     ToolOutput,
 )
-from campaigns.operations.queries.caps import use_of
+from campaigns.operations.queries import use_of
 from campaigns.operations.services.caps import measure_use, set_caps
 from campaigns.operations.services.load_control import announce_host
 from campaigns.plans.services import create_plan

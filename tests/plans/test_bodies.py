@@ -7,7 +7,7 @@ import time
 import pytest
 
 from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.models import Probe, Run, StoredBody
 from campaigns.plans import services as plans

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.presentation.run_points import LAST_S, MOST_POINTS
-from campaigns.live.events import BEFORE_ALL
+from campaigns.live.hub import BEFORE_ALL
 from campaigns.live.notify import SIGNAL
 from campaigns.models import Run, ShardSecond
 from campaigns.runs.queries import followed

@@ -27,7 +27,7 @@ from campaigns.operations.services.caps import measure_use
 from campaigns.runs import services as runs
 from campaigns.runs.exports import tool_report
 from campaigns.runs.queries.reports import run_report
-from campaigns.runs.queries.retention import why_no_seconds
+from campaigns.runs.queries.runs import why_no_seconds
 from campaigns.runs.services import remove_old_seconds, summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.kept_rows import undone

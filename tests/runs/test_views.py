@@ -12,13 +12,13 @@ from django.utils import timezone
 
 from campaigns.compare.queries.columns import columns_of
 from campaigns.compare.queries.compared_tests import comparison_of
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.kept_requests import pack
 from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.domain.other_tools.reports import REPORTS
-from campaigns.live.events import Cursor
+from campaigns.live.hub import Cursor
 from campaigns.machines.services import add_output
 from campaigns.models import Campaign, RequestsOfShard, Run, RunSummary, ToolOutput
 from campaigns.runs.queries.measurements import points_of

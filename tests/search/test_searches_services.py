@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import repeat_campaign, start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis import capacity
 from campaigns.domain.analysis.capacity import RULE_VERSION, Ending
 from campaigns.domain.analysis.thresholds import Verdict

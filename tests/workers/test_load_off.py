@@ -23,7 +23,7 @@ from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec, read_typed
 from tests.waiting import eventually
 from workers import launcher, single_requests
-from workers.tasks.hosts import check_exporter, check_ownership
+from workers.tasks import check_exporter, check_ownership
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = "Load is off. An administrator must allow it first."

@@ -14,7 +14,7 @@ from tests.factories import make_endpoint, make_target
 from tests.injector.servers import scripted
 from workers import single_requests
 from workers.single_requests import MOST_BYTES, check_host
-from workers.tasks.hosts import check_ownership
+from workers.tasks import check_ownership
 
 TOKEN = "t" * 43
 HOST = "shop.example"

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.campaigns.api.cells import CellInput, SweepInput, cells_of
-from campaigns.campaigns.api.verdicts import CampaignVerdictSerializer
+from campaigns.campaigns.api.tables import CampaignVerdictSerializer
 from campaigns.campaigns.queries.answers import verdict_of
 from campaigns.campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.campaigns.queries.campaigns import checks_of_campaign
@@ -39,7 +39,7 @@ from campaigns.campaigns.services.campaigns import (
     start_campaign,
     stop_campaign,
 )
-from campaigns.core.connections import TURNS, release_connection
+from campaigns.core.database import TURNS, release_connection
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.profiles import PerfOf, perf_scope

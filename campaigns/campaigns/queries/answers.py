@@ -13,7 +13,7 @@ from campaigns.campaigns.queries.answer_sentences import (
     judged_rules,
     lacked_cpu,
 )
-from campaigns.campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
+from campaigns.campaigns.queries.campaigns import CampaignKey, campaign_key, campaign_keys
 from campaigns.campaigns.queries.shapes import Shapes, shapes_of
 from campaigns.compare.queries.arm_pairs import (
     MeasuredTest,

@@ -32,7 +32,7 @@ from campaigns.engine.queries.injector_hosts import (
     own_addresses,
 )
 from campaigns.models import Endpoint, InjectorHost, Project, Run, Target
-from campaigns.operations.queries.caps import why_never
+from campaigns.operations.queries import why_never
 from campaigns.probes.queries.probes import is_watched
 from campaigns.targets.queries import why_not_permitted
 

@@ -12,7 +12,6 @@ from campaigns.campaigns.queries.campaigns import archived_part, why_archived
 from campaigns.compare.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.estimates import (
@@ -53,7 +52,8 @@ from campaigns.models import (
     Shard,
     Test,
 )
-from campaigns.operations.queries.caps import why_never
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import why_never
 from campaigns.operations.services.caps import plan_use, require_room_for_runs
 from campaigns.projects.services import require_secret
 from campaigns.targets.queries import networks_for

@@ -28,11 +28,10 @@ from campaigns.campaigns.services.blocks import (
     why_in_blocks,
 )
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.profiles import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode
@@ -42,12 +41,19 @@ from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.plan.turns import LIMIT_S, LONGEST_LIMIT_S, USUAL_BLOCKS
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_name, is_web_address, storable
-from campaigns.engine.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
-from campaigns.engine.stop_calls import StopCall, call
+from campaigns.engine.services.endings import (
+    STOPPED_BEFORE,
+    StopCall,
+    call,
+    end_queued,
+    lock_runs,
+    request_stop,
+)
 from campaigns.items.services import free_name, hold
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.notes.services import add_note
+from campaigns.operations.models import AuditEvent
 from campaigns.operations.services.caps import require_room_for_campaigns
 from campaigns.plans.services import create_plan, plan_of_spec
 from campaigns.probes.services.probes import forget_unsent, send_first_requests, start_anyway

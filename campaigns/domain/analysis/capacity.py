@@ -28,8 +28,8 @@ from campaigns.domain.analysis.ratio import RatioInterval, Word, word_of
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.failures import without_addresses
+from campaigns.domain.percentiles import t_quantile, t_reach
 from campaigns.domain.plan.threshold import TARGET_METRICS
-from campaigns.domain.special import t_quantile, t_reach
 from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
 
 # Stored with each answer. Raise it with every change of the rule.

@@ -15,7 +15,7 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from campaigns.domain.analysis.steady import spikes_of
-from campaigns.domain.special import t_quantile, t_reach, t_two_sided
+from campaigns.domain.percentiles import t_quantile, t_reach, t_two_sided
 
 MIN_CAMPAIGNS = 5  # below this a history has no levels
 MIN_SEGMENT = 3

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 from campaigns.domain.metrics.profiles import MOST_FUNCTIONS, Profile
-from campaigns.domain.special import CONFIDENCE
+from campaigns.domain.percentiles import CONFIDENCE
 
 Names = tuple[str, str]
 # Where fewer are expected, X² says little.

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.domain.special import t_quantile, t_reach, t_two_sided
+from campaigns.domain.percentiles import t_quantile, t_reach, t_two_sided
 
 _COARSE = 0.02  # a clock step of at least this share of the mean widens the interval
 # Neighbouring runs are correlated, which makes plain t slightly overconfident in counterbalanced

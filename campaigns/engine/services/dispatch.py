@@ -24,7 +24,7 @@ from django.db.models.functions import Now
 
 from campaigns.campaigns.models import UNDER_WAY
 from campaigns.core import queue
-from campaigns.core.dbtime import ClockTimestamp, db_now
+from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     LIVE_SHARD_STATES,
@@ -44,8 +44,7 @@ from campaigns.engine.services.rounds import look_at_rounds, with_rounds_for_a_l
 from campaigns.engine.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Exporter, HostClaim, Probe, Project, Run, Search, Shard
-from campaigns.operations.queries.caps import quota_of
-from campaigns.operations.queries.load_control import has_been_on_for, why_load_is_off
+from campaigns.operations.queries import has_been_on_for, quota_of, why_load_is_off
 from campaigns.runs.models import IN_TURNS
 from campaigns.runs.services import publish_results
 from campaigns.targets.queries import networks_for, why_not_admitted

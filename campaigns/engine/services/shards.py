@@ -13,8 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Case, F, Max, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
-from campaigns.core.dbtime import ClockTimestamp, db_now
-from campaigns.core.own_services import policy
+from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import (
     LIVE_SHARD_STATES,
@@ -40,7 +39,7 @@ from campaigns.models import (
     ShardSecond,
 )
 from campaigns.plans.services import load_bodies
-from campaigns.targets.queries import networks_elsewhere, networks_for
+from campaigns.targets.queries import networks_elsewhere, networks_for, policy
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
 LATE_SECONDS_FOR_S = 24 * 3600

@@ -16,8 +16,8 @@ from campaigns.core.access import signed_in_get, signed_in_post
 from campaigns.core.pages import page_of, sorted_by
 from campaigns.core.permissions import Action, Actor, may
 from campaigns.core.tables import text_file
-from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import version_token
 from campaigns.domain.presentation.history_words import (
     change_interval,
     day,

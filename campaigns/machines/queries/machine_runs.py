@@ -31,7 +31,7 @@ from campaigns.domain.metrics.machine import (
     n_whole_seconds,
 )
 from campaigns.domain.metrics.profiles import PerfOf
-from campaigns.domain.presentation.limit_table import limit_table
+from campaigns.domain.presentation.capacity_words import limit_table
 from campaigns.domain.presentation.machine_table import (
     RunResources,
     machine_columns,
@@ -52,7 +52,7 @@ from campaigns.domain.presentation.tables import Table
 from campaigns.machines.queries.target_costs import perf_counters, sizes_of, target_costs
 from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
 from campaigns.runs.queries.measurements import OK_LATE, machines_of_run, of_summary, whole_seconds
-from campaigns.runs.queries.retention import kept_of
+from campaigns.runs.queries.runs import kept_of
 
 MOST_STEPS = 600  # that are drawn, of all runs together
 _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loopback_bytes"}

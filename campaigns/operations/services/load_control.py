@@ -9,24 +9,25 @@ from django.db.models.functions import Now
 
 from campaigns.campaigns.models import UNDER_WAY
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor, require_administrator
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.engine.queries.injector_hosts import ALIVE_S
 from campaigns.engine.services.dispatch import cut_off_runs, lock_admission
-from campaigns.engine.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
-from campaigns.engine.stop_calls import StopCall, call
+from campaigns.engine.services.endings import (
+    STOPPED_BEFORE,
+    StopCall,
+    call,
+    end_queued,
+    lock_runs,
+    request_stop,
+)
 from campaigns.live.notify import notify_viewers
 from campaigns.machines.models import THE_ROW
 from campaigns.models import Campaign, InjectorHost, LoadControl, Run
-from campaigns.operations.queries.load_control import (
-    LOAD_IS_OFF,
-    active_runs,
-    identity,
-    why_load_is_off,
-)
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import LOAD_IS_OFF, active_runs, identity, why_load_is_off
 
 BY_A_PERSON = "{name} stopped all load of this installation."
 FROM_THE_CONSOLE = "All load of this installation was stopped by `manage.py stop_load`."

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
@@ -19,7 +19,7 @@ from campaigns.domain.presentation.remedies import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.items.queries.items import count_of
 from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
-from campaigns.operations.queries.load_control import why_nothing_begins
+from campaigns.operations.queries import why_nothing_begins
 
 USUAL_WAIT = timedelta(seconds=2)
 _ACCEPT_WORDS = {

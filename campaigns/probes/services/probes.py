@@ -20,8 +20,7 @@ from django.db.models.functions import Now, RowNumber
 from django.utils import timezone
 
 from campaigns.campaigns.models import HELD_FOR
-from campaigns.core.dbtime import db_now
-from campaigns.core.own_services import policy
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.lifecycle import RunState
@@ -50,13 +49,13 @@ from campaigns.models import (
     Target,
     Test,
 )
-from campaigns.operations.queries.load_control import LOAD_IS_OFF, why_load_is_off
+from campaigns.operations.queries import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.load_control import require_load_on
 from campaigns.plans.services import keep_bodies, load_bodies
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.queries.probes import GIVEN_UP_AFTER, words_of_queue
 from campaigns.projects.services import name_origin, require_secret, secret_of, secret_of_plan
-from campaigns.targets.queries import networks_elsewhere, networks_for
+from campaigns.targets.queries import networks_elsewhere, networks_for, policy
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.

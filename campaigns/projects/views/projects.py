@@ -27,7 +27,7 @@ from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.items.queries import items as queries
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.models import HostClaim, OwnTlsProfile, Project, Target
-from campaigns.operations.queries.caps import (
+from campaigns.operations.queries import (
     GROWTH_DAYS,
     growth,
     most_requests_per_s,

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from campaigns.campaigns.queries.campaign_keys import run_key
+from campaigns.campaigns.queries.campaigns import run_key
 from campaigns.core.cache import Cache
-from campaigns.core.connections import held
+from campaigns.core.database import held
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.presentation.results import RunReport

@@ -25,7 +25,6 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation import report_tables as tables
-from campaigns.domain.presentation.errors_table import errors_of
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
 from campaigns.domain.presentation.history_words import trend_words
 from campaigns.domain.presentation.latency_table import addresses_table, steps_table
@@ -44,7 +43,12 @@ from campaigns.domain.presentation.report_words import (
     run_tiles,
     three_answers,
 )
-from campaigns.domain.presentation.request_tables import drawn_columns, outlier_words, slowest_table
+from campaigns.domain.presentation.request_tables import (
+    drawn_columns,
+    errors_of,
+    outlier_words,
+    slowest_table,
+)
 from campaigns.domain.presentation.results import RunReport
 from campaigns.domain.presentation.run_points import progress_of
 from campaigns.domain.presentation.tables import Table
@@ -53,7 +57,7 @@ from campaigns.domain.presentation.what_to_do import what_to_do
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
 from campaigns.runs.queries.measurements import measurement_between, measurement_of
-from campaigns.runs.queries.retention import kept_of
+from campaigns.runs.queries.runs import kept_of
 
 
 def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from campaigns.campaigns.queries.campaign_keys import final_key, rows_of_run, run_key
+from campaigns.campaigns.queries.campaigns import final_key, rows_of_run, run_key
 from campaigns.campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.compare.queries.columns import LETTERS
 from campaigns.core.access import (
@@ -23,7 +23,7 @@ from campaigns.core.access import (
     signed_in_get,
     signed_in_post,
 )
-from campaigns.core.connections import without_connection
+from campaigns.core.database import without_connection
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import text_file, text_stream, unless_known
 from campaigns.core.transfer import takes_bytes

@@ -10,10 +10,9 @@ from campaigns.domain.other_tools.jmeter import jmeter
 from campaigns.domain.other_tools.reports import REPORTS, ReportHead
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import parse_rule
-from campaigns.domain.presentation.errors_table import errors_of
 from campaigns.domain.presentation.latency_table import steps_table
 from campaigns.domain.presentation.report_tables import session_tables
-from campaigns.domain.presentation.request_tables import slowest_table
+from campaigns.domain.presentation.request_tables import errors_of, slowest_table
 from tests.values import make_second
 
 SPEC = {
