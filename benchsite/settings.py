@@ -216,12 +216,8 @@ CACHES = {
 }
 
 
-def _celery_broker(url: str) -> str:
-    """Celery spells a Redis socket `redis+socket://`, redis-py spells it `unix://`."""
-    return url.replace("unix://", "redis+socket://", 1)
-
-
-CELERY_BROKER_URL = _celery_broker(REDIS_URL)
+# Celery spells a Redis socket `redis+socket://`, redis-py spells it `unix://`.
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_DEFAULT_QUEUE = "general"

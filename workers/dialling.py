@@ -18,12 +18,10 @@ _LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
 def own_addresses(ipv4: Path = _IPV4, ipv6: Path = _IPV6) -> list[str]:
     """Every address of every interface, sorted, as far as the kernel lists them."""
     addresses = set(_LOCAL.findall(_text(ipv4)))
-    addresses |= {_ipv6(line) for line in _text(ipv6).splitlines()}
+    addresses |= {
+        str(ipaddress.IPv6Address(int(line.split()[0], 16))) for line in _text(ipv6).splitlines()
+    }
     return sorted(addresses)
-
-
-def _ipv6(line: str) -> str:
-    return str(ipaddress.IPv6Address(int(line.split()[0], 16)))
 
 
 def _text(path: Path) -> str:

@@ -383,7 +383,11 @@ class Launch:
         is_spooled = self._delivery.is_spooled
         if is_whole:
             reason = "" if is_spooled else _NOT_ALL_KEPT
-        self._spool_end(ends, reason)
+        # Whoever stores the rest also says how it ended, or why it is not whole.
+        lost = [{"type": "lost", "reason": reason}] if reason else []
+        with suppress(OSError):
+            for record in lost or [end.to_json() for end in ends]:
+                self._spool.append(record)
         is_stored = self._delivery.finish(STORE_FOR_S if is_spooled else ONLY_IN_MEMORY_FOR_S)
         reason = self._delivery.failure or reason
         try:
@@ -399,13 +403,6 @@ class Launch:
             )
         finally:
             self._spool.close(is_stored=is_stored)
-
-    def _spool_end(self, ends: list[InjectorEnd], reason: str) -> None:
-        """Whoever stores the rest also says how it ended, or why it is not whole."""
-        lost = [{"type": "lost", "reason": reason}] if reason else []
-        with suppress(OSError):
-            for record in lost or [end.to_json() for end in ends]:
-                self._spool.append(record)
 
 
 def _why_cut_off(stood_still_s: float, file_limit: str = "") -> str:

@@ -365,11 +365,11 @@ def _line(part: Mapping[str, Any]) -> str:
 def body_words(kind: str, n_text_bytes: int, kept: str) -> str:
     """What is said of a body that is no text: "form fields of 20 bytes", "file of 12,345 bytes"."""
     if kind == FILE:
-        sizes = [each.get("size_bytes") for each in _kept_files(kept).values() if _is_ref(each)]
+        sizes = [
+            each.get("size_bytes")
+            for each in _kept_files(kept).values()
+            if (isinstance(each, dict) and isinstance(each.get("size_bytes"), int))
+        ]
         return f"file of {counted(sizes[0], 'bytes')}" if sizes else "file as body"
     label = dict(KINDS).get(kind, kind).lower()
     return f"{label} of {counted(n_text_bytes, 'bytes')}" if n_text_bytes else ""
-
-
-def _is_ref(file: Any) -> bool:
-    return isinstance(file, dict) and isinstance(file.get("size_bytes"), int)

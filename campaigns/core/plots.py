@@ -171,7 +171,10 @@ def block_charts(
 ) -> Charts | None:
     """Every run a mark, connected along the blocks. `shared_ms`: all means that the scale, then
     logarithmic, must hold; without any the scale is the chart's own, from 0. None without a run."""
-    measured = [each for each in lines if any(map(_is_known, _means(each)))]
+    # Runs that do not count have means as well.
+    measured = [
+        each for each in lines if any(map(_is_known, [*each["means"], *each.get("apart", ())]))
+    ]
     if not measured:
         return None
     xs = list(range(1, repeats + 1))
@@ -201,11 +204,6 @@ def block_charts(
     return Charts(
         key, f"Blocks of {of}", panels=[panel], places=Places(x=xs, at=[f"block {x}" for x in xs])
     )
-
-
-def _means(line: Line) -> list[float | None]:
-    """Those of runs that do not count among them."""
-    return [*line["means"], *line.get("apart", ())]
 
 
 def _is_known(value: float | None) -> bool:

@@ -371,15 +371,12 @@ def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> L
     libraries = tls_libraries_of(list(ends))
     library = [("TLS library", libraries[0])] if len(libraries) == 1 else []
     differs = [("TLS library", ", ".join(libraries))] if len(libraries) > 1 else []
-    return LadderLikeness(
-        (*same, *_certificates(rungs), *library), (*_differences(compared), *differs)
-    )
-
-
-def _certificates(rungs: Sequence[LadderRung]) -> list[tuple[str, str]]:
-    """The certificate where every rung over TLS was shown the same."""
+    # It is named where every rung over TLS was shown the same.
     seen = {rung.agreed.certificates for rung in rungs if rung.agreed.certificates}
-    return [("certificate", "; ".join(seen.pop()))] if len(seen) == 1 else []
+    return LadderLikeness(
+        (*same, *([("certificate", "; ".join(seen.pop()))] if len(seen) == 1 else []), *library),
+        (*_differences(compared), *differs),
+    )
 
 
 def _differences(compared: Sequence[Overhead]) -> list[tuple[str, str]]:

@@ -44,7 +44,9 @@ def start_ladder(
     InvalidFields by the names of these arguments.
     """
     require(by, Action.EDIT, project)
-    chosen = _chosen(rungs, _rungs_for(project, rungs))
+    own = held_profiles(project, filter(None, map(profile_of_rung, rungs)))
+    of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
+    chosen = _chosen(rungs, {**RUNGS, **{rung.key: rung for rung in of_profiles}})
     plan = version.value()
     _check(plan, endpoint)
     cells = [
@@ -65,13 +67,6 @@ def start_ladder(
     )
     start_campaign(by=by, campaign=campaign, when_quiet=when_quiet)
     return campaign
-
-
-def _rungs_for(project: Project, keys: Sequence[str]) -> Mapping[str, Rung]:
-    """All rungs among which these keys choose, by key, in the order of the ladder."""
-    own = held_profiles(project, filter(None, map(profile_of_rung, keys)))
-    of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
-    return {**RUNGS, **{rung.key: rung for rung in of_profiles}}
 
 
 def _chosen(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:

@@ -271,7 +271,11 @@ def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
     rows = list(_rows(run_id, scraped))
     MachineSecond.objects.bulk_create(rows, ignore_conflicts=True)
     if rows:
-        _note_late_seconds(run_id)
+        # A run that has ended is judged again, by what its target's machine did as well. The
+        # run's lock orders the note before or after the summary's own read of notes.
+        ended = Run.objects.filter(pk=run_id, state__in=(RunState.FINALIZING, RunState.DONE))
+        for late in ended.select_for_update(no_key=True):
+            RunEvent.objects.create(run=late, kind=LATE_SECONDS, data={"from": "exporter"})
     RunEvent.objects.bulk_create(
         RunEvent(
             run_id=run_id,
@@ -281,14 +285,6 @@ def take_scraped(*, run_id: int, scraped: Sequence[Scraped]) -> None:
         for each in scraped
         if each.problem
     )
-
-
-def _note_late_seconds(run_id: int) -> None:
-    """A run that has ended is judged again, by what its target's machine did as well. The run's
-    lock orders the note before or after the summary's own read of notes."""
-    ended = Run.objects.filter(pk=run_id, state__in=(RunState.FINALIZING, RunState.DONE))
-    for late in ended.select_for_update(no_key=True):
-        RunEvent.objects.create(run=late, kind=LATE_SECONDS, data={"from": "exporter"})
 
 
 def take_profile(*, run_id: int, source: str, profile: Profile) -> None:

@@ -278,11 +278,12 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
     if not n_seconds:
         return {}
     seconds = MachineSecond.objects.filter(_measured(n_seconds)).values("run_id", "source")
+    listed = KeyTransform("cores", "did")
     rows = seconds.annotate(
         cpu=Coalesce(
             *(Avg(used / NullIf(_sum_of(CPU), 0.0)) for used in (F("watched_s"), _sum_of(BUSY)))
         ),
-        n_cores=Max(_length_of("cores")),
+        n_cores=Max(Func(listed, function="jsonb_array_length", output_field=IntegerField())),
         received=Avg(told_figure("received_bytes") / F("lasted_s")),
         sent=Avg(told_figure("sent_bytes") / F("lasted_s")),
         speed=Avg(told_figure("link_bytes_per_s")),
@@ -312,11 +313,6 @@ def _measured(n_seconds: Mapping[int, int]) -> Q:
     return reduce(or_, (Q(run__in=pks, second__range=(0, n - 1)) for n, pks in runs.items()))
 
 
-def _length_of(name: str) -> Func:
-    listed = KeyTransform(name, "did")
-    return Func(listed, function="jsonb_array_length", output_field=IntegerField())
-
-
 def _sum_of(states: Sequence[str]):
     first, *others = (Coalesce(told_figure(state), 0.0) for state in states)
     return sum(others, first)
@@ -341,11 +337,15 @@ def limiter_of_search(report: SearchReport) -> Limiter:
     """Without the target's machine: as it was stored with the answer; else from the trials."""
     if report.search.answer is not None:
         return Limiter.from_json(report.search.answer["limiter"])
+    summaries = RunSummary.objects.filter(run__in=[each.run for each in near_the_answer(report)])
     return limiter_of(
         report.ending,
         [signs_of(each.run.verdicts, each.run.judged) for each in _failed(report)],
         [each.trial.reason for each in _open(report)],
-        _vitals_of(near_the_answer(report)),
+        [
+            {code: seen.value for code, seen in observed_vitals(vitals).items()}
+            for vitals in summaries.order_by("run_id").values_list("vitals", flat=True)
+        ],
         LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
         [judged for each in _open(report) if (judged := each.run.judged) and judged.is_in_doubt],
     )
@@ -372,11 +372,3 @@ def _failed(report: SearchReport) -> list[MadeTrial]:
 def _open(report: SearchReport) -> list[MadeTrial]:
     """The last trials that do not count."""
     return [each for each in report.made if each.trial.result == TrialResult.UNTRUSTED][-2:]
-
-
-def _vitals_of(made: Sequence[MadeTrial]) -> list[dict[str, float]]:
-    summaries = RunSummary.objects.filter(run__in=[each.run for each in made])
-    return [
-        {code: seen.value for code, seen in observed_vitals(vitals).items()}
-        for vitals in summaries.order_by("run_id").values_list("vitals", flat=True)
-    ]

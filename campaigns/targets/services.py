@@ -235,7 +235,10 @@ def delete_profile(*, by: Actor, profile: OwnTlsProfile) -> None:
         return
     naming = list(_naming(held).select_related("target").select_for_update(of=("self",)))
     if used := _in_use(naming):
-        raise Refused(_used_by(held, used))
+        where = sorted({f"{each.target.name} ({each.origin})" for each in used})
+        more = f" and {len(where) - 3} more" if len(where) > 3 else ""
+        users = f"{counted(len(used), 'endpoints')}: {', '.join(where[:3])}{more}"
+        raise Refused(f"{held.name} is used by {users}. Choose another profile there first.")
     for endpoint in naming:
         endpoint.tls = TlsOptions(**endpoint.tls).resolved(held.value()).chosen()
     Endpoint.objects.bulk_update(naming, ["tls"])
@@ -277,13 +280,6 @@ def _naming(profile: OwnTlsProfile) -> QuerySet[Endpoint]:
 def _in_use(endpoints: Iterable[Endpoint]) -> list[Endpoint]:
     """Those that a campaign can be made of."""
     return [each for each in endpoints if not (each.archived_at or each.target.archived_at)]
-
-
-def _used_by(profile: OwnTlsProfile, used: list[Endpoint]) -> str:
-    where = sorted({f"{each.target.name} ({each.origin})" for each in used})
-    more = f" and {len(where) - 3} more" if len(where) > 3 else ""
-    users = f"{counted(len(used), 'endpoints')}: {', '.join(where[:3])}{more}"
-    return f"{profile.name} is used by {users}. Choose another profile there first."
 
 
 MOST_CLAIMS = 200  # of a project

@@ -239,19 +239,18 @@ def _p95s_until(tests: Sequence[int], most: int) -> dict[int, list[tuple[int, fl
     same = Test.objects.filter(**{name: OuterRef(name) for name in _SAME_TEST})
     same = same.filter(campaign__lte=OuterRef("campaign"), campaign__started_at__isnull=False)
     same = same.filter(campaign__deleted_at=None).order_by("-campaign_id")
-    told = JSONObject(at="campaign_id", us=Subquery(_p95_us()))
+    runs = Run.objects.filter(test=OuterRef("pk"), outcome=Outcome.COMPLETE, p95_us__isnull=False)
+    runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NO_ANSWER]).exclude(is_alone=True).order_by()
+    told = JSONObject(
+        at="campaign_id",
+        us=Subquery(runs.values("test").annotate(median=_Median("p95_us")).values("median")),
+    )
     told = ArraySubquery(same.values(told=told)[:most])
     rows = Test.objects.filter(pk__in=tests).order_by().annotate(told=told)
     return {
         test: [(each["at"], each["us"]) for each in found]
         for test, found in rows.values_list("pk", "told")
     }
-
-
-def _p95_us() -> QuerySet:
-    runs = Run.objects.filter(test=OuterRef("pk"), outcome=Outcome.COMPLETE, p95_us__isnull=False)
-    runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NO_ANSWER]).exclude(is_alone=True).order_by()
-    return runs.values("test").annotate(median=_Median("p95_us")).values("median")
 
 
 class _Median(Aggregate):

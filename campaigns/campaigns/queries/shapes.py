@@ -97,7 +97,7 @@ def _value(arm: MeasuredTest) -> float:
 def _point(arm: MeasuredTest) -> SweepPoint:
     ended = arm.ended
     trusted = [each for each in ended if _is_trusted(each)]
-    is_trusted = _is_trusted_point(arm)
+    is_trusted = bool(arm.ended) and all(map(_is_trusted, arm.ended))
     shown = trusted if is_trusted else arm.counted or [each for each in ended if each.is_whole]
     figures = arm.pooled[1] if shown == arm.counted else _pooled(shown)
     rate, mean_us = of_runs([each.figures for each in shown]) if is_trusted else (None, None)
@@ -116,10 +116,6 @@ def _point(arm: MeasuredTest) -> SweepPoint:
         test_id=arm.test.pk,
         run_id=shown[-1].run.pk if shown else None,
     )
-
-
-def _is_trusted_point(arm: MeasuredTest) -> bool:
-    return bool(arm.ended) and all(map(_is_trusted, arm.ended))
 
 
 def _is_trusted(each: MeasuredRun) -> bool:

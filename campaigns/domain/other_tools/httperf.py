@@ -109,7 +109,12 @@ def _connections(result: Measurement, head: ReportHead, notes: Footnotes) -> lis
     most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
     rate = _rate(_initiated(total), result.duration_s, "conn")
-    has_one_each = _has_one_each(result, head)
+    # With one request in each connection its lifetime is its request's time.
+    has_one_each = (
+        result.plan.calls_per_arrival == 1
+        if result.plan.load.counts_connections
+        else head.connection_mode != ConnectionMode.KEEP_ALIVE
+    )
     replies, opened = _replies_of(total), total.count("connections_opened")
     with_reply = replies if has_one_each else opened
     length = f"{replies / with_reply:.3f}" if with_reply else DASH
@@ -131,13 +136,6 @@ def _connections(result: Measurement, head: ReportHead, notes: Footnotes) -> lis
         f"{notes.mark('; '.join(filter(None, (parts, of_ok))))}",
         f"Connection length [replies/conn]: {length}{notes.mark(of_all if has_unanswered else '')}",
     ]
-
-
-def _has_one_each(result: Measurement, head: ReportHead) -> bool:
-    """Whether a connection has one request, so that its lifetime is its request's time."""
-    if result.plan.load.counts_connections:
-        return result.plan.calls_per_arrival == 1
-    return head.connection_mode != ConnectionMode.KEEP_ALIVE
 
 
 def _lifetimes(result: Measurement, notes: Footnotes, *, has_one_each: bool) -> str:

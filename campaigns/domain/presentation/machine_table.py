@@ -386,7 +386,12 @@ def _table(
     rows: Mapping[tuple[int, str], Sequence[RunResources]],
     tests: Sequence[TestAnswer],
 ) -> Table:
-    shown = [(column, read) for column, read in columns if _tells(rows, read)]
+    # A figure that is 0 in every run is left out: loads past the loopback leave it so.
+    shown = [
+        (column, read)
+        for column, read in columns
+        if any(read(run) for runs in rows.values() for run in runs)
+    ]
     cells = [
         column_cells([Figure(_mean_of_runs(runs, read), _NOBODY_TOLD) for runs in rows.values()])
         for _, read in shown
@@ -404,11 +409,6 @@ def _table(
         label_title="server",
         note=_NOTE,
     )
-
-
-def _tells(rows: Mapping[tuple[int, str], Sequence[RunResources]], read: _Read) -> bool:
-    """Whether any run has something of it: loads past the loopback leave it at 0."""
-    return any(read(run) for runs in rows.values() for run in runs)
 
 
 def _mean_of_runs(runs: Sequence[RunResources], read: _Read) -> float | None:

@@ -436,7 +436,7 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
     method, path = step.get("method", ""), step.get("path", "")
     return {
         "label": "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label,
-        **_initial_method(method),
+        **({"method": method} if method in METHODS else {"other_method": method}),
         "path": step["path"],
         "headers": write_headers(step["headers"]),
         **initial_body(step),
@@ -444,10 +444,6 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
         "extract": _lines(Extract.from_json(each) for each in step["extract"]),
         "weight": f"{weight:g}",
     }
-
-
-def _initial_method(method: str) -> dict[str, str]:
-    return {"method": method} if method in METHODS else {"other_method": method}
 
 
 EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})

@@ -30,7 +30,7 @@ from campaigns.domain.plan.exchange import OPENING
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.step import BODIES, Step
+from campaigns.domain.plan.step import BODIES
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.typed_request import first_request
 from campaigns.engine.queries.injector_hosts import busy_host
@@ -93,7 +93,9 @@ def request_probe(
     if is_websocket:
         cleaned = _clean_opening(request)
     else:
-        step = _clean_step(request)
+        # The step as a plan would have it; plans and probes share one reader.
+        spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
+        step = Plan.from_json(spec).steps[0]
         keep_bodies(endpoint.target.project, [step])
         cleaned = step.to_json()
     if credentials_of is not None:
@@ -278,12 +280,6 @@ def is_only_guessed(endpoint: Endpoint) -> bool:
 
 def _named() -> QuerySet[Probe]:
     return Probe.objects.exclude(request__has_key="is_guess")
-
-
-def _clean_step(request: dict[str, Any]) -> Step:
-    """The step as a plan would have it; plans and probes share one reader."""
-    spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
-    return Plan.from_json(spec).steps[0]
 
 
 def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
