@@ -135,7 +135,13 @@ class Dispatcher:
 
     def tidy(self, known: frozenset[str]) -> None:
         """Apply the rules that can wait for a few seconds, of those that `under_way` asks for."""
-        self._end_for_clock_step()
+        # First, because other rules ask for ages.
+        if step_s := self._clock.step_s():
+            n_ended = dispatch.end_for_clock_step(step_s)
+            self._clock.accept()
+            logger.warning(
+                "The database's clock was set by %+.1f s; ending %d runs", step_s, n_ended
+            )
         load_control.note_dispatcher()
         for rule in self._rules_for(known):
             with suppress(_ClockWasSet):
@@ -164,12 +170,3 @@ class Dispatcher:
             dispatch.lock_admission()
             if rule() and self._clock.step_s():
                 raise _ClockWasSet
-
-    def _end_for_clock_step(self) -> None:
-        """Before any rule that asks for an age."""
-        if step_s := self._clock.step_s():
-            n_ended = dispatch.end_for_clock_step(step_s)
-            self._clock.accept()
-            logger.warning(
-                "The database's clock was set by %+.1f s; ending %d runs", step_s, n_ended
-            )

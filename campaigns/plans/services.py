@@ -2,7 +2,7 @@
 project, by digest; an order of an injector has their bytes beside its plan."""
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -16,7 +16,7 @@ from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.plan.body import Blob, digests_in
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step
-from campaigns.domain.plan.threshold import Threshold, never_kept
+from campaigns.domain.plan.threshold import never_kept
 from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import free_name, hold
 from campaigns.models import PlanVersion, Probe, Project, SavedPlan, StoredBody
@@ -146,21 +146,18 @@ def _checked(name: str, spec: dict[str, Any], stored: Plan | None = None) -> Pla
     together."""
     try:
         plan = Plan.from_json(spec)
-        if unkept := _never_kept(plan, stored.thresholds if stored else ()):
+        # What a plan of an earlier release has, it may keep.
+        if unkept := {
+            f"thresholds.{index}.limit": f"{rule.rule} is {why}"
+            for index, rule in enumerate(plan.thresholds)
+            if rule not in (stored.thresholds if stored else ())
+            and (why := never_kept(rule.metric, rule.limit))
+        }:
             raise InvalidPlan(unkept)
         return plan
     except InvalidPlan as invalid:
         fault = _name_fault(name)
         raise InvalidPlan({**({"name": fault} if fault else {}), **invalid.errors}) from None
-
-
-def _never_kept(plan: Plan, known: Sequence[Threshold]) -> dict[str, str]:
-    """Why, by path of the limit. `known`: what a plan of an earlier release has, it may keep."""
-    return {
-        f"thresholds.{index}.limit": f"{rule.rule} is {why}"
-        for index, rule in enumerate(plan.thresholds)
-        if rule not in known and (why := never_kept(rule.metric, rule.limit))
-    }
 
 
 def _save(plan: SavedPlan, name: str) -> SavedPlan:

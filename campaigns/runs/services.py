@@ -187,21 +187,17 @@ def cache_so_far(*, is_over: Callable[[], bool]) -> int:
     missing; how many runs got further. What is not done goes on at the next call, and may be done
     any number of times."""
     n_cached = 0
-    for run, measured in _behind():
-        if is_over():
-            break
-        n_cached += _go_on(run, measured, is_over)
-    return n_cached
-
-
-def _behind() -> list[tuple[Run, Measurement]]:
-    """Runs that send, the furthest behind first, with `reached`, the last second that any injector
-    has delivered; and what is cached of them."""
+    # Runs that send, the furthest behind first, with `reached`, the last second that any injector
+    # has delivered; and what is cached of them.
     sending = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False)
     reached = sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0)
     totals = [(run, cached_so_far(run) or new_measurement(run)) for run in reached]
     behind = [each for each in totals if _n_missing(*each) >= WORTH_S]
-    return sorted(behind, key=lambda each: _n_missing(*each), reverse=True)
+    for run, measured in sorted(behind, key=lambda each: _n_missing(*each), reverse=True):
+        if is_over():
+            break
+        n_cached += _go_on(run, measured, is_over)
+    return n_cached
 
 
 def _n_missing(run: Run, measured: Measurement) -> int:

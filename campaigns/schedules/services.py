@@ -283,7 +283,18 @@ def note_silence(now: datetime) -> list[Schedule]:
     """Those that brought no usable result in time and were not noted yet; and note which ones
     bring results again."""
     silent = []
-    for schedule in _with_results(now):
+    # Those that are on, with `waits_since`: the first time that it was due after the last one
+    # that brought a usable result; None without one.
+    measured = TestFigures.objects.filter(campaign=OuterRef("campaign"), typical_us__len__gt=0)
+    firings = Firing.objects.filter(schedule=OuterRef("pk"), due_at__lte=now)
+    usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
+    last = usable.order_by("-due_at").values("due_at")[:1]
+    later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
+    schedules = Schedule.objects.outside_trash().filter(next_at__isnull=False)
+    schedules = schedules.select_related("project")
+    # Greatest leaves out what is null.
+    schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
+    for schedule in schedules.annotate(waits_since=Subquery(later.values("due_at")[:1])):
         since = schedule.waits_since
         if since is not None and since + schedule.result_within > now:
             since = None
@@ -314,18 +325,3 @@ def _tell(schedule: Schedule, since: datetime) -> None:
         project=schedule.project,
         message=message.to_json(),
     )
-
-
-def _with_results(now: datetime) -> QuerySet[Schedule]:
-    """Those that are on, with `waits_since`: the first time that it was due after the last one that
-    brought a usable result; None without one."""
-    measured = TestFigures.objects.filter(campaign=OuterRef("campaign"), typical_us__len__gt=0)
-    firings = Firing.objects.filter(schedule=OuterRef("pk"), due_at__lte=now)
-    usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
-    last = usable.order_by("-due_at").values("due_at")[:1]
-    later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
-    schedules = Schedule.objects.outside_trash().filter(next_at__isnull=False)
-    schedules = schedules.select_related("project")
-    # Greatest leaves out what is null.
-    schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
-    return schedules.annotate(waits_since=Subquery(later.values("due_at")[:1]))

@@ -266,7 +266,15 @@ def busy_by_run(made: Sequence[MadeTrial], *, with_machines: bool = True) -> Bus
     machines = {}
     if with_machines:
         measured = {pk: n_whole_seconds(duration_s) for pk, (_, duration_s) in summaries.items()}
-        machines = _stored_loads(measured) | _kept_loads(pks)
+        # Of the runs whose seconds retention removed.
+        kept = RunUse.objects.filter(run__in=pks, kept__has_key="machines").values_list(
+            "run", "kept"
+        )
+        machines = _stored_loads(measured) | {
+            pk: [MachineLoad.of_use(MachineUse.from_json(each)) for each in found["machines"]]
+            for pk, found in kept
+            if found["machines"]
+        }
     return {
         pk: busy_of(summaries[pk][0] if pk in summaries else [], machines.get(pk, [])) for pk in pks
     }
@@ -293,16 +301,6 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
         link = link_share((row["received"], row["sent"]), row["speed"])
         loads[row["run_id"]].append(MachineLoad(row["cpu"], row["n_cores"] or 0, link))
     return dict(loads)
-
-
-def _kept_loads(pks: Sequence[int]) -> dict[int, list[MachineLoad]]:
-    """Of the runs whose seconds retention removed."""
-    kept = RunUse.objects.filter(run__in=pks, kept__has_key="machines").values_list("run", "kept")
-    return {
-        pk: [MachineLoad.of_use(MachineUse.from_json(each)) for each in found["machines"]]
-        for pk, found in kept
-        if found["machines"]
-    }
 
 
 def _measured(n_seconds: Mapping[int, int]) -> Q:

@@ -215,7 +215,13 @@ def advance_search(*, campaign_id: int) -> bool:
     search = _going_on().select_related("campaign").filter(pk=campaign_id).first()
     if search is None or campaign.runs.exclude(state=RunState.DONE).exists():
         return False
-    _set_deadline(search)
+    # Once, after the first trial: while that waited for others its time did not run.
+    if search.deadline is None:
+        began = search.campaign.runs.get(repeat=1).t0
+        lasts = timedelta(seconds=search.longest_s)
+        deadline = began + lasts if began else db_now(search.longest_s)
+        Search.objects.filter(pk=search.pk).update(deadline=deadline)
+        search.refresh_from_db(fields=["deadline"])
     is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
     action = action_of(search, Ending.STOPPED if is_stopped or _stops_untold(search) else None)
     if isinstance(action, NextTrial) and _would_be_late(search):
@@ -226,16 +232,6 @@ def advance_search(*, campaign_id: int) -> bool:
         _go_on(search, action)
     notify_viewers(campaign_id=campaign_id)
     return True
-
-
-def _set_deadline(search: Search) -> None:
-    """Once, after the first trial: while that waited for others its time did not run."""
-    if search.deadline is None:
-        began = search.campaign.runs.get(repeat=1).t0
-        lasts = timedelta(seconds=search.longest_s)
-        deadline = began + lasts if began else db_now(search.longest_s)
-        Search.objects.filter(pk=search.pk).update(deadline=deadline)
-        search.refresh_from_db(fields=["deadline"])
 
 
 def _end(search: Search, ending: Ending) -> None:

@@ -113,7 +113,14 @@ def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run
     """Not stored yet."""
     if campaign.order == Campaign.Order.SIDE_BY_SIDE:
         return _runs_side_by_side(campaign, tests, after)
-    return _runs_in_blocks(campaign, tests, after)
+    is_random = campaign.order == Campaign.Order.BLOCKS
+    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
+    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
+    return [
+        queued_run(tests[turn.test], turn, snapshots[turn.test])
+        for turn in turns
+        if turn.repeat > after
+    ]
 
 
 def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
@@ -137,17 +144,6 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
 def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
     limit_s = turns_limit_s(plan.load, n_arms, test.campaign.limit_s, test.injectors)
     return plan_in_turns(plan, n_arms, limit_s)
-
-
-def _runs_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
-    is_random = campaign.order == Campaign.Order.BLOCKS
-    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
-    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
-    return [
-        queued_run(tests[turn.test], turn, snapshots[turn.test])
-        for turn in turns
-        if turn.repeat > after
-    ]
 
 
 def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:

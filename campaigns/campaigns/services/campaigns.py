@@ -219,7 +219,13 @@ def _create(*campaigns: tuple[Campaign, list[CampaignCell]]) -> list[Campaign]:
         for campaign, own in campaigns
         for position, cell in enumerate(own)
     )
-    _check_that_all_is_there()
+    # Now, and not when the draft is stored; nobody can delete it from here on until then.
+    try:
+        connection.check_constraints()
+    except IntegrityError:
+        raise Refused(
+            "A plan or an endpoint of this campaign was deleted meanwhile. Choose others."
+        ) from None
     return drafts
 
 
@@ -257,16 +263,6 @@ def _draft(
         created_by=by.user,
     )
     return campaign, cells
-
-
-def _check_that_all_is_there() -> None:
-    """Now, and not when the draft is stored; nobody can delete it from here on until then."""
-    try:
-        connection.check_constraints()
-    except IntegrityError:
-        raise Refused(
-            "A plan or an endpoint of this campaign was deleted meanwhile. Choose others."
-        ) from None
 
 
 def _check_numbers(

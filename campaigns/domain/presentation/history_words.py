@@ -198,17 +198,14 @@ def _outlook(history: TestHistory, newest: str) -> Sentence:
     span = f"{expected_words(expected)}{THIN}ms"
     if history.is_outlier:
         return sentence("history_outlier", value=newest, span=span)
-    is_inside = _reads_inside(expected, history.newest.value_us)
-    return sentence("history_expected" if is_inside else "history_outside", value=newest, span=span)
-
-
-def _reads_inside(expected: Expected, value_us: float) -> bool:
-    """With the decimals of the range as it is told."""
+    # With the range's decimals, as readers see both.
     decimals = decimals_for([expected.level / 1000])
     low, value, high = (
-        rounded(each / 1000, decimals) for each in (expected.low, value_us, expected.high)
+        rounded(each / 1000, decimals)
+        for each in (expected.low, history.newest.value_us, expected.high)
     )
-    return low <= value <= high
+    is_inside = low <= value <= high
+    return sentence("history_expected" if is_inside else "history_outside", value=newest, span=span)
 
 
 def expected_words(expected: Expected) -> str:

@@ -205,21 +205,17 @@ def summarise_late_runs() -> int:
     )
     n_made = 0
     for run_id in _unanswered(dict(notes)):
-        n_made += _summarise_again(Run.objects.select_related("campaign").get(pk=run_id))
+        # A run that failed because it had no seconds becomes partial once it has some. Why it
+        # ended may be known better by now.
+        run = Run.objects.select_related("campaign").get(pk=run_id)
+        up_to = _last_late_note(run)
+        outcome, run.reason = _outcome(run)
+        if run.outcome == Outcome.FAILED:
+            run.outcome = outcome
+        Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
+        n_made += _summarise(run, up_to) is None
+        publish_results(run.campaign, run)
     return n_made
-
-
-def _summarise_again(run: Run) -> bool:
-    """A run that failed because it had no seconds becomes partial once it has some. Why it ended
-    may be known better by now."""
-    up_to = _last_late_note(run)
-    outcome, run.reason = _outcome(run)
-    if run.outcome == Outcome.FAILED:
-        run.outcome = outcome
-    Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
-    is_summarised = _summarise(run, up_to) is None
-    publish_results(run.campaign, run)
-    return is_summarised
 
 
 def _unanswered(last_notes: dict[int, int]) -> list[int]:

@@ -295,7 +295,15 @@ class Command(BaseCommand):
                     n_done, until = done, time.monotonic() + longest_s
                 news_at += NEWS_S
             if time.monotonic() > until:
-                raise CommandError(_why_late(campaign, longest_s))
+                states = (
+                    campaign.runs.values_list("state").annotate(n=Count("pk")).order_by("state")
+                )
+                counted = ", ".join(f"{n} {state}" for state, n in states)
+                raise CommandError(
+                    f"No run of the sample has ended for {longest_s:g} s (runs: {counted}). "
+                    "Check that a launcher and a dispatcher are running; their logs say what is "
+                    "wrong."
+                )
             time.sleep(POLL_S)
             campaign.refresh_from_db()
 
@@ -324,15 +332,6 @@ def _owner(name: str) -> Actor:
 
 def _address(campaign: Campaign) -> str:
     return settings.SITE_URL + reverse("campaign-detail", args=[campaign.pk])
-
-
-def _why_late(campaign: Campaign, waited_s: float) -> str:
-    states = campaign.runs.values_list("state").annotate(n=Count("pk")).order_by("state")
-    counted = ", ".join(f"{n} {state}" for state, n in states)
-    return (
-        f"No run of the sample has ended for {waited_s:g} s (runs: {counted}). Check that a "
-        "launcher and a dispatcher are running; their logs say what is wrong."
-    )
 
 
 def _errors_of(run: Run) -> str:
