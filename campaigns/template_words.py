@@ -222,10 +222,10 @@ def page_notes(context: Context) -> dict[str, Any]:
         note.html = SafeString(html_of(note.text))
         is_own = bool(noun) and note.author_id == request.user.pk
         note.is_mine = may.get("edit") and (is_own or may.get("administer"))
-    made: dict[str, Any] = {"rows": notes, "longest": LONGEST_NOTE, "shows_author": bool(noun)}
+    answer: dict[str, Any] = {"rows": notes, "longest": LONGEST_NOTE, "shows_author": bool(noun)}
     if noun and may.get("edit"):
-        made["add_url"] = reverse(f"{noun}-note", args=[request.resolver_match.kwargs[noun]])
-    return made
+        answer["add_url"] = reverse(f"{noun}-note", args=[request.resolver_match.kwargs[noun]])
+    return answer
 
 
 def _noun(request: Any) -> str:

@@ -42,10 +42,10 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 def left_s(ends: float) -> float:
     """What is left until this value of CLOCK_MONOTONIC; raises TimeoutError where nothing is."""
-    left = ends - time.monotonic()
-    if left <= 0:
+    seconds = ends - time.monotonic()
+    if seconds <= 0:
         raise TimeoutError("it took too long")
-    return left
+    return seconds
 
 
 def tls_context(origin: Origin) -> ssl.SSLContext | None:

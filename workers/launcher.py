@@ -384,9 +384,9 @@ class Launch:
         if is_whole:
             reason = "" if is_spooled else _NOT_ALL_KEPT
         # Whoever stores the rest also says how it ended, or why it is not whole.
-        lost = [{"type": "lost", "reason": reason}] if reason else []
+        records = [{"type": "lost", "reason": reason}] if reason else []
         with suppress(OSError):
-            for record in lost or [end.to_json() for end in ends]:
+            for record in records or [end.to_json() for end in ends]:
                 self._spool.append(record)
         is_stored = self._delivery.finish(STORE_FOR_S if is_spooled else ONLY_IN_MEMORY_FOR_S)
         reason = self._delivery.failure or reason

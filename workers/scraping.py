@@ -134,7 +134,7 @@ class ExporterClient:
 
     def _request(self, path: str, headers: Mapping[str, str], limit_s: float) -> bytes:
         authorization = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        sent = {
+        headers_sent = {
             "Host": str(self._origin).partition("://")[2],
             "User-Agent": "benchsite",
             "Accept": "text/plain;version=0.0.4",
@@ -142,7 +142,10 @@ class ExporterClient:
             **authorization,
             **headers,
         }
-        lines = [f"GET {path} HTTP/1.1", *(f"{name}: {text}" for name, text in sent.items())]
+        lines = [
+            f"GET {path} HTTP/1.1",
+            *(f"{name}: {text}" for name, text in headers_sent.items()),
+        ]
         return "\r\n".join([*lines, "", ""]).encode("ascii")
 
     def _ask(self, request: bytes, ends: float) -> ExporterAnswer:
@@ -424,15 +427,15 @@ class Scraping:
     def _new(self) -> list[Scraped]:
         return [self._told.get() for _ in range(self._told.qsize())]
 
-    def _store_some(self, told: list[Scraped]) -> list[Scraped]:
+    def _store_some(self, scraped: list[Scraped]) -> list[Scraped]:
         """What is left, because PostgreSQL does not answer."""
         try:
-            self._store(told)
+            self._store(scraped)
         except UNREACHABLE:
             drop_connection()
-            return told
+            return scraped
         return []
 
-    def _store(self, told: list[Scraped]) -> None:
-        if told:
-            take_scraped(run_id=self._lease.run_id, scraped=told)
+    def _store(self, scraped: list[Scraped]) -> None:
+        if scraped:
+            take_scraped(run_id=self._lease.run_id, scraped=scraped)

@@ -196,10 +196,10 @@ def _check_claim(claim: HostClaim, origins: Sequence[Origin]) -> HostCheck:
 
 @shared_task(name=EXPORTER)
 def check_exporter(exporter_id: int) -> None:
-    found = what_to_scrape_once(exporter_id=exporter_id)
-    if found is None:
+    check = what_to_scrape_once(exporter_id=exporter_id)
+    if check is None:
         return
-    order, asked_at = found
+    order, asked_at = check
     try:
         finish_exporter_check(order=order, asked_at=asked_at, offers=_offers(order))
     except (ScrapeFailed, NotExposition, NothingKnown) as fault:
@@ -363,5 +363,5 @@ def _delete_tried_targets() -> None:
     lately = Probe.objects.filter(requested_at__gt=db_now(-TRIED_KEPT_S))
     old = Target.objects.filter(is_kept=False, created_at__lt=db_now(-TRIED_KEPT_S))
     old = old.exclude(endpoints__probes__in=lately)
-    held = list(old.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
-    Target.objects.filter(pk__in=held, is_kept=False).delete()
+    pks = list(old.select_for_update(of=("self",), skip_locked=True).values_list("pk", flat=True))
+    Target.objects.filter(pk__in=pks, is_kept=False).delete()

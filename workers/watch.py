@@ -51,10 +51,10 @@ class StopListener:
                 logger.exception("A call to stop was not understood")
 
     def _listen(self) -> None:
-        with client(LISTEN_S * 4) as connection, connection.pubsub() as heard:
-            heard.subscribe(CHANNEL)
+        with client(LISTEN_S * 4) as connection, connection.pubsub() as subscription:
+            subscription.subscribe(CHANNEL)
             while not self._ended.is_set():
-                message = heard.get_message(ignore_subscribe_messages=True, timeout=LISTEN_S)
+                message = subscription.get_message(ignore_subscribe_messages=True, timeout=LISTEN_S)
                 call = message and StopCall.read(message["data"])
                 if call:
                     self._on_call(call)

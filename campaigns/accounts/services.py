@@ -91,14 +91,14 @@ def revoke_invitation(*, by: Actor, invitation: Invitation) -> None:
 
 def find_invitation(secret: str) -> Invitation | None:
     """The one that this link still opens."""
-    found = Invitation.objects.select_related("project", "created_by").filter(
+    match = Invitation.objects.select_related("project", "created_by").filter(
         token_hash=keyed_hash(secret, _PURPOSE),
         accepted_at=None,
         revoked_at=None,
         expires_at__gt=timezone.now(),
         project__archived_at=None,
     )
-    invitation = found.first()
+    invitation = match.first()
     if invitation and may(Actor(user=invitation.created_by), Action.MANAGE, invitation.project):
         return invitation
     return None

@@ -219,7 +219,7 @@ def project_members(request: HttpRequest, actor: Actor, project: Project) -> Htt
     inviting = InvitationForm(posted if is_invitation else None, sends_email=settings.HAS_EMAIL)
     if request.method == "POST":
         require(actor, Action.MANAGE, project)
-    made = saved_by(inviting, lambda values: services.invite(by=actor, project=project, **values))
+    result = saved_by(inviting, lambda values: services.invite(by=actor, project=project, **values))
     if posted and not is_invitation and form.is_valid() and _added(form, actor, project):
         messages.success(request, f"{form.cleaned_data['username']} is now a member.")
         return redirect("project-members", project=project.pk)
@@ -233,8 +233,8 @@ def project_members(request: HttpRequest, actor: Actor, project: Project) -> Htt
         "roles": queries.ROLES,
         "may": rights_in(project, actor),
     }
-    if made:
-        invitation, secret = made
+    if result:
+        invitation, secret = result
         address = request.build_absolute_uri(reverse("invitation-accept", args=[secret]))
         is_sent = bool(
             settings.HAS_EMAIL

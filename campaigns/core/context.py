@@ -179,10 +179,10 @@ class TimeZoneMiddleware:
 def time_zone(request: HttpRequest) -> HttpResponse:
     """Choose a zone, or "" for that of the browser. Visitors of a share link may as well."""
     if request.method != "POST":
-        chosen = request.COOKIES.get(COOKIE, AUTO)
+        zone = request.COOKIES.get(COOKIE, AUTO)
         context = {
             "zones": sorted(zone_names()),
-            "chosen": "" if chosen.startswith(AUTO) else chosen,
+            "chosen": "" if zone.startswith(AUTO) else zone,
             "now": timezone.now(),
         }
         return render(request, "accounts/time_zone.html", context)

@@ -259,17 +259,19 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
         sentence = f"{too_large.name}: {too_large.size:,} bytes are too many; at most 8 MiB."
         return TypedBody(text, {"body": text}, fault=sentence)
     files = {each.name: Blob.of(each.read()) for each in uploads}
-    known = {**_kept_files(kept), **{name: blob.to_json() for name, blob in files.items()}}
+    contents = {**_kept_files(kept), **{name: blob.to_json() for name, blob in files.items()}}
     if kind == FORM:
         return TypedBody(text, {"form": [_pair(line) for line in _filled_lines(text)]})
     if kind == MULTIPART:
-        parts = [_part(line, files, known) for line in _filled_lines(text)]
+        parts = [_part(line, files, contents) for line in _filled_lines(text)]
         missing = next((each["filename"] for each in parts if each.get("file", "") is None), "")
         fault = f"Choose the file {missing}, which this body names." if missing else ""
-        names = [each["filename"] for each in parts if "file" in each and each["filename"] in known]
-        used = {name: known[name] for name in names}
+        names = [
+            each["filename"] for each in parts if "file" in each and each["filename"] in contents
+        ]
+        used = {name: contents[name] for name in names}
         return TypedBody(text, {"multipart": parts}, used, list(files.values()), fault)
-    name = next(iter(files), "") or next(iter(known), "")
+    name = next(iter(files), "") or next(iter(contents), "")
     blob = files.get(name)
     as_text = _decoded(blob.data) if kind != FILE and blob and blob.data is not None else None
     if as_text is not None:
@@ -279,7 +281,12 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
     if not name:
         return TypedBody(text, {"body": ""}, fault="Choose the file that is the body.")
     blobs = [blob] if blob else []
-    return TypedBody("", {"body_file": _with_bytes(blob, known[name])}, {name: known[name]}, blobs)
+    return TypedBody(
+        "",
+        {"body_file": _with_bytes(blob, contents[name])},
+        {name: contents[name]},
+        blobs,
+    )
 
 
 def _decoded(data: bytes) -> str | None:
@@ -320,7 +327,7 @@ def _written(value: str) -> str:
     return value if is_plain and value.splitlines() in ([], [value]) else json.dumps(value)
 
 
-def _part(line: str, files: Mapping[str, Blob], known: Mapping[str, Any]) -> dict[str, Any]:
+def _part(line: str, files: Mapping[str, Blob], stored: Mapping[str, Any]) -> dict[str, Any]:
     """name=value;type=text/plain, or as in curl's -F name=@file;type=image/png. An unknown file is
     None."""
     name, _, typed = line.partition("=")
@@ -330,16 +337,16 @@ def _part(line: str, files: Mapping[str, Blob], known: Mapping[str, Any]) -> dic
     if not typed.startswith("@"):
         return {"name": name, "value": value, **({"content_type": kind.strip()} if kind else {})}
     filename = value[1:]
-    file = _with_bytes(files.get(filename), known.get(filename))
+    file = _with_bytes(files.get(filename), stored.get(filename))
     return {"name": name, "file": file, "filename": filename, "content_type": kind.strip()}
 
 
 def _kept_files(text: str) -> dict[str, Any]:
     try:
-        kept = json.loads(text or "{}")
+        refs = json.loads(text or "{}")
     except ValueError:
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return refs if isinstance(refs, dict) else {}
 
 
 def initial_body(step: Mapping[str, Any]) -> dict[str, str]:

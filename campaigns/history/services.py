@@ -100,9 +100,9 @@ def make_baseline(
             f"A baseline needs {MIN_REPEATS} usable runs of a test. Add blocks to this campaign, "
             "or choose another one."
         )
-    made = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
-    _judge([pair for baseline in made for pair in _newest_of(baseline)])
-    return made
+    baselines = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
+    _judge([pair for baseline in baselines for pair in _newest_of(baseline)])
+    return baselines
 
 
 def _make_of_search(
@@ -215,14 +215,14 @@ def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
     """In as many statements for 200 tests as for one."""
     between = [(baseline.test.campaign_id, test.campaign_id) for baseline, test in pairs]
     references = references_between(between)
-    found = zip(pairs, between, against_baselines(pairs), strict=True)
+    triples = zip(pairs, between, against_baselines(pairs), strict=True)
     rows = [
         TestFigures(
             pk=test.pk,
             baseline=baseline,
             against=replace(against, reference=str(references[campaigns] or "")).to_json(),
         )
-        for (baseline, test), campaigns, against in found
+        for (baseline, test), campaigns, against in triples
     ]
     TestFigures.objects.bulk_update(rows, ["baseline", "against"])
 
@@ -240,21 +240,23 @@ def note_changes(*, campaign_id: int) -> int:
     campaign = Campaign.objects.get(pk=campaign_id)
     # One at a time for each project, so that changes which belong together find each other.
     Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
-    found = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
-    known = _known(found)
-    seen: list[tuple[TestHistory, Change]] = []
+    by_key = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
+    stored = _known(by_key)
+    sightings: list[tuple[TestHistory, Change]] = []
     rows: list[TriageChange] = []
-    for key, history in found.items():
+    for key, history in by_key.items():
         changes, places = history.course.changes, [point.at for point in history.points]
         same = same_changes(
             [Sighting(each.index, each.earliest, each.latest, each.ratio > 1) for each in changes],
-            [_known_place(each, places) for each in known[key]],
+            [_known_place(each, places) for each in stored[key]],
         )
         for number, change in enumerate(changes):
             is_known = number in same
-            rows.append(known[key][same[number]] if is_known else TriageChange(**key.columns))
-            seen.append((history, change))
-    for row, (history, change), whole in zip(rows, seen, with_facts_around(seen), strict=True):
+            rows.append(stored[key][same[number]] if is_known else TriageChange(**key.columns))
+            sightings.append((history, change))
+    for row, (history, change), whole in zip(
+        rows, sightings, with_facts_around(sightings), strict=True
+    ):
         since = history.points[change.index]
         row.since_id, row.since_at = since.campaign, since.at
         row.after_at, row.until_at = history.range_of(change)
@@ -268,17 +270,17 @@ def note_changes(*, campaign_id: int) -> int:
     return len(new)
 
 
-def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
+def _known(by_key: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
     """What is written down of each test, from the first of its campaigns on; one query for all."""
-    known: dict[HistoryKey, list[TriageChange]] = {key: [] for key in found}
+    stored: dict[HistoryKey, list[TriageChange]] = {key: [] for key in by_key}
     rows = TriageChange.objects.filter(
-        plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
+        plan__in={key.plan for key in by_key}, endpoint__in={key.endpoint for key in by_key}
     )
     for row in rows.order_by(F("since").asc(nulls_last=True)):
         key = HistoryKey.read(row)
-        if key in found and row.since_at >= found[key].points[0].at:
-            known[key].append(row)
-    return known
+        if key in by_key and row.since_at >= by_key[key].points[0].at:
+            stored[key].append(row)
+    return stored
 
 
 def _known_place(change: TriageChange, places: Sequence) -> Sighting:
@@ -295,7 +297,7 @@ def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:
     )
     waiting = waiting.order_by("pk").prefetch_related("changes")
     entries = [(entry, list(entry.changes.all())) for entry in waiting]
-    begun = []
+    new_entries = []
     for row in new:
         target = targets[row.endpoint_id]
         takers = (
@@ -306,11 +308,11 @@ def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:
         entry, changes = next(takers, (None, []))
         if entry is None:
             entry = TriageEntry(project_id=project_id, target_id=target)
-            begun.append(entry)
+            new_entries.append(entry)
             entries.append((entry, changes))
         changes.append(row)
         row.entry = entry
-    TriageEntry.objects.bulk_create(begun)
+    TriageEntry.objects.bulk_create(new_entries)
     TriageChange.objects.bulk_create(new)
 
 
@@ -344,26 +346,26 @@ def edit_entry(
     """Acknowledge the changes or open them again, and keep a note and a link with them. What is
     None stays as it is. Raises Forbidden, InvalidFields, ChangedMeanwhile."""
     require(by, Action.EDIT, entry.project)
-    given = {"acknowledged": acknowledged, "note": note, "link": link}
-    given = {
+    values = {"acknowledged": acknowledged, "note": note, "link": link}
+    values = {
         name: storable(each) if isinstance(each, str) else each
-        for name, each in given.items()
+        for name, each in values.items()
         if each is not None
     }
-    if len(given.get("note", "")) > _LONGEST_NOTE:
+    if len(values.get("note", "")) > _LONGEST_NOTE:
         raise InvalidFields({"note": f"Use at most {_LONGEST_NOTE:,} characters."})
-    link = given.get("link")
+    link = values.get("link")
     if link and not (len(link) <= _LONGEST_LINK and is_web_address(link)):
         raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
-    held = TriageEntry.objects.select_for_update(no_key=True).get(pk=entry.pk)
-    stored = content_of(held)
-    wanted = stored | given
+    row = TriageEntry.objects.select_for_update(no_key=True).get(pk=entry.pk)
+    stored = content_of(row)
+    wanted = stored | values
     check_unchanged(opened, stored=stored, wanted=wanted)
-    held.note, held.link = wanted["note"], wanted["link"]
+    row.note, row.link = wanted["note"], wanted["link"]
     if wanted["acknowledged"] != stored["acknowledged"]:
-        held.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
-        held.acknowledged_by = by.user if wanted["acknowledged"] else None
-    held.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])
+        row.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
+        row.acknowledged_by = by.user if wanted["acknowledged"] else None
+    row.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])
 
 
 _MOST = {"text": 100, "link": 500, "key": 150}

@@ -107,11 +107,11 @@ def build_update(
 
 def _runs_since(cursor: Cursor, runs: Sequence[tuple[int, str]]) -> list[int]:
     """From the viewer's run to the current one: the active one, else the last that started."""
-    begun = [pk for pk, state in runs if state != RunState.QUEUED]
+    started = [pk for pk, state in runs if state != RunState.QUEUED]
     active = [pk for pk, state in runs if state in ACTIVE_STATES]
-    if not begun:
+    if not started:
         return []
-    until = begun[: begun.index((active or begun)[-1]) + 1]
+    until = started[: started.index((active or started)[-1]) + 1]
     first = until.index(cursor.run) if cursor.run in until else -1
     return until[first:][-_MOST_RUNS:]
 

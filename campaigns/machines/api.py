@@ -205,10 +205,10 @@ class ExporterViewSet(VisibleViewSet):
     @extend_schema(request=ExporterInput)
     def update(self, request, pk):
         """Replaces all fields but the token, and has a worker ask it again."""
-        found = self.get_object()
-        require(self.actor, Action.EDIT, found.target.project)
+        row = self.get_object()
+        require(self.actor, Action.EDIT, row.target.project)
         data = fields.validated(ExporterInput, request.data)
-        exporter = change_exporter(by=self.actor, exporter=found, **data)
+        exporter = change_exporter(by=self.actor, exporter=row, **data)
         return self.answer(exporter.pk)
 
     @extend_schema(responses={204: None})

@@ -97,14 +97,14 @@ def content_of(exporter: Exporter | ExporterFields) -> Content:
     return {name: getattr(exporter, name) for name in names}
 
 
-def _save(by: Actor, exporter: Exporter, given: ExporterFields) -> Exporter:
-    exporter.name, exporter.url = given.name, given.url
-    exporter.verify_tls, exporter.ca_pem = given.verify_tls, given.ca_pem
-    exporter.is_server = given.is_server
+def _save(by: Actor, exporter: Exporter, fields: ExporterFields) -> Exporter:
+    exporter.name, exporter.url = fields.name, fields.url
+    exporter.verify_tls, exporter.ca_pem = fields.verify_tls, fields.ca_pem
+    exporter.is_server = fields.is_server
     # What was told before was told by another address, or read otherwise.
     exporter.offers, exporter.told_at = [], None
     exporter.problem, exporter.problem_at = "", None
-    deeds = [AuditEvent.EXPORTER_SET, *_keep_token(exporter, given.token)]
+    deeds = [AuditEvent.EXPORTER_SET, *_keep_token(exporter, fields.token)]
     try:
         with transaction.atomic():
             exporter.save()

@@ -153,12 +153,14 @@ class _Work:
     def apply(self, section: str, wanted: Sequence[Mapping[str, Any]]) -> None:
         names = [each["name"] for each in wanted]
         rows = SECTIONS[section](self.project).rows.filter(name__in=names)
-        known: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for row in rows.select_for_update(of=("self",), no_key=True):
-            known.setdefault(row.name, row)
+            by_name.setdefault(row.name, row)
         for index, values in enumerate(wanted):
             with self._errors_of(f"{section}.{index}", is_plan=section == "plans"):
-                self.changes.append(self._applied(section, dict(values), known.get(values["name"])))
+                self.changes.append(
+                    self._applied(section, dict(values), by_name.get(values["name"]))
+                )
 
     def _applied(self, section: str, values: dict[str, Any], row: Any) -> ManifestChange:
         kind, name, tags = _noun(section), values["name"], values.pop("tags", None)

@@ -140,12 +140,12 @@ def summarise_run(run: Run) -> RunSummary:
 def _added_up(run: Run) -> tuple[Measurement, Any]:
     """All seconds and their SHA-256. What a worker has added up already is only counted, as long as
     nothing else is stored up to there."""
-    kept = measurement_to_end(run)
-    if kept is not None:
-        n_kept = kept.n_added
-        n_known, digest = _add_rows(run, kept, after=kept.last_second)
+    whole = measurement_to_end(run)
+    if whole is not None:
+        n_kept = whole.n_added
+        n_known, digest = _add_rows(run, whole, after=whole.last_second)
         if n_known == n_kept:
-            return kept, digest
+            return whole, digest
     measurement = new_measurement(run)
     _, digest = _add_rows(run, measurement)
     return measurement, digest

@@ -91,8 +91,8 @@ def why_not_admitted(run: Run) -> str:
         return ""
     endpoint = run.frozen.endpoint
     # Those that the machine of an injector has are seen as loopback; the injector looks at them.
-    known = [each for each in run.machines or () if not each.startswith("127.")]
-    places = [place_of(address, endpoint.port) for address in known]
+    addresses = [each for each in run.machines or () if not each.startswith("127.")]
+    places = [place_of(address, endpoint.port) for address in addresses]
     return _refused(run.campaign.project_id, endpoint.host, places)
 
 
@@ -150,8 +150,8 @@ class HostState:
     @property
     def proof_ends_at(self) -> datetime | None:
         of_proof = (each for each in self.permits if each.kind == HostPermit.Kind.PROOF)
-        given = next((each.given_at for each in of_proof if each.pk in self.current), None)
-        return given and given + timedelta(days=settings.PROOF_DAYS)
+        since = next((each.given_at for each in of_proof if each.pk in self.current), None)
+        return since and since + timedelta(days=settings.PROOF_DAYS)
 
 
 def hosts_of(target: Target) -> list[HostState]:
@@ -185,16 +185,16 @@ def _state(
     permits = tuple(claim.permits.all()) if claim else ()
     counting = [each for each in permits if each.pk in current]
     places = [*settings.ALLOWED_NETWORKS, *(place for each in counting for place in each.places)]
-    seen = list(claim.places) if claim else []
+    dialled = list(claim.places) if claim else []
     if is_address(host):
-        seen = [place_of(host, each.port) for each in of_host]
-    still_refused = tuple(refusals(seen, parse_networks(places)))
+        dialled = [place_of(host, each.port) for each in of_host]
+    still_refused = tuple(refusals(dialled, parse_networks(places)))
     return HostState(
         host=host,
         claim=claim,
         permits=permits,
         current=tuple(each.pk for each in counting),
-        is_permitted=bool(seen) and not still_refused,
+        is_permitted=bool(dialled) and not still_refused,
         still_refused=still_refused,
         urls=tuple(_urls(of_host, claim)),
     )
@@ -209,8 +209,8 @@ def _urls(endpoints: Iterable[Endpoint], claim: HostClaim | None) -> Iterator[st
 
 def waiting_claims() -> QuerySet[HostClaim]:
     """Of all projects, those for which an administrator is asked, the longest waiting first."""
-    asked = HostClaim.objects.exclude(approval_asked_at=None).select_related("project")
-    return asked.order_by("approval_asked_at", "pk")
+    claims = HostClaim.objects.exclude(approval_asked_at=None).select_related("project")
+    return claims.order_by("approval_asked_at", "pk")
 
 
 def permits_of_all() -> QuerySet[HostPermit]:

@@ -136,9 +136,9 @@ def _save(
 
 def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
     """An archived endpoint that is added again is restored with its history."""
-    known: dict[tuple, Endpoint] = {}
+    by_key: dict[tuple, Endpoint] = {}
     for endpoint in target.endpoints.select_for_update().order_by("archived_at", "-pk"):
-        known.setdefault(endpoint.described().key, endpoint)
+        by_key.setdefault(endpoint.described().key, endpoint)
     wanted = {origin.key for origin in origins}
     for endpoint in target.endpoints.filter(archived_at=None):
         if endpoint.described().key not in wanted:
@@ -150,7 +150,7 @@ def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
                     _note_key(by, endpoint, AuditEvent.SECRET_DELETED)
                 endpoint.delete()
     for index, origin in enumerate(origins):
-        endpoint = known.get(origin.key) or Endpoint(
+        endpoint = by_key.get(origin.key) or Endpoint(
             target=target,
             scheme=origin.scheme,
             host=origin.host,
@@ -172,8 +172,8 @@ def _keep_only(by: Actor, target: Target, origins: Sequence[Origin]) -> None:
 
 
 def _note_key(by: Actor, endpoint: Endpoint, deed: AuditEvent) -> None:
-    told = f"client key of {endpoint} of target {endpoint.target_id}: {endpoint.target}"
-    audit.note(by, deed, told, project=endpoint.target.project)
+    entry = f"client key of {endpoint} of target {endpoint.target_id}: {endpoint.target}"
+    audit.note(by, deed, entry, project=endpoint.target.project)
 
 
 MOST_PROFILES = 50  # of a project
@@ -201,22 +201,22 @@ def change_profile(
     ChangedMeanwhile, and InvalidFields, also where an endpoint's own options do not go with the new
     values."""
     require(by, Action.EDIT, profile.project)
-    held = OwnTlsProfile.objects.select_for_update().filter(pk=profile.pk).first()
-    if held is None:
+    row = OwnTlsProfile.objects.select_for_update().filter(pk=profile.pk).first()
+    if row is None:
         raise Refused(f"{profile.name} has been deleted.")
     checked = check_profile(name, **offers)
-    check_unchanged(opened, stored=content_of_profile(held), wanted=content_of_profile(checked))
-    endpoints = list(_naming(held).select_related("target").select_for_update(of=("self",)))
+    check_unchanged(opened, stored=content_of_profile(row), wanted=content_of_profile(checked))
+    endpoints = list(_naming(row).select_related("target").select_for_update(of=("self",)))
     for each in _in_use(endpoints):
         reader = JsonReader({**each.tls, "profile": checked.name})
         read_tls_options(reader, {checked.name: checked})
         for option, sentence in reader.errors.items():
             where = f"{each.target.name}, {each.origin}"
-            told = f"On {where}, which has options of its own: {sentence}"
-            raise InvalidFields({option if option in checked.offers else "name": told})
+            fault = f"On {where}, which has options of its own: {sentence}"
+            raise InvalidFields({option if option in checked.offers else "name": fault})
     for endpoint in endpoints:
         endpoint.tls = {**endpoint.tls, "profile": checked.name}
-    return _save_profile(held, checked, endpoints)
+    return _save_profile(row, checked, endpoints)
 
 
 def content_of_profile(profile: OwnTlsProfile | TlsProfile) -> Content:
@@ -230,21 +230,21 @@ def delete_profile(*, by: Actor, profile: OwnTlsProfile) -> None:
     """Refused while an endpoint in use names it. Archived endpoints get what it offers as options
     of their own, beside its name, by which their results are known."""
     require(by, Action.EDIT, profile.project)
-    held = OwnTlsProfile.objects.select_for_update().filter(pk=profile.pk).first()
-    if held is None:
+    row = OwnTlsProfile.objects.select_for_update().filter(pk=profile.pk).first()
+    if row is None:
         return
-    naming = list(_naming(held).select_related("target").select_for_update(of=("self",)))
+    naming = list(_naming(row).select_related("target").select_for_update(of=("self",)))
     if used := _in_use(naming):
         where = sorted({f"{each.target.name} ({each.origin})" for each in used})
         more = f" and {len(where) - 3} more" if len(where) > 3 else ""
         users = f"{counted(len(used), 'endpoints')}: {', '.join(where[:3])}{more}"
-        raise Refused(f"{held.name} is used by {users}. Choose another profile there first.")
+        raise Refused(f"{row.name} is used by {users}. Choose another profile there first.")
     for endpoint in naming:
-        endpoint.tls = TlsOptions(**endpoint.tls).resolved(held.value()).chosen()
+        endpoint.tls = TlsOptions(**endpoint.tls).resolved(row.value()).chosen()
     Endpoint.objects.bulk_update(naming, ["tls"])
-    label = f"TLS profile {held.pk}: {held.name}"
-    audit.note(by, AuditEvent.DELETED, label, project=held.project)
-    held.delete()
+    label = f"TLS profile {row.pk}: {row.name}"
+    audit.note(by, AuditEvent.DELETED, label, project=row.project)
+    row.delete()
 
 
 def held_profiles(project: Project, names: Iterable[str]) -> Mapping[str, TlsProfile]:
@@ -253,8 +253,8 @@ def held_profiles(project: Project, names: Iterable[str]) -> Mapping[str, TlsPro
     own = {spelling for name in names for spelling in (name, clean_name(name))} - set(PROFILES)
     if not own:
         return {}
-    held = OwnTlsProfile.objects.select_for_update().filter(project=project, name__in=own)
-    return {each.name: each.value() for each in held.order_by("pk")}
+    profiles = OwnTlsProfile.objects.select_for_update().filter(project=project, name__in=own)
+    return {each.name: each.value() for each in profiles.order_by("pk")}
 
 
 def _save_profile(
@@ -335,10 +335,12 @@ def check_host(*, by: Actor, claim: HostClaim) -> None:
 def _ask_worker(by: Actor, claim: HostClaim) -> bool:
     """Whether the last check was long enough ago for another."""
     rested = Q(asked_at=None) | Q(asked_at__lt=db_now(-CHECK_EVERY_S))
-    asked = HostClaim.objects.filter(rested, pk=claim.pk).update(asked_at=Now(), asked_by=by.user)
-    if asked:
+    n_changed = HostClaim.objects.filter(rested, pk=claim.pk).update(
+        asked_at=Now(), asked_by=by.user
+    )
+    if n_changed:
         queue.enqueue(queue.OWNERSHIP, [claim.pk])
-    return bool(asked)
+    return bool(n_changed)
 
 
 def what_to_check(*, claim_id: int) -> tuple[HostClaim, list[Origin]] | None:
@@ -379,13 +381,13 @@ def ask_approval(*, by: Actor, claim: HostClaim, reason: str) -> None:
     if not (reason := storable(reason)[:MAX_REASON]):
         raise Refused("Enter why load may go there, such as who agreed.")
     with transaction.atomic():
-        asked = HostClaim.objects.filter(pk=claim.pk, approval_asked_at=None).update(
+        n_changed = HostClaim.objects.filter(pk=claim.pk, approval_asked_at=None).update(
             approval_asked_at=Now(),
             approval_asked_by=by.user.get_username(),
             approval_reason=reason,
             refused_at=None,
         )
-        if not asked:
+        if not n_changed:
             raise Refused(f"{claim.host} is on the administrators' list already.")
         audit.note(by, AuditEvent.APPROVAL_ASKED, claim.host, project=claim.project)
     _ask_worker(by, claim)
@@ -432,8 +434,8 @@ def withdraw(*, by: Actor, permit: HostPermit, reason: str) -> None:
     current = HostPermit.objects.filter(pk=permit.pk, withdrawn_at=None)
     if not _end(current, by, reason):
         raise Refused("It was withdrawn before.")
-    told = f"{permit}: {reason}"
-    audit.note(by, AuditEvent.PERMIT_WITHDRAWN, told, project=permit.claim.project)
+    entry = f"{permit}: {reason}"
+    audit.note(by, AuditEvent.PERMIT_WITHDRAWN, entry, project=permit.claim.project)
 
 
 def _require_right(by: Actor, project: Project) -> None:

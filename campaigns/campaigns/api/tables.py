@@ -382,23 +382,23 @@ def run_tables_csv(request, run: Run):
 
 
 def _answer(request, campaign: Campaign) -> Answer:
-    chosen = chosen_tests(campaign, request.query_params)
-    asked = request.query_params
-    _check_words(asked)
-    answer = answer_of(campaign, chosen, relative_column(asked), ladder_metric(asked))
+    pair = chosen_tests(campaign, request.query_params)
+    query = request.query_params
+    _check_words(query)
+    answer = answer_of(campaign, pair, relative_column(query), ladder_metric(query))
     n_columns = _n_columns(answer)
-    if 1 < n_columns < relative_column(asked):
+    if 1 < n_columns < relative_column(query):
         raise InvalidFields({"relative": f"Write the number of a column, from 1 to {n_columns}."})
     return answer
 
 
-def _check_words(asked: Mapping[str, str]) -> None:
+def _check_words(query: Mapping[str, str]) -> None:
     """Unlike a page, which may come from an old link, a program is told what it misspelt."""
-    known = ", ".join(_KNOWN)
-    faults = {name: f"Unknown parameter. Known: {known}." for name in asked if name not in _KNOWN}
-    if "metric" in asked and not ladder_metric(asked):
+    names = ", ".join(_KNOWN)
+    faults = {name: f"Unknown parameter. Known: {names}." for name in query if name not in _KNOWN}
+    if "metric" in query and not ladder_metric(query):
         faults["metric"] = f"Choose one of: {', '.join(_METRICS)}."
-    if asked.get("relative", "1") != str(relative_column(asked)):
+    if query.get("relative", "1") != str(relative_column(query)):
         faults["relative"] = "Write the number of a column, from 1."
     if faults:
         raise InvalidFields(faults)

@@ -109,12 +109,12 @@ def current_run_of(campaign: Campaign) -> Run | None:
 
 def current_runs_of(campaigns: Sequence[Campaign]) -> dict[int, Run]:
     """The active run of each campaign that has one, by campaign, in one query."""
-    known = {campaign.pk: campaign for campaign in campaigns}
-    active = Run.objects.filter(campaign__in=known, state__in=ACTIVE_STATES)
+    by_pk = {campaign.pk: campaign for campaign in campaigns}
+    active = Run.objects.filter(campaign__in=by_pk, state__in=ACTIVE_STATES)
     runs = active.order_by("campaign_id", "-position").distinct("campaign_id")
     current = {run.campaign_id: run for run in runs.select_related("test__endpoint")}
     for pk, run in current.items():
-        run.campaign = known[pk]
+        run.campaign = by_pk[pk]
     return current
 
 
@@ -223,22 +223,22 @@ def campaign_key(campaign: Campaign) -> CampaignKey:
 def campaign_keys(campaigns: Sequence[Campaign]) -> dict[int, CampaignKey]:
     """By campaign, in one query for all of them."""
     runs = Run.objects.filter(campaign=OuterRef("pk"))
-    found = Campaign.objects.filter(pk__in=[each.pk for each in campaigns]).order_by()
-    rows = found.annotate(
+    rows_of_campaigns = Campaign.objects.filter(pk__in=[each.pk for each in campaigns]).order_by()
+    rows = rows_of_campaigns.annotate(
         n_all=_of_all(runs, "campaign", Count("pk")),
         newest_event=_of_all(_of_runs(RunEvent), "run__campaign", Max("pk")),
         n_summaries=_of_all(_of_runs(RunSummary), "run__campaign", Sum("version")),
         last_round=_of_all(_of_runs(Round), "run__campaign", Max("number")),
         names=ArraySubquery(_names()),
     )
-    told = {
+    facts = {
         pk: values
         for pk, *values in rows.values_list(
             "pk", "n_all", "newest_event", "n_summaries", "last_round", "names"
         )
     }
     return {
-        each.pk: _key_of(each, *told.get(each.pk, (None, None, None, None, ())))
+        each.pk: _key_of(each, *facts.get(each.pk, (None, None, None, None, ())))
         for each in campaigns
     }
 
@@ -268,12 +268,12 @@ def _key_of(
     last_round: int | None,
     names: Sequence[dict],
 ) -> CampaignKey:
-    told = tuple(
+    facts = tuple(
         TestNames(f"{each['plan']} v{each['number']}", each["target"], tuple(each["tags"]))
         for each in names
     )
     read = newest_event, n_summaries, n_looks(last_round)
-    return CampaignKey(campaign.pk, campaign.state, n_runs or 0, *read, told)
+    return CampaignKey(campaign.pk, campaign.state, n_runs or 0, *read, facts)
 
 
 def n_looks(last_round: int | None) -> int:
@@ -371,9 +371,9 @@ def rows_of_run(run: int) -> tuple[int, int]:
 
 
 def _rows_version(campaign: int, run: int | None) -> tuple[int, int]:
-    asked = {"campaign": campaign, "run": run}
-    asked |= {"reference": [REFERENCE_TAG], "references": _REFERENCES}
+    arguments = {"campaign": campaign, "run": run}
+    arguments |= {"reference": [REFERENCE_TAG], "references": _REFERENCES}
     with connection.cursor() as cursor:
-        cursor.execute(_ROWS, asked)
+        cursor.execute(_ROWS, arguments)
         n_rows, total = cursor.fetchone()
     return n_rows, int(total or 0)

@@ -100,10 +100,10 @@ def _held_tests(campaigns: Sequence[Campaign]) -> dict[Campaign, list[Test]]:
     """With their targets, which nobody archives until their runs are stored."""
     related = ("plan_version__plan__project", "endpoint__target__project")
     rows = Test.objects.filter(campaign__in=campaigns).select_related(*related)
-    held = rows.select_for_update(of=("endpoint__target",), no_key=True)
+    locked = rows.select_for_update(of=("endpoint__target",), no_key=True)
     tests: dict[Campaign, list[Test]] = {campaign: [] for campaign in campaigns}
     by_number = {campaign.pk: campaign for campaign in campaigns}
-    for test in sorted(held.order_by("endpoint__target"), key=lambda test: test.position):
+    for test in sorted(locked.order_by("endpoint__target"), key=lambda test: test.position):
         test.campaign = by_number[test.campaign_id]
         tests[test.campaign].append(test)
     return tests
@@ -233,8 +233,8 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     if not added:
         raise Refused(_why_not_added(campaign))
     queue_blocks(by=by, campaigns=[campaign], after=after)
-    told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
-    audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
+    entry = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
+    audit.note(by, AuditEvent.BLOCKS_ADDED, entry, project=campaign.project)
     notify_viewers(campaign_id=campaign.pk)
 
 
@@ -343,10 +343,10 @@ def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
     what they speak."""
     cells = list(cells)
     versions = {cell.plan_version.pk: cell.plan_version for cell in cells}
-    sent = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
+    content = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
     groups: dict[Any, list[Any]] = {}
     for cell in cells:
-        same = (sent[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
+        same = (content[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
         groups.setdefault(same, []).append(cell)
     return groups
 
@@ -391,8 +391,8 @@ def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
     CPU it was only runs of single arms tell."""
     arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
     targets = {arm.endpoint.target_id for arm in arms}
-    told = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
-    watched = targets if perf else set(told)
+    reporting = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
+    watched = targets if perf else set(reporting)
     return [arm for arm in arms if arm.endpoint.target_id in watched]
 
 

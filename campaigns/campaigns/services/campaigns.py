@@ -319,11 +319,11 @@ def start_campaigns(
     require(by, Action.RUN, project)
     hold(project)  # so that nobody deletes it meanwhile
     numbers = [campaign.pk for campaign in campaigns]
-    asked = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
-    asked |= {"opened_at": Now()} if anyway else {}
+    start = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
+    start |= {"opened_at": Now()} if anyway else {}
     # Without a join, so that of two at once one updates nothing.
     drafts = Campaign.objects.filter(pk__in=numbers, started_at=None, deleted_at=None)
-    if drafts.update(**asked) < len(campaigns):
+    if drafts.update(**start) < len(campaigns):
         for campaign in campaigns:
             hold(campaign)  # which refuses one that is gone
         raise Refused("This campaign has already been started. Repeat it to measure again.")
@@ -364,8 +364,8 @@ def _store_stop(by: Actor, campaign: Campaign) -> None:
     under_way = Campaign.objects.filter(UNDER_WAY, pk=campaign.pk)
     if not under_way.exists():
         raise Refused("This campaign isn't running.")
-    asked = {"stop_requested_at": Now(), "stop_requested_by": by.user}
-    if under_way.filter(stop_requested_at=None).update(**asked):
+    request = {"stop_requested_at": Now(), "stop_requested_by": by.user}
+    if under_way.filter(stop_requested_at=None).update(**request):
         audit.note(
             by, AuditEvent.CAMPAIGN_STOPPED, audit.label_of(campaign), project=campaign.project
         )
@@ -390,15 +390,16 @@ def repeat_campaigns(
     """A new draft of each, in their order, with the same tests (the same plan versions) and a new
     random order; with the same names unless others are given. Raises Forbidden or Refused."""
     require(by, Action.EDIT, project)
-    held = Campaign.objects.outside_trash().select_for_update(of=("self",), no_key=True)
+    originals = Campaign.objects.outside_trash().select_for_update(of=("self",), no_key=True)
     numbers = {campaign.pk for campaign in campaigns}
-    held = {
-        row.pk: row for row in held.select_related("search").filter(pk__in=numbers).order_by("pk")
+    originals = {
+        row.pk: row
+        for row in originals.select_related("search").filter(pk__in=numbers).order_by("pk")
     }
     for campaign in campaigns:
-        if campaign.pk not in held:
+        if campaign.pk not in originals:
             raise Refused(f"{campaign.name} has been deleted.")
-        if hasattr(held[campaign.pk], "search"):
+        if hasattr(originals[campaign.pk], "search"):
             raise Refused("A search is started anew: choose Search again on its page.")
     cells: dict[int, list[CampaignCell]] = {number: [] for number in numbers}
     related = ("plan_version__plan", "endpoint__target")
@@ -408,7 +409,7 @@ def repeat_campaigns(
     require_room_for_campaigns(project, len(campaigns))
     drafts = []
     for campaign, name in zip(campaigns, names or [None] * len(campaigns), strict=True):
-        original = held[campaign.pk]
+        original = originals[campaign.pk]
         values = {each: getattr(original, each) for each in _EDITED if each not in _DRAWN_ANEW}
         values |= {"name": name or original.name}
         drafts.append(_draft(by, project, list(cells[campaign.pk]), **values))
@@ -478,9 +479,9 @@ def _cells(
         raise Refused(f"{target.name} has no HTTP endpoint. Add one, or untick it.")
     near = [each for each in endpoints if is_local(each.host)]
     far = [each for each in endpoints if not is_local(each.host)]
-    found = [*((True, each) for each in near[:1]), *((False, each) for each in far[:1])]
+    candidates = [*((True, each) for each in near[:1]), *((False, each) for each in far[:1])]
     return [
         CampaignCell(plan_of_spec(by, project, name, spec), endpoint, ConnectionMode.NEW)
-        for local, endpoint in found
+        for local, endpoint in candidates
         for name, spec in sets(local=local).items()
     ]

@@ -223,19 +223,19 @@ def pairs_in_turns(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
     return pairs
 
 
-def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int] | None:
+def chosen_tests(campaign: Campaign, query: Mapping[str, str]) -> tuple[int, int] | None:
     """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given. Raises
     InvalidFields for anything but two different tests of this campaign."""
-    given = {name: asked.get(name, "") for name in ("compare", "with")}
-    if not any(given.values()):
+    texts = {name: query.get(name, "") for name in ("compare", "with")}
+    if not any(texts.values()):
         return None
     tests = {str(pk) for pk in campaign.tests.values_list("pk", flat=True)}
-    faults = {name: _NO_TEST for name, value in given.items() if value not in tests}
-    if not faults and given["compare"] == given["with"]:
+    faults = {name: _NO_TEST for name, value in texts.items() if value not in tests}
+    if not faults and texts["compare"] == texts["with"]:
         faults = {"with": "Choose two different tests."}
     if faults:
         raise InvalidFields(faults)
-    return int(given["compare"]), int(given["with"])
+    return int(texts["compare"]), int(texts["with"])
 
 
 def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> MeasuredTest | None:
@@ -272,8 +272,8 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
     counts = {test.injectors for test in tests}
     places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
     addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
-    found: list[MeasuredTest] = []
-    pooled = PooledCache(lambda: [each.counted for each in found])
+    arms: list[MeasuredTest] = []
+    pooled = PooledCache(lambda: [each.counted for each in arms])
     for test in tests:
         version = test.plan_version
         of_test = sorted(by_test[test.pk], key=lambda each: each.run.repeat)
@@ -282,7 +282,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
             addresses.get(test.endpoint_id, ""),
         ]
         value = [injector_words(test.injectors) if len(counts) > 1 else "", test.swept_words]
-        found.append(
+        arms.append(
             MeasuredTest(
                 test,
                 _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
@@ -293,7 +293,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
                 alone=tuple(each for each in of_test if each.run.is_alone),
             )
         )
-    return found
+    return arms
 
 
 def _joined(*parts: str) -> str:

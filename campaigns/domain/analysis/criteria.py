@@ -615,10 +615,10 @@ class LimitsByCode:
     def with_overrides(cls, pairs: Mapping[str, Any]) -> "LimitsByCode":
         """{code: (mild, severe)}. Raises KeyError for a code that does not exist."""
         if unknown := sorted(set(pairs) - set(CRITERIA)):
-            known = ", ".join(sorted(CRITERIA))
+            codes = ", ".join(sorted(CRITERIA))
             raise KeyError(
                 f"BENCHSITE_JUDGEMENT_LIMITS has unknown codes: {', '.join(unknown)}. "
-                f"Known codes: {known}."
+                f"Known codes: {codes}."
             )
         return cls({code: Limits(*pair) for code, pair in pairs.items()})
 

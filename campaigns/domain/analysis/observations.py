@@ -277,14 +277,18 @@ def _missing(series: list[Point]) -> Observed | None:
 def _starts_apart(measurement: Measurement) -> Observed | None:
     """The maximum distance between two injectors' starts; None for a single injector."""
     errors = [end.start_error_us for end in measurement.ends]
-    known = sorted(error for error in errors if error is not None)
-    return Observed(float(sum(known[-2:]))) if len(known) > 1 else None
+    sorted_us = sorted(error for error in errors if error is not None)
+    return Observed(float(sum(sorted_us[-2:]))) if len(sorted_us) > 1 else None
 
 
 def _resent(total: Total) -> Observed | None:
     """Retransmitted TCP segments of the run's own connections, as a share of all sent."""
-    sent = total.count("segments_sent")
-    return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
+    segments = total.count("segments_sent")
+    return (
+        Observed(total.count("segments_resent") / max(segments, _FEW_SEGMENTS))
+        if segments
+        else None
+    )
 
 
 def _target_errors(measurement: Measurement) -> dict[str, Observed]:
@@ -364,8 +368,8 @@ def _cause(measurement: Measurement) -> str:
 def _body_changed(series: list[Point]) -> Observed | None:
     """The body change of the worst second, against all before it."""
     changes = [(point.get("body_change"), point["second"]) for point in series]
-    known = [(change, second) for change, second in changes if change is not None]
-    worst = max(known, key=lambda pair: pair[0], default=None)
+    pairs = [(change, second) for change, second in changes if change is not None]
+    worst = max(pairs, key=lambda pair: pair[0], default=None)
     return None if worst is None else Observed(*worst)
 
 

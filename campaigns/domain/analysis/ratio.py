@@ -66,8 +66,8 @@ class RatioInterval:
         """Around the geometric mean of two figures, so that the quotient of its two is the ratio.
         `confidence`: of all looks together, where each has had more."""
         centre, half = sqrt(baseline * candidate), sqrt(self.ratio)
-        told = min(confidence, self.confidence)
-        return replace(self, baseline=centre / half, candidate=centre * half, confidence=told)
+        level = min(confidence, self.confidence)
+        return replace(self, baseline=centre / half, candidate=centre * half, confidence=level)
 
 
 def ratio_interval(

@@ -96,11 +96,11 @@ def _total(result: Measurement, head: ReportHead, notes: Footnotes) -> list[str]
 
 
 def _command(result: Measurement, head: ReportHead, notes: Footnotes) -> str:
-    found = next((each for each in equivalents(result.plan) if each.tool == "httperf"), None)
-    if found is None or not found.command:
-        why = found.words if found else "It has no HTTP/2."
+    equivalent = next((each for each in equivalents(result.plan) if each.tool == "httperf"), None)
+    if equivalent is None or not equivalent.command:
+        why = equivalent.words if equivalent else "It has no HTTP/2."
         return f"httperf{notes.mark(f'No command of httperf does what this plan does. {why}')}"
-    command = found.command.replace("HOST", head.host, 1).replace("PORT", str(head.port), 1)
+    command = equivalent.command.replace("HOST", head.host, 1).replace("PORT", str(head.port), 1)
     return f"{command} --ssl" if any(end.tls for end in result.ends) else command
 
 
@@ -153,10 +153,10 @@ def _lifetimes(result: Measurement, notes: Footnotes, *, has_one_each: bool) -> 
 
 
 def _requests(result: Measurement, notes: Footnotes) -> list[str]:
-    sent = _sent(result.total)
-    size = f"{result.total.count('bytes_sent') / sent:.1f}" if sent else DASH
+    n_sent = _sent(result.total)
+    size = f"{result.total.count('bytes_sent') / n_sent:.1f}" if n_sent else DASH
     return [
-        f"Request rate: {_rate(sent, result.duration_s, 'req')}){notes.mark(tail_note(result))}",
+        f"Request rate: {_rate(n_sent, result.duration_s, 'req')}){notes.mark(tail_note(result))}",
         f"Request size [B]: {size}",
     ]
 

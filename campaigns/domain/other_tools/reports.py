@@ -58,9 +58,9 @@ def plain(result: Measurement, head: ReportHead) -> str:
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
     replayed = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
-    sent, received = total.count("messages_sent"), total.count("messages_received")
+    n_sent, received = total.count("messages_sent"), total.count("messages_received")
     rates = f"{per_s(result, 'messages_sent')} and {per_s(result, 'messages_received')} messages/s"
-    messages = f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"
+    messages = f"{counted(n_sent, 'messages')} sent, {received:,} received: {rates}"
     undelayed = "; undelayed is response without what the injector added"
     # Most frequent first, those of all steps together.
     error_lines = [
@@ -73,7 +73,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(result, 'ok')} ok/s",
-        *([messages] if sent + received else []),
+        *([messages] if n_sent + received else []),
         *filter(None, [redirects_words(total)]),
         *_session_lines(result),
         *load_lines(result),

@@ -90,10 +90,10 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
         change = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
         between = "the first search to the last" if change else "one search to the next"
         return sentence("capacity_drifted", change=change, between=between)
-    known = _known(answer, objective)
+    words = _known(answer, objective)
     if answer.ending == Ending.FOUND:
-        return known
-    return joined([known, sentence(_limited_by(answer.ending, bool(answer.below)))])
+        return words
+    return joined([words, sentence(_limited_by(answer.ending, bool(answer.below)))])
 
 
 def _limited_by(ending: Ending | None, some_failed: bool) -> str:
@@ -124,11 +124,11 @@ def _is_bound(answer: CapacityAnswer) -> bool:
 
 def _known(answer: CapacityAnswer, objective: str) -> Sentence:
     """What the trials say so far."""
-    found, least, below = answer.capacity, answer.at_least, answer.below
+    interval, least, below = answer.capacity, answer.at_least, answer.below
     if _is_bound(answer):
-        found = below = None
-    if found:
-        code, at = "capacity" if found.low else "capacity_about", found.rate_per_s
+        interval = below = None
+    if interval:
+        code, at = "capacity" if interval.low else "capacity_about", interval.rate_per_s
     elif below:
         code, at = "capacity_between" if least else "capacity_under", below
     else:
@@ -136,9 +136,9 @@ def _known(answer: CapacityAnswer, objective: str) -> Sentence:
     return sentence(
         code,
         rate=_per_s(at),
-        low=rate(found.low if found else least),
-        high=rate(found.high if found else None),
-        searches=counted(found.n_searches if found else 0, "searches"),
+        low=rate(interval.low if interval else least),
+        high=rate(interval.high if interval else None),
+        searches=counted(interval.n_searches if interval else 0, "searches"),
         objective=objective,
     )
 
@@ -209,9 +209,9 @@ class Limiter:
 
     def beside_machine(self, near: Busy) -> "Limiter":
         """With what the target's machine did near the answer, as far as anybody told that."""
-        told = _of_machine(near, may_be=self.word in (_TARGET_SIDE, DASH))
-        known = self.rows if near.target_cpu is None else _without_unknown(self.rows)
-        rows = (*told, *known)
+        machine = _of_machine(near, may_be=self.word in (_TARGET_SIDE, DASH))
+        usual = self.rows if near.target_cpu is None else _without_unknown(self.rows)
+        rows = (*machine, *usual)
         if self.word != _TARGET_SIDE:
             return replace(self, rows=rows)
         word, why = _named(near)
@@ -226,8 +226,8 @@ class Limiter:
             if row.figure not in _MACHINE_SIGNS.values()
             and not row.figure.startswith(TARGET_METRICS)
         ]
-        told = [replace(row, figure=without_addresses(row.figure, host)) for row in rows]
-        return replace(self, rows=tuple(told))
+        evidence = [replace(row, figure=without_addresses(row.figure, host)) for row in rows]
+        return replace(self, rows=tuple(evidence))
 
     @property
     def names_machine(self) -> bool:
@@ -270,8 +270,8 @@ def limiter_of(
     if ending == Ending.INJECTOR and spoilt:
         cause = blame(spoilt[-1])
         word = CRITERIA[cause.code].who.removeprefix("the ") if cause.code in OTHERS else word
-        said = cause_words(spoilt, len(spoilt), "trials")
-        why = f"{said[:1].upper()}{said[1:]}. {CRITERIA[cause.code].remedy}"
+        causes = cause_words(spoilt, len(spoilt), "trials")
+        why = f"{causes[:1].upper()}{causes[1:]}. {CRITERIA[cause.code].remedy}"
     return Limiter(word, why, rows)
 
 
@@ -315,8 +315,8 @@ def _named(near: Busy) -> tuple[str, str]:
         if share is not None and share >= BUSY_FROM:
             return _FULL[code], say(code, share=percent(share, decimals=0))
     cpu = near.target_cpu
-    told = "" if cpu is None else f"; its CPU was at {percent(cpu, decimals=0)}"
-    return _TARGET_SIDE, say("found", cpu=told)
+    cpu_words = "" if cpu is None else f"; its CPU was at {percent(cpu, decimals=0)}"
+    return _TARGET_SIDE, say("found", cpu=cpu_words)
 
 
 def _share_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
@@ -407,20 +407,20 @@ def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[
 
 def _of_network(judged: Judgement, whose: str, highest: Mapping[str, float]) -> Iterator[Row]:
     """As a share of the link's speed where that is known."""
-    told = [highest[name] for name in ("received_bytes", "sent_bytes") if name in highest]
-    if not told:
+    rates = [highest[name] for name in ("received_bytes", "sent_bytes") if name in highest]
+    if not rates:
         return
     if speed := highest.get("link_bytes_per_s"):
         is_it = judged.target.has("target_link")
-        share = 100 * max(told) / speed
+        share = 100 * max(rates) / speed
         yield _row(f"{whose}network link, %", share, 100 * FULL_LINK, is_it=is_it)
     else:
-        yield _row(f"{whose}network, MB/s", max(told) / 1e6)
+        yield _row(f"{whose}network, MB/s", max(rates) / 1e6)
 
 
 def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | None = None) -> Row:
-    said = {None: "", True: "yes", False: "no"}[is_it]
-    verdict = text_cell(said, tone="bad" if is_it else "") if said else empty(_NO_LIMIT)
+    mark = {None: "", True: "yes", False: "no"}[is_it]
+    verdict = text_cell(mark, tone="bad" if is_it else "") if mark else empty(_NO_LIMIT)
     if limit is None:
         measured = figure_cell(Figure(value), decimals_alone(value))
         return Row(label, (measured, empty(_NO_LIMIT), verdict))

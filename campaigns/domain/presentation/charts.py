@@ -116,8 +116,8 @@ class Series:
 
 def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
     """{name: its values} of rows of values, for a `Series`."""
-    found = list(rows)
-    return {name: [row[n] for row in found] for n, name in enumerate(names.split())}
+    points = list(rows)
+    return {name: [row[n] for row in points] for n, name in enumerate(names.split())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

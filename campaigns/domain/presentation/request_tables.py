@@ -42,9 +42,9 @@ _MOST_NAMED = 3
 _MOST_LINES = 3
 
 
-def slowest_table(kept: KeptRequests, plan: Plan) -> Table:
+def slowest_table(requests: KeptRequests, plan: Plan) -> Table:
     """No rows where nothing was kept."""
-    slowest = kept.slowest()
+    slowest = requests.slowest()
     parts = [
         name for name in PART_COLUMNS if any(getattr(row, name) is not None for row in slowest)
     ]
@@ -65,7 +65,7 @@ def slowest_table(kept: KeptRequests, plan: Plan) -> Table:
         f"Slowest {plan.nouns}",
         tuple(METRICS[key].column() for key in keys),
         tuple(
-            Row(_number(row, kept), cells, "request")
+            Row(_number(row, requests), cells, "request")
             for row, cells in zip(slowest, zip(*columns, strict=True), strict=True)
         ),
         label_title="request",
@@ -73,28 +73,28 @@ def slowest_table(kept: KeptRequests, plan: Plan) -> Table:
     ).said_of(plan.nouns)
 
 
-def outlier_words(kept: KeptRequests, response: Timing, plan: Plan) -> str:
+def outlier_words(requests: KeptRequests, response: Timing, plan: Plan) -> str:
     """Which few took far longer than the others; "" where none did, or where these are many."""
     are_few = response.n < _FEW
     typical_us = response.percentile_us(P50 if are_few else P95)
     if not typical_us:
         return ""
     limit_us = _round_above(max(_FAR * typical_us, _NOTICED_US if are_few else 0))
-    slow = [row for row in kept.slowest() if row.response_us > limit_us]
+    slow = [row for row in requests.slowest() if row.response_us > limit_us]
     if not 0 < len(slow) < (min(N_SLOWEST, response.n / 4) if are_few else N_SLOWEST):
         return ""
-    named = [_words(row, plan, kept) for row in slow[:_MOST_NAMED]]
+    named = [_words(row, plan, requests) for row in slow[:_MOST_NAMED]]
     if n_more := len(slow) - len(named):
         named.append(f"and {n_more} more")
     limit = duration(limit_us / 1e6) if limit_us >= 1e6 else f"{figure(limit_us / 1000)} ms"
     return f"{counted(len(slow), plan.nouns)} took longer than {limit}: {'; '.join(named)}."
 
 
-def slowest_lines(kept: KeptRequests, plan: Plan) -> list[str]:
+def slowest_lines(requests: KeptRequests, plan: Plan) -> list[str]:
     """The first few, for a terminal; [] where nothing was kept."""
-    slowest = kept.slowest(_MOST_LINES)
+    slowest = requests.slowest(_MOST_LINES)
     lines = [
-        f"{figure(row.response_us / 1000):>10} ms  {_words(row, plan, kept)}" for row in slowest
+        f"{figure(row.response_us / 1000):>10} ms  {_words(row, plan, requests)}" for row in slowest
     ]
     return [f"Slowest {plan.nouns}:", *lines] if lines else []
 
@@ -102,15 +102,15 @@ def slowest_lines(kept: KeptRequests, plan: Plan) -> list[str]:
 _MARKS = {True: "ok", False: "failed"}
 
 
-def drawn_columns(kept: KeptRequests, plan: Plan) -> dict[str, list[Any]]:
+def drawn_columns(requests: KeptRequests, plan: Plan) -> dict[str, list[Any]]:
     """What a chart of all requests draws and says, {} where they are too many: numbers by `s` and
     `ms`, the `mark` of each, and the texts of its row under `head`."""
-    if not kept.is_drawn:
+    if not requests.is_drawn:
         return {}
     columns: dict[str, list[Any]] = {name: [] for name in ("s", "ms", "mark", "texts")}
-    for row in kept.rows:
+    for row in requests.rows:
         is_warm_up = row.number is None
-        name = "warm-up" if is_warm_up else _number(row, kept)
+        name = "warm-up" if is_warm_up else _number(row, requests)
         response, end = figure(row.response_us / 1000), row.kind or str(row.status or "ok")
         columns["s"].append(row.start_us / 1e6)
         columns["ms"].append(row.response_us / 1000)
@@ -120,23 +120,23 @@ def drawn_columns(kept: KeptRequests, plan: Plan) -> dict[str, list[Any]]:
     return columns | {"head": ["", "begins, s", "step", "response, ms", "status"]}
 
 
-def csv_rows(kept: KeptRequests) -> Iterator[list[Any]]:
+def csv_rows(requests: KeptRequests) -> Iterator[list[Any]]:
     """The head, then a row for each request. Processes and steps count from 1, times are µs."""
     yield ["process", *COLUMNS]
-    for row in kept.rows:
+    for row in requests.rows:
         values = {name: getattr(row, name) for name in COLUMNS} | {"step": row.step + 1}
         yield [row.injector + 1, *values.values()]
 
 
-def _words(row: KeptRequest, plan: Plan, kept: KeptRequests) -> str:
+def _words(row: KeptRequest, plan: Plan, requests: KeptRequests) -> str:
     step = f"step {row.step + 1}" if len(plan.labels) > 1 else ""
     start_s = row.start_us / 1e6
     at = f"at {start_s:,.1f} s" if start_s >= 1 else f"at {figure(start_s)} s"
-    return ", ".join(filter(None, (_number(row, kept), step, at, row.kind)))
+    return ", ".join(filter(None, (_number(row, requests), step, at, row.kind)))
 
 
-def _number(row: KeptRequest, kept: KeptRequests) -> str:
-    whose = f" of process {row.injector + 1}" if kept.has_several_injectors else ""
+def _number(row: KeptRequest, requests: KeptRequests) -> str:
+    whose = f" of process {row.injector + 1}" if requests.has_several_injectors else ""
     return f"no. {row.number:,}{whose}"
 
 
@@ -185,11 +185,11 @@ def errors_of(
     `steps` are the totals behind `labels`, for the times of failed replies.
     """
     n_shown = len(rows) if len(rows) <= MOST_ROWS else _SHOWN_OF_MORE
-    shown, others = rows[:n_shown], rows[n_shown:]
+    first, others = rows[:n_shown], rows[n_shown:]
     rest = FailureRow(-1, "", 0)
     for row in others:
         rest.merge(row)
-    listed = (*shown, *([rest] if others else []))
+    listed = (*first, *([rest] if others else []))
     shares = column_cells(
         [Figure(100 * row.count / attempts if attempts else None) for row in listed], decimals=2
     )

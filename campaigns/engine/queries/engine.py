@@ -395,8 +395,8 @@ def _dispatcher() -> list[Gauge]:
 def _runs() -> Gauge:
     """Those that are done would grow for ever, and are asked of the API."""
     states = [state for state in RunState if state is not RunState.DONE]
-    found = Run.objects.filter(state__in=states).values_list("state").annotate(n=Count("pk"))
-    counts = dict.fromkeys(states, 0) | dict(found.order_by())
+    by_state = Run.objects.filter(state__in=states).values_list("state").annotate(n=Count("pk"))
+    counts = dict.fromkeys(states, 0) | dict(by_state.order_by())
     values = {(str(state),): float(counts[state]) for state in states}
     return Gauge("runs", "Runs that are not done, by state.", ("state",), values)
 

@@ -445,7 +445,7 @@ def finish_campaigns() -> int:
     open_ = Campaign.objects.filter(UNDER_WAY)
     over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
     over = over.exclude(pk__in=Search.objects.filter(ending=None).values("pk"))
-    return sum(_finish(open_, *seen) for seen in over.values_list("pk", "repeats"))
+    return sum(_finish(open_, *campaign) for campaign in over.values_list("pk", "repeats"))
 
 
 def _finish(open_, pk: int, repeats: int) -> int:

@@ -148,8 +148,8 @@ def end_queued(runs, outcome: Outcome, reason: str) -> int:
     n_ended = Run.objects.filter(pk__in=pks, state=RunState.QUEUED).update(
         state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
     )
-    done = Run.objects.filter(pk__in=pks, state=RunState.DONE)
-    Shard.objects.filter(run__in=done, state=ShardState.OPEN).update(state=ShardState.CANCELLED)
+    ended = Run.objects.filter(pk__in=pks, state=RunState.DONE)
+    Shard.objects.filter(run__in=ended, state=ShardState.OPEN).update(state=ShardState.CANCELLED)
     for run_id, campaign_id in waiting:
         notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_ended

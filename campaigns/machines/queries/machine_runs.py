@@ -200,8 +200,8 @@ def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
     uses = RunUse.objects.filter(run__in=rates, kept__has_key="machines").order_by("run__position")
     return stored + [
         _kept_resources(MachineUse.from_json(each), counted[pk], rates[pk])
-        for pk, kept in uses.values_list("run", "kept")
-        for each in kept["machines"]
+        for pk, brief in uses.values_list("run", "kept")
+        for each in brief["machines"]
     ]
 
 
@@ -232,18 +232,21 @@ MOST_SHOWN = 20_000  # characters of a tool's output on the run's page
 def measured_machines(run: Run, duration_s: float) -> dict[str, list[MachinePoint]]:
     """The stored seconds of a measurement of this duration, by machine."""
     end = n_whole_seconds(duration_s)
-    measured = {name: _measured_points(told, end) for name, told in machines_of_run(run).items()}
+    measured = {
+        name: _measured_points(seconds, end) for name, seconds in machines_of_run(run).items()
+    }
     return {name: points for name, points in measured.items() if points}
 
 
 def uses_of(run: Run, points: dict[str, list[MachinePoint]]) -> list[MachineUse]:
     """What each machine did in the measured seconds; from what is kept, if its seconds are gone."""
     if not points:
-        kept = (run.is_done and kept_of(run)) or {}
-        return [MachineUse.from_json(each) for each in kept.get("machines", ())]
+        brief = (run.is_done and kept_of(run)) or {}
+        return [MachineUse.from_json(each) for each in brief.get("machines", ())]
     end = whole_seconds(run)
     uses = (
-        machine_use(source, _measured_points(told, end), end) for source, told in points.items()
+        machine_use(source, _measured_points(points_of_source, end), end)
+        for source, points_of_source in points.items()
     )
     return [use for use in uses if use]
 
@@ -278,8 +281,8 @@ def machine_report(run: Run) -> dict[str, Any]:
 def machine_columns_between(run: Run, first: int, until: int) -> dict[str, list[Any]] | None:
     """What the charts draw of the machine of `machine_report` from second `first` to the one before
     `until`."""
-    told = next(iter(machines_of_run(run).values()), [])
-    points = [each for each in told if first <= each.second < until]
+    seconds = next(iter(machines_of_run(run).values()), [])
+    points = [each for each in seconds if first <= each.second < until]
     return machine_columns(points) if points else None
 
 

@@ -289,10 +289,10 @@ class Command(BaseCommand):
                 )
             if time.monotonic() >= news_at:
                 # Also how many runs are done.
-                done = campaign.runs.filter(state=RunState.DONE).count()
-                self.stdout.write(f"  {done} of {campaign.runs.count()} runs done")
-                if done > n_done:
-                    n_done, until = done, time.monotonic() + longest_s
+                n_ended = campaign.runs.filter(state=RunState.DONE).count()
+                self.stdout.write(f"  {n_ended} of {campaign.runs.count()} runs done")
+                if n_ended > n_done:
+                    n_done, until = n_ended, time.monotonic() + longest_s
                 news_at += NEWS_S
             if time.monotonic() > until:
                 states = (

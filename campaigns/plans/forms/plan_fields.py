@@ -74,10 +74,10 @@ class FormPart:
     def field(self, name: str, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
         """One field; for non-scalar rows, or rows with a custom widget."""
         rows = fields_of(self.owner)
-        made = _form_field(rows[name], widget, **more)
+        form_field = _form_field(rows[name], widget, **more)
         if "kind" in rows and rows[name].used_by:
-            made.shown_if = f"{self.form_name('kind')}={','.join(sorted(rows[name].used_by))}"
-        return made
+            form_field.shown_if = f"{self.form_name('kind')}={','.join(sorted(rows[name].used_by))}"
+        return form_field
 
     def uses(self, kind: str) -> list[str]:
         """The fields that a kind of this part uses."""

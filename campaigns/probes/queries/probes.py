@@ -248,11 +248,11 @@ def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]
     endpoints = Endpoint.objects.filter(
         target__project=project, target__archived_at=None, archived_at=None, tls__has_key="profile"
     )
-    found: dict[str, tuple[Endpoint, ...]] = {}
+    by_profile: dict[str, tuple[Endpoint, ...]] = {}
     for each in endpoints.select_related("target").order_by("target__name", "pk"):
         name = each.tls["profile"]
-        found[name] = (*found.get(name, ()), each)
-    return found
+        by_profile[name] = (*by_profile.get(name, ()), each)
+    return by_profile
 
 
 # A worker that lives answers a check in a second or two.

@@ -335,17 +335,17 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
         if why_load_is_off():
             return []
         n_busy = Counter(map(_lane_of, busy))
-        chosen: list[int] = []
+        pks_to_claim: list[int] = []
         free = SLOTS - n_busy.total()
-        while len(chosen) < most:
+        while len(pks_to_claim) < most:
             able = [lane for lane, pks in waiting.items() if pks and _may(n_busy[lane], free)]
             if not able:
                 break
             lane = min(able, key=lambda each: (not each.is_first, n_busy[each], waiting[each][0]))
-            chosen.append(waiting[lane].popleft())
+            pks_to_claim.append(waiting[lane].popleft())
             n_busy[lane] += 1
             free -= 1
-        return [claimed for pk in chosen if (claimed := claim_probe(probe_id=pk))]
+        return [claimed for pk in pks_to_claim if (claimed := claim_probe(probe_id=pk))]
 
 
 # Each first request is a process: those of 1,000 campaigns would delay the schedules that start

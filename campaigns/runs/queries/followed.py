@@ -52,9 +52,9 @@ class FollowedRun:
         with held(self._lock):
             if version > self._version:
                 # What is only partly read is discarded.
-                known, self.measured, self._version = self.measured, None, -1
+                measurement, self.measured, self._version = self.measured, None, -1
                 run = Run.objects.get(pk=run_id)
-                measured = None if run.is_done else measurement_so_far(run, known)
+                measured = None if run.is_done else measurement_so_far(run, measurement)
                 self.points = measured.series if measured else points_of(run)
                 self.measured, self._version = measured, version
             yield

@@ -181,10 +181,10 @@ def parts_to_keep(run: Run) -> list[Part]:
 
 def _spans(run: Run, plan: Plan) -> list[Span]:
     """[] if an injector did not report when it ended."""
-    told = [(shard.number, shard.injector_end) for shard in run.shards.all()]
+    by_number = [(shard.number, shard.injector_end) for shard in run.shards.all()]
     ends = [
         (number, end.duration_us if end.measured_us is None else end.measured_us)
-        for number, end in told
+        for number, end in by_number
     ]
     if any(end is None for _, end in ends):
         return []
