@@ -120,7 +120,7 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
         # Kept apart from the lease, which is written to the spool and the log.
         find = partial(with_secrets, lease.order, lease.runs)
         order = retry(find, for_s=settings.DEAD_MAN_S)
-        launch = _begun(lease, command, order, _exporters(lease))
+        launch = _begin(lease, command, order, _exporters(lease))
     except (OSError, SpoolFull, Refused) as error:
         reason = f"The injector could not be started: {first_line_of(error)}"
         retry(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
@@ -129,7 +129,7 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
     return True
 
 
-def _begun(lease: Lease, command, order: dict[str, Any], exporters: list[ScrapeOrder]) -> "Launch":
+def _begin(lease: Lease, command, order: dict[str, Any], exporters: list[ScrapeOrder]) -> "Launch":
     """With its injector started. Raises OSError, SpoolFull."""
     order = {**order, "dead_man_s": settings.DEAD_MAN_S}
     with ExitStack() as undo:

@@ -94,7 +94,7 @@ def _rows(users: Iterable[User]) -> list[UserRow]:
             each,
             _ways(each, factors.get(each.pk, []), each.pk in connected),
             n_projects[each.pk],
-            _seen(each),
+            _last_visit(each),
         )
         for each in users
     ]
@@ -112,7 +112,7 @@ def _ways(user: User, factors: Sequence[str], is_connected: bool) -> str:
     return and_joined(named) if named else ""
 
 
-def _seen(user: User) -> datetime | None:
+def _last_visit(user: User) -> datetime | None:
     last = getattr(user, "last_seen", None)
     return last.at if last else user.last_login
 
@@ -159,10 +159,10 @@ def _link(request: HttpRequest, user: User) -> str:
 @never_cache
 @require_GET
 def user_detail(request: HttpRequest, user: int) -> HttpResponse:
-    return _page(request, _found(user))
+    return _page(request, _user_of_page(user))
 
 
-def _found(pk: int) -> User:
+def _user_of_page(pk: int) -> User:
     return get_object_or_404(User.objects.select_related("last_seen"), pk=pk)
 
 
@@ -188,7 +188,7 @@ def _page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
 @answers_refusals("user-detail")
 def user_action(request: HttpRequest, user: int) -> HttpResponse:
     """`do` is link, disable, enable, promote, demote or unlock."""
-    actor, account = actor_of(request), _found(user)
+    actor, account = actor_of(request), _user_of_page(user)
     match request.POST.get("do"):
         case "link":
             return _page(request, account, link=_link(request, account))

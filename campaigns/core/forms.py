@@ -321,7 +321,7 @@ def _quoted(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _written(value: str) -> str:
+def _field_text(value: str) -> str:
     """A value as a line has it, in quotation marks where it would be read as something else."""
     is_plain = not value.startswith(('"', "@")) and ";type=" not in value
     return value if is_plain and value.splitlines() in ([], [value]) else json.dumps(value)
@@ -352,7 +352,7 @@ def _kept_files(text: str) -> dict[str, Any]:
 def initial_body(step: Mapping[str, Any]) -> dict[str, str]:
     """The fields' values for a stored step."""
     if form := step.get("form"):
-        lines = "\n".join(f"{name}={_written(value)}" for name, value in form)
+        lines = "\n".join(f"{name}={_field_text(value)}" for name, value in form)
         return {"body_kind": FORM, "body": lines, "kept": ""}
     if parts := step.get("multipart"):
         files = {part["filename"]: part["file"] for part in parts if "file" in part}
@@ -365,7 +365,7 @@ def initial_body(step: Mapping[str, Any]) -> dict[str, str]:
 
 def _line(part: Mapping[str, Any]) -> str:
     kind = f";type={part['content_type']}" if part.get("content_type") else ""
-    value = f"@{part['filename']}" if "file" in part else _written(part["value"])
+    value = f"@{part['filename']}" if "file" in part else _field_text(part["value"])
     return f"{part['name']}={value}{kind}"
 
 

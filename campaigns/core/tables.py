@@ -162,7 +162,7 @@ def text_of_tables(tables: Iterable[Table]) -> str:
 def _text(table: Table) -> str:
     columns = [[table.label_title, "", *(row.label for row in table.rows)]]
     for index, column in enumerate(table.columns):
-        cells = (_shown(row.cells[index]) for row in table.rows)
+        cells = (_cell_text(row.cells[index]) for row in table.rows)
         columns.append([column.title, column.unit, *cells])
     is_text = [True, *(column.is_text for column in table.columns)]
     widths = [max(map(len, column)) for column in columns]
@@ -190,7 +190,7 @@ def _text(table: Table) -> str:
     )
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     return f"~{cell.text}" if cell.weak else cell.text
 
 

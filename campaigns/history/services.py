@@ -111,7 +111,7 @@ def _make_of_search(
     name: str,
     searches: Sequence[Search],
     tests: Sequence[Test],
-    seen: int | None,
+    token: int | None,
 ) -> Baseline:
     if len(tests) > 1:
         raise Refused(_ONE_SEARCH)
@@ -119,7 +119,7 @@ def _make_of_search(
     if column.capacity is None or column.capacity.low is None:
         raise Refused(_NO_CAPACITY)
     runs = trial_runs(searches[0])
-    return _make(by, project, name, key_of(column.test), runs, seen, of_search=True)
+    return _make(by, project, name, key_of(column.test), runs, token, of_search=True)
 
 
 def _newest_versions(tests: Sequence[Test]) -> list[Test]:
@@ -139,12 +139,12 @@ def _make(
     name: str,
     key: HistoryKey,
     runs: Sequence[Run],
-    seen: int | None,
+    token: int | None,
     *,
     of_search: bool = False,
 ) -> Baseline:
     current = Baseline.objects.filter(replaced_at=None, of_search=of_search, **key.columns)
-    if seen is not None and (newer := current.filter(pk__gt=seen).first()):
+    if token is not None and (newer := current.filter(pk__gt=token).first()):
         raise Refused(_meanwhile(newer.name))
     current.update(replaced_at=Now(), replaced_by=by.user)
     try:
@@ -241,7 +241,7 @@ def note_changes(*, campaign_id: int) -> int:
     # One at a time for each project, so that changes which belong together find each other.
     Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
     by_key = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
-    stored = _known(by_key)
+    stored = _stored_changes(by_key)
     sightings: list[tuple[TestHistory, Change]] = []
     rows: list[TriageChange] = []
     for key, history in by_key.items():
@@ -270,7 +270,9 @@ def note_changes(*, campaign_id: int) -> int:
     return len(new)
 
 
-def _known(by_key: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
+def _stored_changes(
+    by_key: Mapping[HistoryKey, TestHistory],
+) -> dict[HistoryKey, list[TriageChange]]:
     """What is written down of each test, from the first of its campaigns on; one query for all."""
     stored: dict[HistoryKey, list[TriageChange]] = {key: [] for key in by_key}
     rows = TriageChange.objects.filter(

@@ -79,10 +79,10 @@ def hold(item: Item, *, in_trash: bool = False) -> None:
         raise Refused(f"{item.name} has been deleted.")
 
 
-def free_name(name: str, taken: Iterable[str]) -> str:
+def free_name(name: str, names_in_use: Iterable[str]) -> str:
     """The name, or the first of name (2), name (3) … that is not taken."""
-    names, taken = chain([name], (f"{name} ({number})" for number in count(2))), set(taken)
-    return next(each for each in names if each not in taken)
+    in_use, numbered = set(names_in_use), (f"{name} ({number})" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in in_use)
 
 
 @transaction.atomic
@@ -91,10 +91,10 @@ def tag_items(
 ) -> None:
     """Add tags to all of the items, or take some away. Raises InvalidFields."""
     _require(by, items)
-    added, gone = set(clean_tags(add)), set(clean_tags(remove))
+    added, dropped_tags = set(clean_tags(add)), set(clean_tags(remove))
     for item in _locked(items):
         try:
-            item.tags = clean_tags((set(item.tags) | added) - gone)
+            item.tags = clean_tags((set(item.tags) | added) - dropped_tags)
         except InvalidFields as invalid:
             raise Refused(f"{item.name}: {invalid.errors['tags']}") from None
         item.save(update_fields=["tags"])

@@ -201,7 +201,7 @@ class Hub:
 
     def stream(self, topic: Topic, cursor: Cursor, state: str, viewer: Hashable) -> Iterator[bytes]:
         """What has come since the cursor and the state that the page shows, then what comes."""
-        begun = beaten = sent = asked = self._clock()
+        began_s = beaten = sent_s = asked_s = self._clock()
         n_viewers, stream = 0, object()
         self._viewers[stream] = topic, viewer
         try:
@@ -209,21 +209,21 @@ class Hub:
             update = Update(b"", cursor, state, False, self._signal.version(topic) - 1)
             while True:
                 now = self._clock()
-                if now // ASK_EVERY_S > asked // ASK_EVERY_S:
-                    asked = now
+                if now // ASK_EVERY_S > asked_s // ASK_EVERY_S:
+                    asked_s = now
                     if not self._may_go_on(topic, viewer, now):
                         return
                 if update.events:
-                    sent = now
+                    sent_s = now
                     yield update.events
                 if update.is_over:
                     return
-                if now - begun >= LIFETIME_S:
+                if now - began_s >= LIFETIME_S:
                     break
                 # A second shows as well that the stream lives.
-                is_silent = now - sent >= BEAT_EVERY_S
+                is_silent = now - sent_s >= BEAT_EVERY_S
                 if now - beaten >= BEAT_EVERY_S and (is_silent or len(self._viewers) != n_viewers):
-                    beaten, sent, n_viewers = now, now, len(self._viewers)
+                    beaten, sent_s, n_viewers = now, now, len(self._viewers)
                     yield encode("beat", self.pace)
                 update = self.next_update(topic, update)
             # The page opens the next stream after what it was sent, and fetches nothing.

@@ -95,10 +95,10 @@ _MOST_SHOWN = 300
 
 
 def _short(change: ManifestField) -> ManifestField:
-    return ManifestField(change.field, *map(_shown, (change.before, change.after)))
+    return ManifestField(change.field, *map(_short_value, (change.before, change.after)))
 
 
-def _shown(value: Any) -> Any:
+def _short_value(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     text = json.dumps(value, ensure_ascii=False)

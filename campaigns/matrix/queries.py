@@ -42,10 +42,10 @@ def _network_rows(
 ) -> Iterator[NetworkRow]:
     """A row for each remote plan with a local one of the same requests and load. `rows`: tests by
     place and plan, and by column."""
-    near = {_sent(arms): (plan, arms) for (place, plan), arms in rows.items() if place == LOCAL}
+    near = {_content(arms): (plan, arms) for (place, plan), arms in rows.items() if place == LOCAL}
     for (place, plan), far in rows.items():
-        if place == REMOTE and _sent(far) in near:
-            local, arms = near[_sent(far)]
+        if place == REMOTE and _content(far) in near:
+            local, arms = near[_content(far)]
             yield NetworkRow(
                 plan,
                 local,
@@ -66,7 +66,7 @@ def _took_turns(arm: MeasuredTest) -> bool:
     return any(each.run.frozen.turns for each in arm.comparable)
 
 
-def _sent(tests: Mapping[tuple, MeasuredTest]) -> str:
+def _content(tests: Mapping[tuple, MeasuredTest]) -> str:
     """What a row's plan sends, as text: two plans are alike if they send alike."""
     return repr(next(iter(tests.values())).test.plan_version.value())
 

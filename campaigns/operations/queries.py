@@ -305,9 +305,9 @@ class _Load:
     def __init__(self) -> None:
         self.used_s = self.planned_s = self.planned_bytes = 0.0
 
-    def add(self, used, waiting_s, sending_s, sent, planned_bytes) -> None:
+    def add(self, used, waiting_s, sending_s, n_requests, planned_bytes) -> None:
         self.used_s += used.total_seconds() if used else 0.0
-        left_s = max(0.0, (sending_s or 0.0) - (sent.total_seconds() if sent else 0.0))
+        left_s = max(0.0, (sending_s or 0.0) - (n_requests.total_seconds() if n_requests else 0.0))
         # One campaign makes its runs one after the other: at most a day of load a day.
         self.planned_s += min((waiting_s or 0.0) + left_s, DAY_S)
         self.planned_bytes += planned_bytes or 0

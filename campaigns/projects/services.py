@@ -69,7 +69,7 @@ def change_role(*, by: Actor, membership: Membership, role: str) -> None:
     require(by, Action.MANAGE, membership.project)
     if Role(role) != Role.OWNER:
         _keep_an_owner(membership)
-    before = _held(membership).role
+    before = _lock(membership).role
     if before == role:
         return
     Membership.objects.filter(pk=membership.pk).update(role=Role(role))
@@ -81,13 +81,13 @@ def change_role(*, by: Actor, membership: Membership, role: str) -> None:
 def remove_member(*, by: Actor, membership: Membership) -> None:
     require(by, Action.MANAGE, membership.project)
     _keep_an_owner(membership)
-    _held(membership)
+    _lock(membership)
     who = membership.user.get_username()
     audit.note(by, AuditEvent.MEMBER_REMOVED, who, project=membership.project)
     membership.delete()
 
 
-def _held(membership: Membership) -> Membership:
+def _lock(membership: Membership) -> Membership:
     """As it is now, and until the transaction ends: the log must tell what was done. After the lock
     of the owners, so that two owners who change each other's roles wait in one order."""
     row = Membership.objects.select_for_update(of=("self",)).filter(pk=membership.pk).first()

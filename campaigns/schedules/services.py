@@ -59,7 +59,7 @@ def edit_schedule(
     """Whoever saves it becomes its owner. A paused one stays so. Raises also ChangedMeanwhile."""
     require(by, Action.EDIT, schedule.project)
     checked = _checked(schedule.project, **values)
-    row = _held(schedule)
+    row = _lock(schedule)
     check_unchanged(opened, stored=content_of(row), wanted=checked)
     was_paused = row.next_at is None
     _set(row, by, now, **checked)
@@ -74,7 +74,7 @@ def edit_schedule(
 def switch_schedule(*, by: Actor, schedule: Schedule, is_on: bool, now: datetime) -> None:
     """Pause it, or resume it from its next time on: what was due meanwhile is not made up for."""
     require(by, Action.EDIT, schedule.project)
-    row = _held(schedule)
+    row = _lock(schedule)
     if is_on == (row.next_at is not None):
         return
     row.next_at = next(row.timetable.after(now)) if is_on else None
@@ -97,7 +97,7 @@ def delete_schedule(*, by: Actor, schedule: Schedule) -> None:
 def run_now(*, by: Actor, schedule: Schedule, now: datetime) -> Firing:
     """Start its campaign beside the timetable. Raises Forbidden, or Refused with the reason."""
     require(by, Action.EDIT, schedule.project)
-    row = _held(schedule)
+    row = _lock(schedule)
     if why := _why_not([row]).get(row):
         raise Refused(why)
     campaign = _start_copies(by, [row])[row]
@@ -146,7 +146,7 @@ def _set(schedule: Schedule, by: Actor, now: datetime, **checked: Any) -> None:
     schedule.next_at = next(schedule.timetable.after(now))
 
 
-def _held(schedule: Schedule) -> Schedule:
+def _lock(schedule: Schedule) -> Schedule:
     """As it is by now, and until the transaction ends."""
     rows = Schedule.objects.select_for_update(no_key=True).filter(pk=schedule.pk).first()
     if rows is None:

@@ -147,10 +147,10 @@ class SearchList(APIView):
         if tags:
             describe_item(by=actor, item=campaign, tags=tags)
         report = report_of_search(find(Search, request, pk=campaign.pk))
-        return Response(SearchSerializer(_told(report)).data, status.HTTP_201_CREATED)
+        return Response(SearchSerializer(_answer(report)).data, status.HTTP_201_CREATED)
 
 
-def _told(report: SearchReport) -> dict[str, Any]:
+def _answer(report: SearchReport) -> dict[str, Any]:
     busy = busy_by_run(report.made)
     return {
         "report": report,
@@ -188,7 +188,7 @@ class SearchEstimate(APIView):
 @answers("campaigns_search", SearchSerializer, Search)
 def search_of_campaign(request, search: Search):
     """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
-    return _told(report_of_search(search))
+    return _answer(report_of_search(search))
 
 
 @answers("campaigns_search_csv", CSV, Search)

@@ -303,7 +303,7 @@ def _end_late(search: Search) -> bool:
 
 def ask_silent_targets() -> int:
     """Ask targets again that did not answer after a trial; after a minute the search ends."""
-    return sum(_ask_again(search) for search in _held().select_related("campaign__created_by"))
+    return sum(_ask_again(search) for search in _waiting().select_related("campaign__created_by"))
 
 
 def _ask_again(search: Search) -> bool:
@@ -322,13 +322,15 @@ def _ask_again(search: Search) -> bool:
 def _end_silent(search: Search, reason: str) -> bool:
     """Unless somebody has started it anyway meanwhile; whether it ended."""
     Campaign.objects.select_for_update(no_key=True).get(pk=search.pk)
-    has_stopped = _held().filter(pk=search.pk).exists() and stop_by_itself(search.campaign, reason)
+    has_stopped = _waiting().filter(pk=search.pk).exists() and stop_by_itself(
+        search.campaign, reason
+    )
     if has_stopped:
         _end(search, Ending.SILENT)
     return has_stopped
 
 
-def _held() -> QuerySet[Search]:
+def _waiting() -> QuerySet[Search]:
     """Those whose target did not answer after a trial, and that nobody has started anyway."""
     return _going_on().filter(
         campaign__repeats__gt=1, campaign__held_at__isnull=False, campaign__opened_at=None

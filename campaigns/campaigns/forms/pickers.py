@@ -114,7 +114,7 @@ class PickerFields(CheckedForm):
         """What is chosen. A target that was chosen just now comes with the endpoints that fit."""
         if not self.is_bound:
             return Picks(*(self.initial.get(name, ()) for name in Picks._fields))
-        lists = (self._known(name) for name in Picks._fields)
+        lists = (self._picks_of(name) for name in Picks._fields)
         values = Picks(*([each[:1] for each in lists] if self.is_single else lists))
         rows = [row for row in self.grid.plans if str(row.version.pk) in values.plans]
         offered, endpoints = self.data.getlist("offered"), []
@@ -127,7 +127,7 @@ class PickerFields(CheckedForm):
             endpoints += [str(each.pk) for each in own]
         return values._replace(endpoints=endpoints[:1] if self.is_single else endpoints)
 
-    def _known(self, name: str) -> list[str]:
+    def _picks_of(self, name: str) -> list[str]:
         return self.fields[name].known(self.data.getlist(name)) if name in self.fields else []
 
     def _chosen_targets(self, picks: Picks) -> list[Target]:

@@ -194,9 +194,9 @@ class ArmPair:
         return [run for arm in self for run in arm.counted]
 
 
-def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> list[ArmPair]:
+def pairs_of(arms: Sequence[MeasuredTest], pair: tuple[int, int] | None) -> list[ArmPair]:
     """The pair that was chosen (candidate, baseline: ids of tests), else all pairs of TLS twins."""
-    if chosen is None:
+    if pair is None:
         # Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode. A test of
         # the same target is preferred; one of another target is used only if it is the only
         # candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it
@@ -208,7 +208,7 @@ def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> li
                 pairs += [ArmPair(baseline, candidate, place=candidate.place)] if baseline else []
         return pairs
     by_test = {arm.test.pk: arm for arm in arms}
-    candidate, baseline = (by_test[pk] for pk in chosen)
+    candidate, baseline = (by_test[pk] for pk in pair)
     return [ArmPair(baseline, candidate, is_chosen=True)]
 
 

@@ -172,12 +172,12 @@ def columns_of(actor: Actor, query: Mapping[str, str]) -> list[ComparisonSide] |
         else ComparisonSide(letter, noun, rows[noun][pk])
         for letter, (noun, pk, days) in references.items()
     ]
-    taken: set[int] = set()
+    tests_so_far: set[int] = set()
     for column in columns:
         tests = set(column.tests) or ({column.row.pk} if column.noun == "test" else set())
-        if taken & tests:
+        if tests_so_far & tests:
             raise InvalidFields({column.letter: "These days are part of another column."})
-        taken |= tests
+        tests_so_far |= tests
     return _labelled(columns)
 
 

@@ -69,7 +69,7 @@ def comparison_of(
     judged = [_judge(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [test for test, _ in judged], [overhead for _, overhead in judged]
     ordered = worst_first(tests)
-    reference = _chosen(ordered, references, query)
+    reference = _select(ordered, references, query)
     overhead_by_key = {test.key: overhead for test, overhead in [*apart, *judged]}
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
@@ -115,7 +115,7 @@ def _sides(
     return [by_letter.get(each.letter) or Side(each, []) for each in columns]
 
 
-def _chosen(
+def _select(
     ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], query: str
 ) -> ComparedTest | None:
     """The one that is asked for, the first that is listed, or any; None without a test."""

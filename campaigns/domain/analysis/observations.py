@@ -225,12 +225,14 @@ def steadiness_of(measurement: Measurement) -> tuple[Steadiness | None, int, int
 
 def _unsteady(measurement: Measurement) -> dict[str, Observed]:
     """How much of the run precedes its last stretch at one level, or was away from that level."""
-    steady, left, second = steadiness_of(measurement)
+    steady, departure, second = steadiness_of(measurement)
     if steady is None or not steady.steady_from:
         return {}
     if steady.left_at:
         code = "longer_for_a_while" if steady.ratio > 1 else "shorter_for_a_while"
-        return {code: Observed(steady.unsteady_share, second, measure=f"from second {left} on")}
+        return {
+            code: Observed(steady.unsteady_share, second, measure=f"from second {departure} on")
+        }
     code = "warming_up" if steady.ratio > 1 else "slowing_down"
     return {code: Observed(steady.unsteady_share, second)}
 

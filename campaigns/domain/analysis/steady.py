@@ -86,10 +86,10 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
     begin = bounds[first]
     if not begin:
         return Steadiness(0.0, 0, 1.0)
-    left = bounds[1] if _are_alike(levels[0], levels[-1]) else 0
-    off = _off_before(_median(logs[left:begin]), levels[first - 1], levels[-1])
-    share = (begin - left) / len(logs)
-    return Steadiness(share, begin * size, float(np.exp(off)), left * size)
+    departure = bounds[1] if _are_alike(levels[0], levels[-1]) else 0
+    off = _off_before(_median(logs[departure:begin]), levels[first - 1], levels[-1])
+    share = (begin - departure) / len(logs)
+    return Steadiness(share, begin * size, float(np.exp(off)), departure * size)
 
 
 def _are_alike(level: float, other: float) -> bool:

@@ -65,7 +65,7 @@ def _initiated(total: Total) -> int:
     )
 
 
-def _sent(total: Total) -> int:
+def _n_requests(total: Total) -> int:
     return total.count("started") - total.count("dropped") - total.count("unsent")
 
 
@@ -89,7 +89,7 @@ def _total(result: Measurement, head: ReportHead, notes: Footnotes) -> list[str]
     return [
         _command(result, head, notes),
         *longest,
-        f"Total: connections {_initiated(total)} requests {_sent(total)} replies "
+        f"Total: connections {_initiated(total)} requests {_n_requests(total)} replies "
         f"{_replies_of(total)} test-duration {result.duration_s:.3f} s"
         f"{notes.mark(tail_note(result))}{notes.mark(differs if cut_short else '')}",
     ]
@@ -153,7 +153,7 @@ def _lifetimes(result: Measurement, notes: Footnotes, *, has_one_each: bool) -> 
 
 
 def _requests(result: Measurement, notes: Footnotes) -> list[str]:
-    n_sent = _sent(result.total)
+    n_sent = _n_requests(result.total)
     size = f"{result.total.count('bytes_sent') / n_sent:.1f}" if n_sent else DASH
     return [
         f"Request rate: {_rate(n_sent, result.duration_s, 'req')}){notes.mark(tail_note(result))}",

@@ -81,7 +81,7 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
             return sentence("searching")
         waits = answer.capacity and n < FEWEST_FOR_INTERVAL
         after = sentence("interval_of_searches", searches=counted(n, "searches"))
-        return joined([so_far(_known(answer, objective)), after if waits else []])
+        return joined([so_far(_answer_words(answer, objective)), after if waits else []])
     if answer.ending == Ending.BELOW:
         return sentence("capacity_below", rate=_per_s(answer.below), objective=objective)
     if answer.ending == Ending.DRIFTED:
@@ -90,7 +90,7 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
         change = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
         between = "the first search to the last" if change else "one search to the next"
         return sentence("capacity_drifted", change=change, between=between)
-    words = _known(answer, objective)
+    words = _answer_words(answer, objective)
     if answer.ending == Ending.FOUND:
         return words
     return joined([words, sentence(_limited_by(answer.ending, bool(answer.below)))])
@@ -122,7 +122,7 @@ def _is_bound(answer: CapacityAnswer) -> bool:
     return answer.ending in (Ending.LIMIT, Ending.INJECTOR) and bool(answer.at_least)
 
 
-def _known(answer: CapacityAnswer, objective: str) -> Sentence:
+def _answer_words(answer: CapacityAnswer, objective: str) -> Sentence:
     """What the trials say so far."""
     interval, least, below = answer.capacity, answer.at_least, answer.below
     if _is_bound(answer):

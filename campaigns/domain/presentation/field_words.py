@@ -71,10 +71,10 @@ def written_tables(text: str) -> str:
 
     With several parts (`options: load, session`) the field names are prefixed with their part's.
     """
-    return _TABLE.sub(_written, text)
+    return _TABLE.sub(_table, text)
 
 
-def _written(match: re.Match[str]) -> str:
+def _table(match: re.Match[str]) -> str:
     start, what, names, end = match.groups()
     rows = map(_line, (_field_rows if what == "fields" else _option_rows)(names.split(", ")))
     head = _HEADS[what]

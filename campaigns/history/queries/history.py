@@ -133,7 +133,7 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
     """The tests that are the same as this one, over all campaigns that the actor sees, with the
     reference."""
     key = key_of(test)
-    rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
+    rows = _matching(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
     newest, n_left_out = _newest(rows)
     # With both ends, facts, and what they are against their baseline.
     bare = _points(newest, by).get(key, [])
@@ -169,7 +169,7 @@ def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> Hist
     points, own = named.history.points, named.key
     if not points or named.is_of_reference:
         return None
-    rows = _chosen(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
+    rows = _matching(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
         project=named.endpoint.target.project_id,
         endpoint__target__tags__contains=[REFERENCE_TAG],
         started_at__range=(points[0].at, points[-1].at),
@@ -247,10 +247,10 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[History
 
 
 def _with_references(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
-    own = _chosen(rows, by)
+    own = _matching(rows, by)
     if not (by.target or by.plan or by.arm):
         return own
-    references = _chosen(rows, replace(by, target=None, plan=None, arm=""))
+    references = _matching(rows, replace(by, target=None, plan=None, arm=""))
     return own | references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
 
 
@@ -285,7 +285,7 @@ def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
     same = TestFigures.objects.outside_trash().filter(
         plan__in={key.plan for key in own}, endpoint__in={key.endpoint for key in own}
     )
-    points = _points(_chosen(same, by), by)
+    points = _points(_matching(same, by), by)
     return {key: TestHistory(points[key][-MOST_CAMPAIGNS:]) for key in own if key in points}
 
 
@@ -311,7 +311,7 @@ def arms_of(actor: Actor, test: Test) -> list[TestFigures]:
     return [row for row in rows.order_by(*arm) if HistoryKey.read(row) != own]
 
 
-def _chosen(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
+def _matching(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
     scheme, _, mode = by.arm.partition(" ")
     conditions = {
         "endpoint__target": by.target,

@@ -148,20 +148,20 @@ def _costs(
     campaign: Campaign,
     answer: Answer,
     kind: CostKind,
-    told: Mapping[int, tuple[RunCost, float]],
+    uses: Mapping[int, tuple[RunCost, float]],
     note: str,
 ) -> Costs | None:
     """`told`: by run, what it cost and how much of that there was in a second."""
-    if not told:
+    if not uses:
         return None
     kind = kind.said_of(counted_in(test.scheme for test in answer.tests))
-    costs = {pk: cost for pk, (cost, _) in told.items()}
+    costs = {pk: cost for pk, (cost, _) in uses.items()}
     names_plan = len({test.plan_label for test in answer.tests}) > 1
     rows = [
         TestCost(
             f"{test.plan_label}, {test.label}" if names_plan else test.label,
             mean_interval([costs[pk].amount for pk in test.counted if pk in costs]),
-            mean_interval([told[pk][1] for pk in test.counted if pk in told]),
+            mean_interval([uses[pk][1] for pk in test.counted if pk in uses]),
         )
         for test in answer.tests
         if costs.keys() & set(test.counted)

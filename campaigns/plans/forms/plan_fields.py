@@ -225,14 +225,14 @@ class LoadFields(LOAD.form()):
         values = LOAD.values(self.cleaned_data, sorted(used))
         if "stages" in used:
             values["stages"] = values["stages"] or [""]
-        return {"model": self._chosen("model"), **values}
+        return {"model": self._choice("model"), **values}
 
     def _used(self) -> set[str]:
         """The fields in use for the current choices; the page shows the same ones."""
         names = ("model", "stop", "distribution", "hold", "rate_shape", "protocol")
-        return shown_fields({name: self._chosen(name) for name in names})
+        return shown_fields({name: self._choice(name) for name in names})
 
-    def _chosen(self, name: str) -> str:
+    def _choice(self, name: str) -> str:
         return self.cleaned_data[name] or self.base_fields[name].initial
 
 

@@ -225,10 +225,10 @@ def known_of(pooled: Total) -> dict[str, Any]:
     return {name: ranked(timing, POOLED[name]) for name, timing in pooled.timings.items()}
 
 
-def with_known(pooled: Total, known: Mapping[str, Any]) -> Total:
+def with_known(pooled: Total, values: Mapping[str, Any]) -> Total:
     """The total with what was kept of its timings. For more, the runs' histograms are added up."""
     ranked_ones = {
-        name: _with_ranked(timing, *known[name]) for name, timing in pooled.timings.items()
+        name: _with_ranked(timing, *values[name]) for name, timing in pooled.timings.items()
     }
     return replace(pooled, timings=pooled.timings | ranked_ones)
 
