@@ -225,7 +225,7 @@ def project_members(request: HttpRequest, actor: Actor, project: Project) -> Htt
         return redirect("project-members", project=project.pk)
     context = {
         "project": project,
-        "members": queries.members_of(project),
+        "members": project.memberships.select_related("user"),
         "invitations": services.open_invitations(project),
         "form": form,
         "inviting": inviting,

@@ -81,7 +81,7 @@ def hold(item: Item, *, in_trash: bool = False) -> None:
 
 def free_name(name: str, names_in_use: Iterable[str]) -> str:
     """The name, or the first of name (2), name (3) … that is not taken."""
-    in_use, numbered = set(names_in_use), (f"{name} ({number})" for number in count(2))
+    in_use, numbered = set(names_in_use), (f"{name[:90]} ({number})" for number in count(2))
     return next(each for each in chain([name], numbered) if each not in in_use)
 
 

@@ -8,7 +8,6 @@ Show that hosts are a project's own: by a file that a worker finds there, or by 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from itertools import chain, count
 from typing import Any
 
 from django.conf import settings
@@ -34,7 +33,7 @@ from campaigns.domain.plan.tls_options import (
 )
 from campaigns.domain.typed_text import clean_name, storable
 from campaigns.domain.units import counted
-from campaigns.items.services import hold
+from campaigns.items.services import free_name, hold
 from campaigns.models import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Project, Target
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.services.load_control import require_load_on
@@ -87,8 +86,7 @@ def keep_target(target: Target) -> None:
     if target.is_kept:
         return
     others = set(target.project.targets.filter(is_kept=True).values_list("name", flat=True))
-    names = chain([target.name], (f"{target.name[:90]} ({number})" for number in count(2)))
-    target.name = next(name for name in names if name not in others)
+    target.name = free_name(target.name, others)
     target.is_kept = True
     target.save(update_fields=["name", "is_kept"])
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Now
 from campaigns.campaigns.models import UNDER_WAY
 from campaigns.core import audit
 from campaigns.core.database import db_now
-from campaigns.core.permissions import Actor, require_administrator
+from campaigns.core.permissions import NOBODY, Actor, require_administrator
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.engine.queries.injector_hosts import ALIVE_S
@@ -54,7 +54,7 @@ def stop_all_load_from_console() -> int:
     """As `stop_all_load`, for whoever has a shell on the installation's machine."""
     call(StopCall(StopReason.ADMINISTRATOR))
     with transaction.atomic():
-        audit.note_from_shell(AuditEvent.LOAD_SWITCHED_OFF)
+        audit.note(NOBODY, AuditEvent.LOAD_SWITCHED_OFF)
         return _stop_all(FROM_THE_CONSOLE, None)
 
 
@@ -62,7 +62,7 @@ def stop_all_load_from_console() -> int:
 def drain_from_console() -> int:
     """Let no run begin; active ones end as planned and queued ones wait. How many are active."""
     lock_admission()
-    audit.note_from_shell(AuditEvent.LOAD_SWITCHED_OFF, "to drain")
+    audit.note(NOBODY, AuditEvent.LOAD_SWITCHED_OFF, "to drain")
     _switch(False, DRAINING, None)
     return active_runs().count()
 
@@ -94,7 +94,7 @@ def allow_load(*, by: Actor) -> None:
 @transaction.atomic
 def allow_load_from_console() -> None:
     """As `allow_load`, for whoever has a shell on the installation's machine."""
-    audit.note_from_shell(AuditEvent.LOAD_ALLOWED)
+    audit.note(NOBODY, AuditEvent.LOAD_ALLOWED)
     _switch(True, "", None)
 
 
