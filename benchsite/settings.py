@@ -436,8 +436,8 @@ STORAGES = {
 # --- REST ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "campaigns.rest.authentication.TokenAuthentication",
-        "campaigns.rest.authentication.SessionAuthentication",
+        "campaigns.accounts.tokens.TokenAuthentication",
+        "campaigns.accounts.tokens.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

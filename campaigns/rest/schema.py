@@ -85,7 +85,7 @@ _ALSO = {
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
-    target_class = "campaigns.rest.authentication.TokenAuthentication"
+    target_class = "campaigns.accounts.tokens.TokenAuthentication"
     name = "token"
 
     def get_security_definition(self, auto_schema) -> dict[str, str]:
