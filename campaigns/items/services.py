@@ -41,10 +41,13 @@ def describe_item(
     hold(item)
     stored = content_of(item)
     errors: dict[str, str] = {}
-    for field, value, clean in (("name", name, _clean_name), ("tags", tags, _clean_tags)):
+    for field, value, clean in (
+        ("name", name, lambda text: _clean_name(item, text)),
+        ("tags", tags, clean_tags),
+    ):
         if value is not None:
             try:
-                setattr(item, field, clean(item, value))
+                setattr(item, field, clean(value))
             except InvalidFields as invalid:
                 errors |= invalid.errors
     if errors:
@@ -253,10 +256,6 @@ def _as_list(items: Sequence[Item]):
 def _locked(items: Sequence[Item]) -> list[Item]:
     """The rows as they are now, kept from being started or deleted by others meanwhile."""
     return list(_as_list(items).select_for_update(of=("self",)).order_by("pk"))
-
-
-def _clean_tags(item: Item, tags: Sequence[str]) -> list[str]:
-    return clean_tags(tags)
 
 
 def _clean_name(item: Item, name: str) -> str:

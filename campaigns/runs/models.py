@@ -447,7 +447,7 @@ class RunUse(models.Model):
     measured_at = models.DateTimeField(null=True)
     # When retention removed its seconds; its summaries stay.
     thinned_at = models.DateTimeField(null=True)
-    kept = models.JSONField(null=True)  # what pages read of them; queries.retention.kept_of
+    kept = models.JSONField(null=True)  # what pages read of them; queries.runs.kept_of
 
     class Meta:
         indexes = [
