@@ -43,7 +43,7 @@ from campaigns.domain.analysis.capacity import (
     trial_of,
     without_machine,
 )
-from campaigns.domain.analysis.criteria import LimitsByCode
+from campaigns.domain.analysis.reasons import LimitsByCode
 from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
 from campaigns.domain.metrics.machine import BUSY, CPU, MachineUse, n_whole_seconds

@@ -15,7 +15,7 @@ from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.core.database import without_connection
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
-from campaigns.domain.analysis.criteria import JudgementReason
+from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, METRICS_IN_TURNS
 from campaigns.domain.presentation.metrics import ALSO_CALLED

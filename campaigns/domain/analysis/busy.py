@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.metrics.machine import MachinePoint, MachineUse
 from campaigns.domain.units import clock, count, duration
 

@@ -16,11 +16,13 @@ from campaigns.domain.analysis.criteria import (
     CRITERIA,
     HIGH_EFFECT,
     LATE,
-    LIMITS,
     SATURATED,
     TARGET_MACHINE,
     UNSENT,
     Aspect,
+)
+from campaigns.domain.analysis.reasons import (
+    LIMITS,
     JudgementReason,
     LimitsByCode,
     Observed,

@@ -17,10 +17,10 @@ from campaigns.domain.analysis.criteria import (
     SATURATED,
     TYPICAL_EFFECT,
     UNSENT,
-    JudgementReason,
     Who,
 )
 from campaigns.domain.analysis.judgement import Finding, Judgement
+from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.plan.load import Model

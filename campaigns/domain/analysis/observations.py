@@ -10,9 +10,9 @@ from campaigns.domain.analysis.criteria import (
     HIGH_EFFECT,
     LATE,
     TYPICAL_EFFECT,
-    Observed,
 )
 from campaigns.domain.analysis.failures import causes_of, is_of_overload, of_target, row_words
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.analysis.steady import Steadiness, steadiness
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.injector_end import totals_by_peer

@@ -21,16 +21,11 @@ from campaigns.domain.analysis.capacity import (
     Ending,
     TrialResult,
 )
-from campaigns.domain.analysis.criteria import (
-    CRITERIA,
-    LIMITS,
-    TARGET_MACHINE,
-    LimitsByCode,
-    Observed,
-)
+from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, Limit, blame
 from campaigns.domain.analysis.messages import MESSAGES, say, sentence
+from campaigns.domain.analysis.reasons import LIMITS, LimitsByCode, Observed
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.machine import MachineUse

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.criteria import LimitsByCode, Observed
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import Limit, Who
+from campaigns.domain.analysis.reasons import LimitsByCode, Observed
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.metrics.outcomes import Kind
