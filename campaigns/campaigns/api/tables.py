@@ -24,6 +24,7 @@ from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
 from campaigns.history.queries.baselines import campaign_against
 from campaigns.ladder.queries import ladder_metric
+from campaigns.live.hub import report_of
 from campaigns.machines.queries.machine_runs import machine_tables, target_side
 from campaigns.matrix.queries import relative_column
 from campaigns.models import Campaign, Run
@@ -31,7 +32,6 @@ from campaigns.rest import fields
 from campaigns.rest.access import answers
 from campaigns.rest.parsers import CSV
 from campaigns.runs.exports import campaign_tables_file, csv_of_campaign, run_tables_file
-from campaigns.runs.queries.followed import report_of
 
 JudgementReasonSerializer = fields.serializer_of(
     JudgementReason, "code state text value limit second"

@@ -29,7 +29,7 @@ from campaigns.domain.presentation.threshold_tables import threshold_lines
 from campaigns.domain.presentation.what_to_do import Place
 from campaigns.domain.units import count, counted, second_text
 from campaigns.engine.queries.engine import waiting_reason
-from campaigns.live.hub import Cursor
+from campaigns.live.hub import Cursor, ended_run, points_so_far, report_of
 from campaigns.machines.charts import machine_run_charts
 from campaigns.machines.queries.machine_runs import (
     MOST_SHOWN,
@@ -38,7 +38,6 @@ from campaigns.machines.queries.machine_runs import (
     runs_beside_each_other,
 )
 from campaigns.models import Campaign, FailureExample, Run, Test
-from campaigns.runs.queries.followed import ended_run, points_so_far, report_of
 from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (
     Key,

@@ -42,6 +42,7 @@ from campaigns.items.views.lists import (
     result_chips,
     since_chip,
 )
+from campaigns.live.hub import points_so_far, report_of
 from campaigns.live.views import is_asked_again, live_page
 from campaigns.machines.queries.machine_runs import machine_columns_between
 from campaigns.machines.services import MOST_BYTES, add_output, delete_output
@@ -54,7 +55,6 @@ from campaigns.runs.exports import (
     run_tables_file,
     tool_report_file,
 )
-from campaigns.runs.queries.followed import points_so_far, report_of
 from campaigns.runs.queries.measurements import (
     columns_in_parts,
     error_kinds_of,
