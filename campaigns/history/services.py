@@ -52,7 +52,6 @@ from campaigns.search.queries import trial_runs
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
-_ONE_SEARCH = "Choose only one search."
 _NO_CAPACITY = (
     "This search found no capacity with an interval. Choose one that did, or search again."
 )
@@ -114,7 +113,7 @@ def _make_of_search(
     token: int | None,
 ) -> Baseline:
     if len(tests) > 1:
-        raise Refused(_ONE_SEARCH)
+        raise Refused("Choose only one search.")
     (column,) = search_columns(searches)
     if column.capacity is None or column.capacity.low is None:
         raise Refused(_NO_CAPACITY)

@@ -23,8 +23,10 @@ from campaigns.schedules.api import ScheduleInput
 from campaigns.targets.api import EndpointInput, TargetInput, TlsProfileInput
 
 MOST_ITEMS = 200  # of a kind
-_AS_TEXT = "Write it in quotes."
-_WORDS = {"Not a valid string.": _AS_TEXT, "This field may not be null.": "Leave it out instead."}
+_WORDS = {
+    "Not a valid string.": "Write it in quotes.",
+    "This field may not be null.": "Leave it out instead.",
+}
 
 
 @extend_schema_field(

@@ -14,7 +14,6 @@ from campaigns.domain.units import count, percent
 
 _EQUAL_WITHIN = 0.01
 HOSTS = "injector hosts"
-_NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def _choices(arms: Sequence[Sequence[ArmRun]]):
 
 def _host_texts(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Sequence[str]:
     may_see = all(each.shows_machine for arm in arms for each in arm)
-    return hosts if may_see else [_NOT_SHOWN] * len(hosts)
+    return hosts if may_see else ["not shown"] * len(hosts)
 
 
 def _joined(values) -> str:

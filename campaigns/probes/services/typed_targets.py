@@ -309,7 +309,6 @@ def plan_from_requests(
 
 
 MOST_STEPS = 20
-_COOKIE = "set-cookie"
 
 
 def tried_steps(by: Actor, key: str) -> list[Probe]:
@@ -367,7 +366,7 @@ def _cookies(probes: Sequence[Probe]) -> str:
     cookies: dict[str, str] = {}
     for probe in probes:
         for name, value in (probe.result or {}).get("headers") or ():
-            if name.lower() == _COOKIE:
+            if name.lower() == "set-cookie":
                 cookie, _, rest = value.partition(";")[0].partition("=")
                 cookies[cookie.strip()] = rest.strip()
     return "; ".join(f"{name}={value}" for name, value in cookies.items())

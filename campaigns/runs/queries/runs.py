@@ -226,7 +226,6 @@ def list_runs(actor: Actor) -> QuerySet[Run]:
 
 
 _SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
-_NOTHING = "No figures: nothing was measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +254,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             figures_of(*each) if each else None,
             why=f"{no_answer_words([run.judged], 1)}."
             if run.trust == Trust.NO_ANSWER
-            else _NOTHING,
+            else "No figures: nothing was measured.",
             why_weak=run.judged.why_weak if run.judged else "",
         )
         for run, each in zip(runs, measured, strict=True)
