@@ -233,8 +233,8 @@ def add_blocks(*, by: Actor, campaign: Campaign, after: int, blocks: int = 1) ->
     if not added:
         raise Refused(_why_not_added(campaign))
     queue_blocks(by=by, campaigns=[campaign], after=after)
-    entry = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
-    audit.note(by, AuditEvent.BLOCKS_ADDED, entry, project=campaign.project)
+    told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
+    audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
     notify_viewers(campaign_id=campaign.pk)
 
 

@@ -297,8 +297,8 @@ def overhead_answer(
 ) -> OverheadAnswer:
     """The pair as pages render it. A running campaign gets no verdict before its third repeat.
     `is_crowded`: no factor is a least one."""
-    pair, judged = overhead.pair, overhead.judged
-    word = str(judged.word or "") if overhead.has_word or is_final else ""
+    pair, found = overhead.pair, overhead.judged
+    word = str(found.word or "") if overhead.has_word or is_final else ""
     return OverheadAnswer(
         plan_label=pair.candidate.plan_label,
         connection_mode=pair.candidate.test.connection_mode,
@@ -310,7 +310,7 @@ def overhead_answer(
             _table_title(pair),
             overhead.rows,
             word,
-            judged.text,
+            found.text,
             pair.names,
             in_turns=overhead.turns is not None,
         ),
@@ -322,19 +322,19 @@ def overhead_answer(
             ]
         ),
         word=word,
-        word_reason=judged.text,
+        word_reason=found.text,
         like_for_like=overhead.likeness,
         names=pair.names,
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
-        more=judged.more,
+        more=found.more,
         counted=pair.of_machine,
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
         confidence=CONFIDENCE if overhead.turns else 0.95,
         narrowing=_narrowing(overhead.turns) if overhead.turns else (),
-        at_least=judged.or_more and not is_crowded,
-        has_size=judged.has_size,
+        at_least=found.or_more and not is_crowded,
+        has_size=found.has_size,
     )
 
 

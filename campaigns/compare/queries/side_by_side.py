@@ -59,15 +59,15 @@ def stretches_us(runs: Iterable[MeasuredRun]) -> list[float]:
 
 def _median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
     """Of the rounds that comparisons count."""
-    medians = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
-    return median(medians) if medians else None
+    known = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
+    return median(known) if known else None
 
 
 def medians_us(campaign: Campaign) -> dict[int, float]:
     """By test, of arms that took turns; of the last pass with any. That of an arm which is compared
     is its reference's, times the ratio of both: one follows from the other."""
     if "medians_us" not in vars(campaign):
-        us_by_test: dict[int, float] = {}
+        found: dict[int, float] = {}
         for each in passes_of(campaign):
             tests = [run.test_id for run in each.runs]
             medians = {n: us for n in range(len(tests)) if (us := _median_us(each.rounds, n))}
@@ -75,8 +75,8 @@ def medians_us(campaign: Campaign) -> dict[int, float]:
                 ratio = typical_ratio(each.rounds, arm, reference)
                 if ratio and reference in medians:
                     medians[arm] = medians[reference] * ratio
-            us_by_test |= {tests[arm]: us for arm, us in medians.items()}
-        vars(campaign)["medians_us"] = us_by_test
+            found |= {tests[arm]: us for arm, us in medians.items()}
+        vars(campaign)["medians_us"] = found
     return vars(campaign)["medians_us"]
 
 
@@ -164,17 +164,17 @@ class TurnsComparison:
 
     @property
     def has_word(self) -> bool:
-        compared = self.found
-        return compared.word is not None and compared.p50.confidence >= self.confidence
+        found = self.found
+        return found.word is not None and found.p50.confidence >= self.confidence
 
     @cached_property
     def narrowing(self) -> list[tuple[int, float, ArmComparison]]:
         """(rounds, seconds, what they said) at each look so far."""
-        rounds, compared = self.rounds, self.found
+        rounds, found = self.rounds, self.found
         looks = [look for look in LOOKS if look < len(rounds)] + [len(rounds)] * self.has_word
-        arguments = (compared.arm, compared.reference, compared.threshold, self.confidence)
-        results = [_look(self.passes, rounds[:n], *arguments) for n in looks]
-        return [(n, n * self._round_s, each) for n, each in zip(looks, results, strict=True)]
+        asked = (found.arm, found.reference, found.threshold, self.confidence)
+        said = [_look(self.passes, rounds[:n], *asked) for n in looks]
+        return [(n, n * self._round_s, each) for n, each in zip(looks, said, strict=True)]
 
     @cached_property
     def limits(self) -> list[str]:
@@ -186,23 +186,23 @@ class TurnsComparison:
     @cached_property
     def judged(self) -> PairResult:
         """The row that has the word."""
-        compared = self.found
-        if compared.p50 is None:
-            reason = Reason.ERRORS if compared.failing else Reason.NO_ROUNDS
-            why = why_no_word(compared, self._names)
+        found = self.found
+        if found.p50 is None:
+            reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
+            why = why_no_word(found, self._names)
             return PairResult(TYPICAL, why=why).without_word(reason, why)
-        before = _median_us(self.rounds, compared.reference)
-        values = before, before * compared.p50.ratio
-        row = PairResult(TYPICAL, *values).of_rounds(compared.p50, CONFIDENCE)
+        before = _median_us(self.rounds, found.reference)
+        values = before, before * found.p50.ratio
+        row = PairResult(TYPICAL, *values).of_rounds(found.p50, CONFIDENCE)
         if not self.has_word:
-            text = say("no_rounds", needed=LOOKS[0], n=compared.n_rounds)
+            text = say("no_rounds", needed=LOOKS[0], n=found.n_rounds)
             return row.without_word(Reason.NO_ROUNDS, text)
-        if compared.behind:
-            return replace(row, word=compared.word, text=self.limits[0], has_size=False)
+        if found.behind:
+            return replace(row, word=found.word, text=self.limits[0], has_size=False)
         looked_s = len(self.rounds) * self._round_s
-        left_s = None if compared.is_settled else compared.seconds_left(looked_s)
+        left_s = None if found.is_settled else found.seconds_left(looked_s)
         text = "" if left_s is None else seconds_left_words(left_s + looked_s - self.measured_s)
-        return replace(row, word=compared.word, text=text, or_more=compared.at_least)
+        return replace(row, word=found.word, text=text, or_more=found.at_least)
 
     def with_intervals(self, rows: Sequence[PairResult]) -> list[PairResult]:
         """The rows of the runs' figures, each with the ratio of the rounds; of percentiles of the
@@ -260,24 +260,24 @@ def compared_in_turns(campaign: Campaign, pair: ArmPair) -> TurnsComparison | No
     if not pair.is_of_one_campaign:
         return None
     tests = [arm.test.pk for arm in pair]
-    results = [
+    found = [
         (each, [of_pass.index(test) for test in tests])
         for each in passes_of(campaign)
         if set(tests) <= set(of_pass := [run.test_id for run in each.runs])
     ]
-    if not results:
+    if not found:
         return None
     # What was measured at another rate is another question.
-    lowest = min((each.rate_per_s for each, _ in results if each.rounds), default=0.0)
-    passes = [each for each, _ in results if each.rate_per_s == lowest] or [results[0][0]]
+    lowest = min((each.rate_per_s for each, _ in found if each.rounds), default=0.0)
+    passes = [each for each, _ in found if each.rate_per_s == lowest] or [found[0][0]]
     rounds = [each for of_pass in passes for each in of_pass.rounds]
     if not campaign.finished_at:
         rounds = rounds[: max((look for look in LOOKS if look <= len(rounds)), default=None)]
-    reference, arm = results[0][1]
+    reference, arm = found[0][1]
     threshold = passes[0].runs[0].frozen.turns.threshold
     confidence = LOOK_CONFIDENCE if campaign.until_settled else CONFIDENCE
-    comparison = _look(passes, rounds, arm, reference, threshold, confidence)
-    return TurnsComparison(pair, passes, rounds, comparison, confidence)
+    said = _look(passes, rounds, arm, reference, threshold, confidence)
+    return TurnsComparison(pair, passes, rounds, said, confidence)
 
 
 _looks: OrderedDict[tuple, ArmComparison] = OrderedDict()
@@ -298,13 +298,13 @@ def _look(
     # Of several shards one may tell its part of a round late.
     which = len(rounds), sum(each.number for each in rounds)
     key = (leaders, *which, arm, reference, threshold, confidence)
-    result = _looks.get(key)
-    if result is None:
-        result = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
-        _looks[key] = result
+    found = _looks.get(key)
+    if found is None:
+        found = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
+        _looks[key] = found
         while len(_looks) > _MOST_LOOKS:
             _looks.popitem(last=False)
-    return result
+    return found
 
 
 def _measured_seconds(run: Run) -> list[Second]:
@@ -324,9 +324,9 @@ def end_of_turns(campaign: Campaign) -> tuple[str, str] | None:
         return None
     for each in passes:
         turns = each.runs[0].frozen.turns
-        arguments = (turns.threshold, LOOK_CONFIDENCE)
+        asked = (turns.threshold, LOOK_CONFIDENCE)
         pairs = turns.compared(len(each.runs))
-        if not all(_look([each], each.rounds, *pair, *arguments).is_settled for pair in pairs):
+        if not all(_look([each], each.rounds, *pair, *asked).is_settled for pair in pairs):
             is_at_limit = each.measured_s > _LIMIT_IS_NEAR * each.limit_s
             code = "at_limit" if is_at_limit else "after_rounds"
             return code, say(code, time=duration(each.limit_s), n=len(each.rounds))

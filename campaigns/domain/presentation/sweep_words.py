@@ -21,14 +21,14 @@ _MOST = 4  # arms in the sentence; the tables below have all
 def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
     """[] where no arm has two trusted points."""
     has_plans = len({each.plan_label for each in sweeps}) > 1
-    clear = [each for each in sweeps if end_of_growth(each.points)]
-    if not clear:
+    told = [each for each in sweeps if end_of_growth(each.points)]
+    if not told:
         return []
-    clauses = [_clause(_name(sweep, has_plans), sweep) for sweep in clear[:_MOST]]
-    if len(clear) > _MOST:
-        clauses.append(sentence("sweep_more", sweeps=counted(len(clear) - _MOST, "more sweeps")))
-    untold = [_name(each, has_plans) for each in sweeps if each not in clear]
-    return joined([*clauses, *_against(sweeps), _too_few(untold), _unknown(sweeps)])
+    said = [_clause(_name(sweep, has_plans), sweep) for sweep in told[:_MOST]]
+    if len(told) > _MOST:
+        said.append(sentence("sweep_more", sweeps=counted(len(told) - _MOST, "more sweeps")))
+    untold = [_name(each, has_plans) for each in sweeps if each not in told]
+    return joined([*said, *_against(sweeps), _too_few(untold), _unknown(sweeps)])
 
 
 def _name(sweep: SweepAnswer, has_plans: bool) -> str:
@@ -99,8 +99,8 @@ def _too_few(names: Sequence[str]) -> Sentence:
     """What is missing of arms without two trusted points."""
     if not names:
         return []
-    listed = names if len(names) <= _MOST else [*names[:_MOST], f"{len(names) - _MOST} more"]
-    return sentence("sweep_too_few", arms=and_joined(listed))
+    shown = names if len(names) <= _MOST else [*names[:_MOST], f"{len(names) - _MOST} more"]
+    return sentence("sweep_too_few", arms=and_joined(shown))
 
 
 def _unknown(sweeps: Sequence[SweepAnswer]) -> Sentence:
@@ -127,28 +127,28 @@ def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
     if not orders:
         return []
     unclear = orders.pop("", {})
-    sentences = [sentence("orders_differ")] if len(orders) > 1 else []
-    for order, places in orders.items():
-        is_all = 2 < len(places) == len(rows) == len(times)
-        at = f"all {len(rows)} plans" if is_all else and_joined(list(places))
-        ahead = [each.row for row in places.values() for each in _steps(row)]
+    said = [sentence("orders_differ")] if len(orders) > 1 else []
+    for order, found in orders.items():
+        is_all = 2 < len(found) == len(rows) == len(times)
+        at = f"all {len(rows)} plans" if is_all else and_joined(list(found))
+        ahead = [each.row for row in found.values() for each in _steps(row)]
         gap = gap_words(ahead, or_more=any(each.or_more for each in ahead))
-        sentences.append(sentence("order", order=order, plans=at, gap=gap))
+        said.append(sentence("order", order=order, plans=at, gap=gap))
     for code, alike in _unclear(unclear).items():
-        sentences.append(sentence(code, plans=and_joined(list(alike)), such_as=_bounds(alike)))
+        said.append(sentence(code, plans=and_joined(list(alike)), such_as=_bounds(alike)))
     unknown = [name for name, row in rows if not row.order]
     if unknown and is_final:
-        sentences.append(sentence("order_unknown", plans=and_joined(unknown)))
-    return joined(sentences)
+        said.append(sentence("order_unknown", plans=and_joined(unknown)))
+    return joined(said)
 
 
 def _unclear(rows: Mapping[str, MatrixRow]) -> dict[str, dict[str, MatrixRow]]:
     """Rows in which nobody is clearly ahead, by the code of what is said of them."""
-    unclear: dict[str, dict[str, MatrixRow]] = {}
+    found: dict[str, dict[str, MatrixRow]] = {}
     for name, row in rows.items():
         is_same = all(each.why == SAME for each in row.order)
-        unclear.setdefault("order_same" if is_same else "order_open", {})[name] = row
-    return unclear
+        found.setdefault("order_same" if is_same else "order_open", {})[name] = row
+    return found
 
 
 def _bounds(rows: Mapping[str, MatrixRow]) -> str:

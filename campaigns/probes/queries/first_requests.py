@@ -181,9 +181,9 @@ class FirstResponses:
         texts = dict.fromkeys(each.what_to_do for each in self.wrong)
         if first.is_injectors:
             return [Remedy("", text, "") for text in texts][:_MOST_REMEDIES]
-        from_texts = [Remedy("", f"{text} Then choose Try again.", "") for text in texts]
+        found = [Remedy("", f"{text} Then choose Try again.", "") for text in texts]
         elsewhere = _ASKS_WRONGLY if first.report.is_ok else _LISTENS_ELSEWHERE
-        return [*from_texts[: _MOST_REMEDIES - 1], elsewhere]
+        return [*found[: _MOST_REMEDIES - 1], elsewhere]
 
     @property
     def words(self) -> str:
@@ -213,12 +213,10 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstRe
     """Those that the campaign's first run waited for; with an actor, as far as it may see them."""
     probes = Probe.objects.visible_to(actor) if actor else Probe.objects
     places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
-    with_endpoints = probes.filter(campaign=campaign).select_related(
+    found = probes.filter(campaign=campaign).select_related(
         "endpoint__target", "plan_version__plan"
     )
-    rows = sorted(
-        with_endpoints, key=lambda each: places.index((each.plan_version_id, each.endpoint_id))
-    )
+    rows = sorted(found, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
     return _responses_of(rows)
 
 
@@ -277,8 +275,8 @@ class TriedEndpoint(TriedRequest):
         was not refused."""
         if not self.refuses_certificate:
             return ""
-        parts = words_of(self._result["error"]), self._result.get("detail")
-        words = ": ".join(filter(None, parts))
+        said = words_of(self._result["error"]), self._result.get("detail")
+        words = ": ".join(filter(None, said))
         return f"{words[:1].upper()}{words[1:]}"
 
     @property
