@@ -25,7 +25,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,

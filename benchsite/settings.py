@@ -93,7 +93,7 @@ MIDDLEWARE = [
     "campaigns.live.views.TurnsMiddleware",
     "campaigns.core.context.OutageMiddleware",
     "campaigns.core.access.BearerMiddleware",
-    "campaigns.core.time_zones.TimeZoneMiddleware",
+    "campaigns.core.context.TimeZoneMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -216,12 +216,8 @@ CACHES = {
 }
 
 
-def _celery_broker(url: str) -> str:
-    """Celery spells a Redis socket `redis+socket://`, redis-py spells it `unix://`."""
-    return url.replace("unix://", "redis+socket://", 1)
-
-
-CELERY_BROKER_URL = _celery_broker(REDIS_URL)
+# Celery spells a Redis socket `redis+socket://`, redis-py spells it `unix://`.
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = False
 CELERY_TASK_DEFAULT_QUEUE = "general"
@@ -440,8 +436,8 @@ STORAGES = {
 # --- REST ----------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "campaigns.rest.authentication.TokenAuthentication",
-        "campaigns.rest.authentication.SessionAuthentication",
+        "campaigns.accounts.tokens.TokenAuthentication",
+        "campaigns.accounts.tokens.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

@@ -28,8 +28,7 @@ from campaigns.domain.presentation.glossary import split_at_terms, term_of
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.presentation.remedies import words_of
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.notes.tags import page_notes
-from campaigns.notifications.tags import get_notified
+from campaigns.template_words import get_notified, page_notes
 
 # Their macros are called from all templates by name.
 _MACROS = ("marks", "charts", "forms", "tables")

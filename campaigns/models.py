@@ -21,15 +21,17 @@ from campaigns.notes.models import Note
 from campaigns.operations.models import ApiToken, AuditEntry, ShareLink
 from campaigns.plans.models import PlanSecret, PlanVersion, SavedPlan, StoredBody
 from campaigns.projects.models import Membership, Project
-from campaigns.runs.models.runs import (
+from campaigns.runs.models import (
     FailureExample,
+    KeptMinute,
     RequestsOfShard,
     Round,
     Run,
     RunEvent,
+    RunSummary,
+    RunUse,
     Shard,
     ShardSecond,
 )
-from campaigns.runs.models.summaries import KeptMinute, RunSummary, RunUse
 from campaigns.schedules.models import Firing, Schedule
 from campaigns.targets.models import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Target

@@ -1,25 +1,39 @@
-"""Words and values that templates make of what views give them."""
+"""Words and values that templates make of what views give them. And what `benchsite/templates.py`
+lets them ask for, so that no other part of the site knows of it: `page_notes()`, the notes of the
+campaign, run or test whose page this is, in the frame around the page, so that no page that is kept
+for several readers has them; `get_notified(campaign)`, who will be notified of its end."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil
 from pathlib import Path
 from posixpath import dirname, join, normpath
 from typing import Any
 
+import nh3
 from django.contrib.staticfiles import finders
+from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from markdown_it import MarkdownIt
 
+from campaigns.core.permissions import Actor
 from campaigns.domain import units
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.presentation.badges import Answers, Badge, badge_of, run_badge
 from campaigns.domain.presentation.sentences import MODES
 from campaigns.domain.presentation.tables import Cell, Column, Row
-from campaigns.models import Campaign, NamedTest, Run, without_references
+from campaigns.domain.units import and_joined
+from campaigns.models import Campaign, NamedTest, Note, Run, without_references
+from campaigns.notes.services import LONGEST_NOTE, subject_of
+from campaigns.notifications.domain import EventKind
+from campaigns.notifications.models import NotificationChannel
 
 _PAGES = {"run": "run-detail", "campaign": "campaign-detail"}
 _IMPORT = re.compile(r"""\b(?:import|from)["'](\.[^"']+)["'];""")
@@ -194,3 +208,98 @@ def _imported_by(path: str) -> Iterator[str]:
     source = finders.find(path)
     text = Path(source).read_text() if source else ""
     return (normpath(join(dirname(path), each)) for each in _IMPORT.findall(text))
+
+
+# Name of a page → what it is of.
+_NOUNS = {"campaign-detail": "campaign", "run-detail": "run", "history-test": "test"}
+
+
+@pass_context
+def page_notes(context: Context) -> dict[str, Any]:
+    request, may = context.get("request"), context.get("may") or {}
+    notes, noun = _notes(context), _noun(request)
+    for note in notes:
+        note.html = SafeString(html_of(note.text))
+        is_own = bool(noun) and note.author_id == request.user.pk
+        note.is_mine = may.get("edit") and (is_own or may.get("administer"))
+    answer: dict[str, Any] = {"rows": notes, "longest": LONGEST_NOTE, "shows_author": bool(noun)}
+    if noun and may.get("edit"):
+        answer["add_url"] = reverse(f"{noun}-note", args=[request.resolver_match.kwargs[noun]])
+    return answer
+
+
+def _noun(request: Any) -> str:
+    """campaign, run or test; "" of other pages, and of what a share link shows."""
+    match = getattr(request, "resolver_match", None)
+    return _NOUNS.get(match.url_name, "") if match else ""
+
+
+def _notes(context: Context) -> list[Note]:
+    request, link = context.get("request"), context.get("link")
+    noun = _noun(request)
+    if not (noun or (link and context.get("shared"))):
+        return []
+    return list(_rows(context, noun))
+
+
+def _rows(context: Context, noun: str):
+    if not noun:
+        return Note.objects.visible_to(Actor(share=context["link"]))
+    rows = Note.objects.visible_to(Actor(user=context["request"].user)).select_related("author")
+    if noun == "test":
+        return rows.filter(**subject_of(context["test"]))
+    return rows.filter(**{noun: context["request"].resolver_match.kwargs[noun]})
+
+
+# --- Markdown of people as HTML ------------------------------------------------------------------
+_TAGS = {"p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li", "a"}
+_TAGS |= {"h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"}
+_READER = MarkdownIt("commonmark", {"html": False, "breaks": True})
+_READER.enable(["table", "strikethrough"]).disable("image")
+_TOP = 2  # the level of the heading above notes
+
+
+@lru_cache(maxsize=1000)
+def html_of(text: str) -> str:
+    """Safe to show: no HTML of theirs, no images, nothing that loads or runs anything."""
+    tokens = _READER.parse(text)
+    for token in tokens:
+        if token.type in {"heading_open", "heading_close"}:
+            token.tag = f"h{min(_TOP + int(token.tag[1]), 6)}"
+    html = _READER.renderer.render(tokens, _READER.options, {})
+    return nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes={"a": {"href"}, "ol": {"start"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="nofollow noopener noreferrer",
+    )
+
+
+_MOST_NAMED = 2
+
+
+@pass_context
+def get_notified(context: Context, campaign: Campaign) -> dict[str, Any]:
+    """What other readers may get as well, an open page's update among it, has nobody's channels:
+    the page keeps what it has until the end."""
+    user = getattr(context.get("request"), "user", None)
+    is_own = user is not None and user.is_authenticated and "layout" not in context
+    if not campaign.is_under_way or not is_own or context.get("shared"):
+        return {"is_live": campaign.is_under_way}
+    mine = Q(user=user) if user.pk == campaign.created_by_id else Q(pk=None)
+    channels = NotificationChannel.objects.filter(
+        Q(project=campaign.project_id) | mine, kinds__contains=[EventKind.ENDED], paused_at=None
+    )
+    labels = list(channels.order_by("pk").values_list("label", flat=True))
+    may = context.get("may") or {}
+    more = len(labels) - _MOST_NAMED
+    named = [*labels[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])]
+    return {
+        "is_live": True,
+        "is_shown": True,
+        "project": campaign.project_id,
+        "may_edit": may.get("edit"),
+        "has_channel": bool(labels),
+        "where": and_joined(named) if labels and may.get("edit") else "",
+    }

@@ -7,7 +7,7 @@ from django.urls import URLPattern, path
 
 from campaigns.campaigns.views import campaign_new, campaigns
 from campaigns.compare import views as comparisons
-from campaigns.core import context, time_zones
+from campaigns.core import context
 from campaigns.history.views import history, triage
 from campaigns.items.views import items
 from campaigns.live import views as live_pages
@@ -38,7 +38,7 @@ def _item_urls(noun: str, list_path: str) -> list:
 
 
 urlpatterns = [
-    page("account/time-zone/", time_zones.time_zone),
+    page("account/time-zone/", context.time_zone),
     page("account/notifications/", notifications.account_notifications),
     page("projects/<int:project>/notifications/", notifications.project_notifications),
     page("channels/<int:channel>/", notifications.channel_detail),

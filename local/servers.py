@@ -189,8 +189,8 @@ def _url(sockets: Path, database: str) -> str:
 
 def _make_data(data: Path, owner: pwd.struct_passwd | None, become: tuple[str, ...]) -> None:
     """Complete or not there: what is killed meanwhile leaves a folder that the next one clears."""
-    for left in data.parent.glob(f"{data.name}.new-*"):
-        shutil.rmtree(left, ignore_errors=True)
+    for folder in data.parent.glob(f"{data.name}.new-*"):
+        shutil.rmtree(folder, ignore_errors=True)
     fresh = Path(tempfile.mkdtemp(prefix=f"{data.name}.new-", dir=data.parent))
     _give_to(owner, fresh)
     settings = ["-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]

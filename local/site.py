@@ -321,9 +321,9 @@ class Site:
     def _ensure_admin(self) -> tuple[str, str]:
         """Passes the password by environment, so that no log or process list shows it."""
         name = os.environ.get("BENCHSITE_ADMIN") or "admin"
-        given = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
-        password = given or secrets.token_urlsafe(12)
+        typed = os.environ.get("BENCHSITE_ADMIN_PASSWORD", "")
+        password = typed or secrets.token_urlsafe(12)
         env = {**self.env, "BENCHSITE_ADMIN": name, "BENCHSITE_ADMIN_PASSWORD": password}
-        command = manage("ensure_admin", *(() if given else ("--only-if-missing",)), env=env)
+        command = manage("ensure_admin", *(() if typed else ("--only-if-missing",)), env=env)
         output = run_or_fail(self.supervisor, command)
         return name, "" if "already exists" in output else password

@@ -97,11 +97,11 @@ def set_aside(log: Path) -> None:
         handler.doRollover()
 
 
-def _copy_and_empty(log: str, kept: str) -> None:
+def _copy_and_empty(log: str, copy: str) -> None:
     try:
-        shutil.copyfile(log, kept)
+        shutil.copyfile(log, copy)
     except OSError:  # a full disk needs the room more than it needs what was written
-        Path(kept).unlink(missing_ok=True)
+        Path(copy).unlink(missing_ok=True)
     os.truncate(log, 0)
 
 
@@ -109,8 +109,8 @@ def end_together(children: Sequence[tuple[Program, subprocess.Popen]]) -> None:
     """End all of these and the rest of their sessions; return when they are gone. Each is sent its
     signals in turn, then killed."""
     due = {process: (0.0, iter(program.stop_signals)) for program, process in children}
-    while left := [process for process in due if process.poll() is None]:
-        for process in left:
+    while running := [process for process in due if process.poll() is None]:
+        for process in running:
             at, signals = due[process]
             if time.monotonic() >= at:
                 stop_signal, patience_s = next(signals, (signal.SIGKILL, 60.0))
@@ -132,9 +132,9 @@ def own_children() -> list[int]:
     return [int(pid) for pid in path.read_text().split()] if path.exists() else []
 
 
-def reap_orphans(known: set[int]) -> None:
+def reap_orphans(ours: set[int]) -> None:
     """Reap ended orphans that we adopted; otherwise they remain zombies."""
-    for pid in set(own_children()) - known:
+    for pid in set(own_children()) - ours:
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
 
@@ -142,9 +142,9 @@ def reap_orphans(known: set[int]) -> None:
 def end_orphans() -> None:
     """End and reap grandchildren in other sessions, which have become our children."""
     until = time.monotonic() + ORPHANS_PATIENCE_S
-    while left := own_children():
+    while orphans := own_children():
         stop_signal = signal.SIGTERM if time.monotonic() <= until else signal.SIGKILL
-        for pid in left:
+        for pid in orphans:
             with suppress(ProcessLookupError, ChildProcessError):
                 os.kill(pid, stop_signal)
                 os.waitpid(pid, os.WNOHANG)
@@ -206,10 +206,10 @@ class Supervisor:
             if self.is_stopping:
                 raise StopRequested
             self.tick()
-            left = until - time.monotonic()
-            if left <= 0:
+            left_s = until - time.monotonic()
+            if left_s <= 0:
                 return
-            time.sleep(min(TICK_S, left))
+            time.sleep(min(TICK_S, left_s))
 
     def wait_until(self, is_ready: Callable[[], bool], seconds: float, name: str) -> None:
         """Wait for a child to be ready. Raises LocalError if it is not in time."""

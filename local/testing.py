@@ -87,8 +87,8 @@ def _rewrite_asserts(supervisor: Supervisor, env: dict[str, str]) -> None:
 
 
 def _is_kept(path: Path) -> bool:
-    kept = (path.parent / "__pycache__").glob(f"{path.stem}.*-pytest-*.pyc")
-    return any(each.stat().st_mtime >= path.stat().st_mtime for each in kept)
+    files = (path.parent / "__pycache__").glob(f"{path.stem}.*-pytest-*.pyc")
+    return any(each.stat().st_mtime >= path.stat().st_mtime for each in files)
 
 
 def test_fast(arguments: Sequence[str]) -> int:

@@ -21,10 +21,10 @@ from django.http import HttpResponseNotFound
 from django.urls import get_resolver
 from django.urls.resolvers import URLPattern
 
+from campaigns.accounts import tokens
 from campaigns.campaigns.views.kept_pages import NOTHING
 from campaigns.core import context
 from campaigns.operations.views import health
-from campaigns.rest import authentication
 from tests.access_table import MAY, NOBODY, PAGES, ROLES, STRANGERS, TABLE, Rule
 from tests.access_world import DEAD_TOKENS, Rows, World
 from tests.values import plan_spec
@@ -73,7 +73,7 @@ def remembered() -> Iterator[None]:
     whose, projects, nothing = auth.get_user, context._projects_of, health._nothing_begins
     told: dict[Any, Any] = {}
     live_tokens: dict[str, Any] = {}
-    found_token = authentication.authenticate_token
+    found_token = tokens.authenticate_token
 
     def token_of(*, text: str):
         if text not in live_tokens and (token := found_token(text=text)):
@@ -108,7 +108,7 @@ def remembered() -> Iterator[None]:
         mock.patch.object(resolver, "resolve", cache(resolver.resolve)),
         mock.patch.object(urls, "handler404", not_found_once),
         mock.patch.object(auth, "get_user", user_of),
-        mock.patch.object(authentication, "authenticate_token", token_of),
+        mock.patch.object(tokens, "authenticate_token", token_of),
         mock.patch.object(context, "_projects_of", once(projects)),
         mock.patch.object(health, "_nothing_begins", once(nothing)),
     ):

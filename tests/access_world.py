@@ -53,7 +53,7 @@ from campaigns.models import (
     TriageEntry,
 )
 from campaigns.notifications.models import Event, NotificationDelivery
-from campaigns.runs.services.summaries import keep_figures, summarise_run
+from campaigns.runs.services import keep_figures, summarise_run
 from tests.accounts.scenes import add_passkey
 from tests.factories import (
     make_campaign,

@@ -7,7 +7,7 @@ from typing import Any
 from campaigns.domain.lifecycle import Outcome, RunState, TargetState, Trust
 from campaigns.domain.plan.frozen_run import FrozenRun
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, Run, Shard, Test
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.factories import make_endpoint, make_plan, make_target
 
 BEGIN = datetime(2026, 11, 1, 2, tzinfo=UTC)

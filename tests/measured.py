@@ -8,13 +8,13 @@ from django.conf import settings
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from campaigns.domain.analysis.criteria import Observed
 from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import Campaign, Run, RunSummary, Test
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.factories import (
     make_campaign,
     make_endpoint,

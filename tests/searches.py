@@ -5,10 +5,10 @@ from collections.abc import Callable
 import pytest
 
 from campaigns.campaigns.services.blocks import CampaignCell
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis.capacity import CapacityAnswer
-from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.analysis.judgement import Finding, Judgement
+from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.engine.services import dispatch

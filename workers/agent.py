@@ -270,9 +270,9 @@ class Processes:
             self._pids = {name: set() for name in self.names}
         fresh, self._seen, self._sockets = pids - self._seen, pids, sockets
         for name in self.names:
-            found = {pid for pid in fresh if self._fits(name, pid)}
-            fresh -= found
-            self._pids[name] = found | self._pids[name] & pids
+            fitting = {pid for pid in fresh if self._fits(name, pid)}
+            fresh -= fitting
+            self._pids[name] = fitting | self._pids[name] & pids
             counts = [_count_files(f"{self._proc}/{pid}/fd") for pid in self._pids[name]]
             self._open_files[name] = None if None in counts else sum(counts)
 
@@ -371,11 +371,11 @@ def whom(of: str, pids: Iterable[str]) -> list[str]:
     return ["-p", ",".join(sorted(pids, key=int))] if of == PROCESSES else ["-a"]
 
 
-def why_not(said: Sequence[str], of: str, command: str) -> str:
+def why_not(lines: Sequence[str], of: str, command: str) -> str:
     """In words, from what perf said before it ended."""
-    words = " ".join(said)
+    words = " ".join(lines)
     if not ("paranoid" in words or "ermission" in words or "ot permitted" in words):
-        first = next((line for line in said if not line.endswith(":")), "it said nothing")
+        first = next((line for line in lines if not line.endswith(":")), "it said nothing")
         return f"perf {command} ended at once: {first[:200]}"
     level = text_of("/proc/sys/kernel/perf_event_paranoid").strip() or "not readable"
     if of == MACHINE:

@@ -18,12 +18,10 @@ _LOCAL = re.compile(r"\|-- (\S+)\n\s+/32 host LOCAL")
 def own_addresses(ipv4: Path = _IPV4, ipv6: Path = _IPV6) -> list[str]:
     """Every address of every interface, sorted, as far as the kernel lists them."""
     addresses = set(_LOCAL.findall(_text(ipv4)))
-    addresses |= {_ipv6(line) for line in _text(ipv6).splitlines()}
+    addresses |= {
+        str(ipaddress.IPv6Address(int(line.split()[0], 16))) for line in _text(ipv6).splitlines()
+    }
     return sorted(addresses)
-
-
-def _ipv6(line: str) -> str:
-    return str(ipaddress.IPv6Address(int(line.split()[0], 16)))
 
 
 def _text(path: Path) -> str:
@@ -44,10 +42,10 @@ def addresses_of(host: str, port: int) -> list[str]:
 
 def left_s(ends: float) -> float:
     """What is left until this value of CLOCK_MONOTONIC; raises TimeoutError where nothing is."""
-    left = ends - time.monotonic()
-    if left <= 0:
+    seconds = ends - time.monotonic()
+    if seconds <= 0:
         raise TimeoutError("it took too long")
-    return left
+    return seconds
 
 
 def tls_context(origin: Origin) -> ssl.SSLContext | None:

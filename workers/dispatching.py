@@ -15,8 +15,13 @@ from campaigns.operations.services import load_control
 from campaigns.probes.services import probes
 from campaigns.search import services as searches
 from workers.celery_worker import touch_pulse
-from workers.clock import ClockWatch
-from workers.database import UNREACHABLE, drop_connection, first_line_of, use_own_connection
+from workers.database import (
+    UNREACHABLE,
+    ClockWatch,
+    drop_connection,
+    first_line_of,
+    use_own_connection,
+)
 from workers.notifying import NotificationsThread
 from workers.side_threads import (
     MESSAGES_EVERY_S,
@@ -114,39 +119,45 @@ class Dispatcher:
     def tick(self) -> None:
         """Apply the rules that may have something to do. Stops come first: nothing before them
         takes longer for many runs than for one."""
-        known = under_way()
+        questions = under_way()
         n_moved = 0
-        if known & MOVING and dispatch.move_runs():
+        if questions & MOVING and dispatch.move_runs():
             n_moved = 1 + dispatch.move_runs()  # what was told to stop may have ended
-        if n_moved or State.FINALIZING in known:
+        if n_moved or State.FINALIZING in questions:
             self._endings.ask()
-        if State.QUEUED in known and dispatch.admit_runs():
+        if State.QUEUED in questions and dispatch.admit_runs():
             self._messages.ask()
-        if Waiting.REQUEST in known:
+        if Waiting.REQUEST in questions:
             self._requests.ask()
         if time.monotonic() - self._tidied_at > TIDY_EVERY_S:
             self._tidied_at = time.monotonic()
-            self.tidy(known)
+            self.tidy(questions)
 
-    def tidy(self, known: frozenset[str]) -> None:
+    def tidy(self, questions: frozenset[str]) -> None:
         """Apply the rules that can wait for a few seconds, of those that `under_way` asks for."""
-        self._end_for_clock_step()
+        # First, because other rules ask for ages.
+        if step_s := self._clock.step_s():
+            n_ended = dispatch.end_for_clock_step(step_s)
+            self._clock.accept()
+            logger.warning(
+                "The database's clock was set by %+.1f s; ending %d runs", step_s, n_ended
+            )
         load_control.note_dispatcher()
-        for rule in self._rules_for(known):
+        for rule in self._rules_for(questions):
             with suppress(_ClockWasSet):
                 self._apply_aging(rule)
 
-    def _rules_for(self, known: frozenset[str]) -> Iterator[Callable[[], int]]:
-        if known & MOVING:
+    def _rules_for(self, questions: frozenset[str]) -> Iterator[Callable[[], int]]:
+        if questions & MOVING:
             yield lambda: dispatch.reap_shards() + dispatch.age_runs()
-        if State.QUEUED in known and time.monotonic() - self._expired_at > EXPIRE_EVERY_S:
+        if State.QUEUED in questions and time.monotonic() - self._expired_at > EXPIRE_EVERY_S:
             self._expired_at = time.monotonic()
             yield dispatch.expire_runs
-        if {Waiting.SEARCH, State.QUEUED} <= known:
+        if {Waiting.SEARCH, State.QUEUED} <= questions:
             yield searches.end_late_searches
-        if Waiting.REQUEST in known:
+        if Waiting.REQUEST in questions:
             yield probes.expire_probes
-        if Waiting.FIRST_REQUESTS in known:
+        if Waiting.FIRST_REQUESTS in questions:
             yield probes.settle_campaigns
             yield searches.ask_silent_targets
             yield probes.retry_held_campaigns
@@ -160,12 +171,3 @@ class Dispatcher:
             dispatch.lock_admission()
             if rule() and self._clock.step_s():
                 raise _ClockWasSet
-
-    def _end_for_clock_step(self) -> None:
-        """Before any rule that asks for an age."""
-        if step_s := self._clock.step_s():
-            n_ended = dispatch.end_for_clock_step(step_s)
-            self._clock.accept()
-            logger.warning(
-                "The database's clock was set by %+.1f s; ending %d runs", step_s, n_ended
-            )

@@ -46,20 +46,20 @@ class HostWatch:
         """None where /proc does not tell."""
         before, now = self._before, self._read()
         self._before = now
-        spent = {mode: now.cpu_s[mode] - before.cpu_s[mode] for mode in CPU_MODES}
-        all_s, n_cores = sum(spent.values()), now.n_cores
+        used = {mode: now.cpu_s[mode] - before.cpu_s[mode] for mode in CPU_MODES}
+        all_s, n_cores = sum(used.values()), now.n_cores
         if all_s <= 0 or not n_cores:
             return None
         elapsed_s = all_s / n_cores
         injectors_s = max(0.0, now.injectors_s - before.injectors_s)
-        others_s = sum(spent[name] for name in _BUSY) - injectors_s
+        others_s = sum(used[name] for name in _BUSY) - injectors_s
         throttled_s = (now.throttled_ns - before.throttled_ns) / 1e9
         load = text_of(f"{self._proc}/loadavg").split()
         return {
             "cores": n_cores,
             "load_1min": float(load[0]) if load else None,
             "others_share": _share(others_s, all_s),
-            "steal_share": _share(spent["steal"], all_s),
+            "steal_share": _share(used["steal"], all_s),
             "throttled_share": _share(throttled_s, elapsed_s),
             "programs": [
                 {"name": name, "cores": round(cpu_s / elapsed_s, 2)}
@@ -109,8 +109,8 @@ class HostWatch:
             pids = [name for name in os.listdir(self._proc) if name.isdigit()]
         except OSError:
             pids = []
-        found = ((pid, process_of(text_of(f"{self._proc}/{pid}/stat"))) for pid in pids)
-        processes = {(pid, process.started): process for pid, process in found if process}
+        rows = ((pid, process_of(text_of(f"{self._proc}/{pid}/stat"))) for pid in pids)
+        processes = {(pid, process.started): process for pid, process in rows if process}
         parents = {pid: str(process.parent) for (pid, _), process in processes.items()}
         injectors_s = 0.0
         for (pid, _), process in processes.items():

@@ -26,11 +26,17 @@ from campaigns.domain.metrics.kept_requests import requests_fault
 from campaigns.domain.metrics.rounds import ends_of
 from campaigns.engine.services import rounds, shards
 from campaigns.engine.services.shards import Lease
-from campaigns.machines.services.scrapes import ScrapeOrder, exporters_to_scrape
-from campaigns.projects.services.vault import with_secrets
-from workers.clock import LEAST_STEP_NS, start_of
-from workers.database import UNREACHABLE, drop_connection, first_line_of, retry
-from workers.file_reserve import FileReserve
+from campaigns.machines.services import ScrapeOrder, exporters_to_scrape
+from campaigns.projects.services import with_secrets
+from workers.database import (
+    LEAST_STEP_NS,
+    UNREACHABLE,
+    FileReserve,
+    drop_connection,
+    first_line_of,
+    retry,
+    start_of,
+)
 from workers.host_use import HostWatch
 from workers.injector_process import (
     OF_A_PACE,
@@ -114,7 +120,7 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
         # Kept apart from the lease, which is written to the spool and the log.
         find = partial(with_secrets, lease.order, lease.runs)
         order = retry(find, for_s=settings.DEAD_MAN_S)
-        launch = _begun(lease, command, order, _exporters(lease))
+        launch = _begin(lease, command, order, _exporters(lease))
     except (OSError, SpoolFull, Refused) as error:
         reason = f"The injector could not be started: {first_line_of(error)}"
         retry(lambda: shards.mark_lost(lease=lease, reason=reason), for_s=settings.LEASE_S)
@@ -123,7 +129,7 @@ def launch_one(*, worker: str, host: str, command=None) -> bool:
     return True
 
 
-def _begun(lease: Lease, command, order: dict[str, Any], exporters: list[ScrapeOrder]) -> "Launch":
+def _begin(lease: Lease, command, order: dict[str, Any], exporters: list[ScrapeOrder]) -> "Launch":
     """With its injector started. Raises OSError, SpoolFull."""
     order = {**order, "dead_man_s": settings.DEAD_MAN_S}
     with ExitStack() as undo:
@@ -377,7 +383,11 @@ class Launch:
         is_spooled = self._delivery.is_spooled
         if is_whole:
             reason = "" if is_spooled else _NOT_ALL_KEPT
-        self._spool_end(ends, reason)
+        # Whoever stores the rest also says how it ended, or why it is not whole.
+        records = [{"type": "lost", "reason": reason}] if reason else []
+        with suppress(OSError):
+            for record in records or [end.to_json() for end in ends]:
+                self._spool.append(record)
         is_stored = self._delivery.finish(STORE_FOR_S if is_spooled else ONLY_IN_MEMORY_FOR_S)
         reason = self._delivery.failure or reason
         try:
@@ -393,13 +403,6 @@ class Launch:
             )
         finally:
             self._spool.close(is_stored=is_stored)
-
-    def _spool_end(self, ends: list[InjectorEnd], reason: str) -> None:
-        """Whoever stores the rest also says how it ended, or why it is not whole."""
-        lost = [{"type": "lost", "reason": reason}] if reason else []
-        with suppress(OSError):
-            for record in lost or [end.to_json() for end in ends]:
-                self._spool.append(record)
 
 
 def _why_cut_off(stood_still_s: float, file_limit: str = "") -> str:

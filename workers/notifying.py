@@ -20,7 +20,7 @@ from typing import Any
 
 from django.conf import settings
 
-from campaigns.machines.services import exporters
+from campaigns.machines import services as machines
 from campaigns.notifications import delivery
 from campaigns.notifications.delivery import SendOrder
 from campaigns.notifications.domain import Result
@@ -33,7 +33,7 @@ logger = logging.getLogger(__name__)
 EVERY_S = 0.5
 # What no change of state tells, and how often it is looked for.
 WATCHES_S = {
-    exporters.ask_again: exporters.ASK_AGAIN_EVERY_S,
+    machines.ask_again: machines.ASK_AGAIN_EVERY_S,
     delivery.note_silent_agents: 60.0,
     delivery.note_expiring_certificates: 3600.0,
     delivery.forget_old_events: 3600.0,

@@ -44,7 +44,7 @@ from campaigns.domain.plan.exporters import no_token_words
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.units import size
 from campaigns.engine.services.shards import Lease
-from campaigns.machines.services.scrapes import (
+from campaigns.machines.services import (
     Scraped,
     ScrapeOrder,
     machine_second,
@@ -52,8 +52,14 @@ from campaigns.machines.services.scrapes import (
     take_scraped,
 )
 from campaigns.models import MachineSecond
-from workers.clock import EPOCH
-from workers.database import UNREACHABLE, drop_connection, first_line_of, retry, use_own_connection
+from workers.database import (
+    EPOCH,
+    UNREACHABLE,
+    drop_connection,
+    first_line_of,
+    retry,
+    use_own_connection,
+)
 from workers.dialling import addresses_of, dial, left_s, tls_context
 
 LIMIT_S = 1.0
@@ -128,7 +134,7 @@ class ExporterClient:
 
     def _request(self, path: str, headers: Mapping[str, str], limit_s: float) -> bytes:
         authorization = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        sent = {
+        headers_sent = {
             "Host": str(self._origin).partition("://")[2],
             "User-Agent": "benchsite",
             "Accept": "text/plain;version=0.0.4",
@@ -136,7 +142,10 @@ class ExporterClient:
             **authorization,
             **headers,
         }
-        lines = [f"GET {path} HTTP/1.1", *(f"{name}: {text}" for name, text in sent.items())]
+        lines = [
+            f"GET {path} HTTP/1.1",
+            *(f"{name}: {text}" for name, text in headers_sent.items()),
+        ]
         return "\r\n".join([*lines, "", ""]).encode("ascii")
 
     def _ask(self, request: bytes, ends: float) -> ExporterAnswer:
@@ -418,15 +427,15 @@ class Scraping:
     def _new(self) -> list[Scraped]:
         return [self._told.get() for _ in range(self._told.qsize())]
 
-    def _store_some(self, told: list[Scraped]) -> list[Scraped]:
+    def _store_some(self, scraped: list[Scraped]) -> list[Scraped]:
         """What is left, because PostgreSQL does not answer."""
         try:
-            self._store(told)
+            self._store(scraped)
         except UNREACHABLE:
             drop_connection()
-            return told
+            return scraped
         return []
 
-    def _store(self, told: list[Scraped]) -> None:
-        if told:
-            take_scraped(run_id=self._lease.run_id, scraped=told)
+    def _store(self, scraped: list[Scraped]) -> None:
+        if scraped:
+            take_scraped(run_id=self._lease.run_id, scraped=scraped)

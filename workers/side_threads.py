@@ -11,7 +11,7 @@ from campaigns.core import queue
 from campaigns.domain.lifecycle import RunState
 from campaigns.engine.queries.engine import Waiting, names_to_look_up, under_way
 from campaigns.engine.services import dispatch, endings
-from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.queries import why_load_is_off
 from campaigns.schedules.services import fire_due, note_silence
 from campaigns.search import services as searches
 from workers.database import UNREACHABLE, drop_connection, use_own_connection
@@ -108,9 +108,9 @@ class NamesThread(SideThread):
         is_due = RunState.QUEUED in under_way() and not why_load_is_off()
         waiting = names_to_look_up() if is_due else []
         now = time.monotonic()
-        known = {run for run, at in self._looked_up_at.items() if now - at < NAMES_AGAIN_AFTER_S}
+        recent = {run for run, at in self._looked_up_at.items() if now - at < NAMES_AGAIN_AFTER_S}
         for run, host, port in waiting:
-            if run not in known:
+            if run not in recent:
                 dispatch.note_machines(run_id=run, addresses=addresses_of(host, port))
                 self._looked_up_at[run] = time.monotonic()
         still = {run for run, _, _ in waiting}
@@ -127,12 +127,12 @@ class EndingsThread(SideThread):
 
     def act(self) -> None:
         """End runs; after one has ended, and every two seconds, what follows from ended runs."""
-        known = under_way()
-        n_ended = endings.finalise_runs() if RunState.FINALIZING in known else 0
+        questions = under_way()
+        n_ended = endings.finalise_runs() if RunState.FINALIZING in questions else 0
         if not n_ended and time.monotonic() - self._tidied_at < TIDY_EVERY_S:
             return
         self._tidied_at = time.monotonic()
-        if Waiting.CAMPAIGN in known:
+        if Waiting.CAMPAIGN in questions:
             searches.advance_searches()
             dispatch.finish_campaigns()
         endings.summarise_late_runs()

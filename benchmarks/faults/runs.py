@@ -12,7 +12,7 @@ from benchmarks.faults.network import HOSTS, TARGETS
 from benchmarks.faults.rounds import FaultRound
 from benchmarks.faults.world import TARGET_PORT
 from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.core.dbtime import ClockTimestamp, db_now
+from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState

@@ -30,9 +30,9 @@ from campaigns.accounts.models import LastSeen
 from campaigns.core import audit
 from campaigns.core.access import client_address_of
 from campaigns.core.permissions import Actor
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
-from campaigns.projects.services.vault import decrypt, encrypt
+from campaigns.operations.models import AuditEvent
+from campaigns.projects.services import decrypt, encrypt
 
 logger = logging.getLogger(__name__)
 
@@ -132,8 +132,8 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
 
     def list_apps(self, request: HttpRequest, provider=None, client_id=None) -> list:
         """Those of the settings; allauth's table stays empty."""
-        found = _build_apps_from_settings(provider=provider, client_id=client_id)
-        return [app for apps in found.values() for app in apps]
+        configured = _build_apps_from_settings(provider=provider, client_id=client_id)
+        return [app for apps in configured.values() for app in apps]
 
     def authenticate_by_email(self, sociallogin) -> tuple[User, str] | None:
         """Only where the account has confirmed the address, too: anybody can enter another's."""

@@ -25,12 +25,12 @@ from django.utils import timezone
 from campaigns.accounts.models import Invitation
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, Role, may, require, require_administrator
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import hold
 from campaigns.models import Membership, Project
-from campaigns.projects.services.vault import keyed_hash
+from campaigns.operations.models import AuditEvent
+from campaigns.projects.services import keyed_hash
 
 logger = logging.getLogger(__name__)
 
@@ -91,14 +91,14 @@ def revoke_invitation(*, by: Actor, invitation: Invitation) -> None:
 
 def find_invitation(secret: str) -> Invitation | None:
     """The one that this link still opens."""
-    found = Invitation.objects.select_related("project", "created_by").filter(
+    match = Invitation.objects.select_related("project", "created_by").filter(
         token_hash=keyed_hash(secret, _PURPOSE),
         accepted_at=None,
         revoked_at=None,
         expires_at__gt=timezone.now(),
         project__archived_at=None,
     )
-    invitation = found.first()
+    invitation = match.first()
     if invitation and may(Actor(user=invitation.created_by), Action.MANAGE, invitation.project):
         return invitation
     return None

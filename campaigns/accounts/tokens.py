@@ -3,26 +3,36 @@
 secret has 256 random bits, so a fast hash is enough. Share links: a token that gives read access to
 a campaign, run or comparison without an account. Only a keyed hash of the token is stored. A link
 is dead once expired or revoked, and for as long as its creator may not share in the project; that
-of a comparison also once a side was deleted."""
+of a comparison also once a side was deleted.
+
+An API request is authenticated by personal token or browser session. The token is read only from
+the Authorization header: browsers send cookies with any request. Writes in a session need Django's
+CSRF token."""
 
 import hmac
 import re
 import secrets
 from datetime import timedelta
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from rest_framework.authentication import BaseAuthentication, get_authorization_header
+from rest_framework.authentication import SessionAuthentication as SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.throttling import SimpleRateThrottle
 
 from campaigns.compare.queries.columns import shared_columns
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, Scope, may, require
-from campaigns.domain.audit_events import AuditEvent
+from campaigns.core.transfer import client_address
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 from campaigns.models import ApiToken, Campaign, Project, Run, ShareLink, Test
-from campaigns.projects.services.vault import keyed_hash
+from campaigns.operations.models import AuditEvent
+from campaigns.projects.services import keyed_hash
 
 MAX_DAYS = 365  # of a token, and of a share link
 _PURPOSE = "api-token"
@@ -187,3 +197,41 @@ def open_share(*, token: str, counts_view: bool = True) -> ShareLink | None:
             n_views=F("n_views") + 1, last_used_at=timezone.now()
         )
     return share
+
+
+_WRONG_FORM = "The header must be `Authorization: Bearer bs_pat_…`."
+_NOT_LIVE = "This token is unknown, expired or revoked. Create a new one under Account, Tokens."
+
+
+class FailedTokens(SimpleRateThrottle):
+    """Counts wrong tokens per address and web process; valid tokens are never throttled."""
+
+    scope = "failed-tokens"
+    rate = "30/min"
+
+    def get_cache_key(self, request, view) -> str:
+        ident = client_address(request.META, settings.TRUSTED_PROXIES)
+        return self.cache_format % {"scope": self.scope, "ident": ident}
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer bs_pat_…`; the token's row becomes `request.auth`."""
+
+    keyword = "Bearer"
+
+    def authenticate(self, request):
+        words = get_authorization_header(request).decode("latin-1").split()
+        if not words:
+            return None
+        if len(words) != 2 or words[0].lower() != self.keyword.lower():
+            raise AuthenticationFailed(_WRONG_FORM)
+        token = authenticate_token(text=words[1])
+        if token is None:
+            throttle = FailedTokens()
+            if not throttle.allow_request(request, None):
+                raise Throttled(throttle.wait())
+            raise AuthenticationFailed(_NOT_LIVE)
+        return token.user, token
+
+    def authenticate_header(self, request) -> str:
+        return f'{self.keyword} realm="benchsite"'

@@ -4,7 +4,7 @@ from django.conf import settings
 from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 
-from campaigns.accounts import members, users, views
+from campaigns.accounts import users, views
 from campaigns.urls import page
 
 
@@ -50,11 +50,11 @@ urlpatterns = [
     page("account/sessions/end/", views.sessions_end),
     page("account/tokens/", views.token_list),
     page("account/tokens/<int:token>/revoke/", views.token_revoke),
-    page("projects/<int:project>/members/", members.project_members),
-    page("memberships/<int:membership>/role/", members.membership_role),
-    page("memberships/<int:membership>/remove/", members.membership_remove),
-    page("invitations/<int:invitation>/revoke/", members.invitation_revoke),
-    page("join/<str:secret>/", members.invitation_accept),
+    page("projects/<int:project>/members/", users.project_members),
+    page("memberships/<int:membership>/role/", users.membership_role),
+    page("memberships/<int:membership>/remove/", users.membership_remove),
+    page("invitations/<int:invitation>/revoke/", users.invitation_revoke),
+    page("join/<str:secret>/", users.invitation_accept),
     page("users/", users.user_list),
     page("users/new/", users.user_new),
     page("users/<int:user>/", users.user_detail),

@@ -248,7 +248,7 @@ class Test(models.Model):
 
 
 class NamedTest(Protocol):
-    """A test, or what a list knows of one (`TestNames` in campaigns/queries/campaign_keys.py)."""
+    """A test, or what a list knows of one (`TestNames` in campaigns/queries/campaigns.py)."""
 
     @property
     def version_name(self) -> str: ...

@@ -146,9 +146,9 @@ class ComparisonView(APIView):
     def get(self, request):
         """Each test of the candidates against its partner in the baseline: same plan, same arm."""
         columns = _columns(request)
-        asked = request.query_params.get("test", "")
-        compared = comparison_of(columns, asked)
-        if asked and not (compared.detail and compared.detail.test.key == asked):
+        test = request.query_params.get("test", "")
+        compared = comparison_of(columns, test)
+        if test and not (compared.detail and compared.detail.test.key == test):
             raise InvalidFields({"test": "Take the key of one of the tests."})
         return Response(_json(columns, compared))
 
@@ -170,9 +170,9 @@ def _columns(request) -> list[ComparisonSide]:
 
 
 def _json(columns: list[ComparisonSide], compared: Comparison) -> dict[str, Any]:
-    known = [*compared.tests, *compared.references]
+    comparisons = [*compared.tests, *compared.references]
     rows = compared.table.to_json()["rows"]
-    tests = [_test_json(test, row) for test, row in zip(known, rows, strict=True)]
+    tests = [_test_json(test, row) for test, row in zip(comparisons, rows, strict=True)]
     return {
         "columns": [
             {"column": each.letter, "kind": each.noun, "id": each.row.pk, "name": each.name}
@@ -194,12 +194,12 @@ def _json(columns: list[ComparisonSide], compared: Comparison) -> dict[str, Any]
 def _test_json(test, row: Row) -> dict[str, Any]:
     values = {key: value for key, value in row["values"].items() if key not in {"word", "why"}}
     baseline, candidate = test.runs
-    shown = {
+    fields_of_test = {
         name: getattr(test, name)
         for name in ("key", "column", "label", "word", "or_environment", "why")
     }
     return {
-        **shown,
+        **fields_of_test,
         "baseline_test": test.baseline_test_id,
         "candidate_test": test.candidate_test_id,
         "metric": test.row.metric,

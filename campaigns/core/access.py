@@ -29,9 +29,9 @@ from rest_framework.authentication import get_authorization_header
 
 from campaigns.core.forms import CheckedForm
 from campaigns.core.permissions import Action, Actor, require, rights
-from campaigns.domain.client_address import client_address
-from campaigns.domain.edit_conflicts import Content, version_token
+from campaigns.core.transfer import client_address
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
+from campaigns.domain.json_reader import Content, version_token
 from campaigns.domain.units import and_joined
 from campaigns.models import Project
 
@@ -50,17 +50,14 @@ class SignedOutMiddleware:
 
     def __call__(self, request):
         response = self.get_response(request)
-        if request.method != "POST" or not _asks_to_sign_in(response):
+        where = urlsplit(response.headers.get("Location", ""))
+        is_to_sign_in = where.path == resolve_url(settings.LOGIN_URL)
+        if request.method != "POST" or not (is_to_sign_in and where.query.startswith("next=")):
             return response
         if "X-Requested-With" in request.headers:  # a script's, which says so itself
             return response
         messages.error(request, NOTHING_DONE)
         return redirect_to_login(_page_of(request), f"{resolve_url(settings.LOGIN_URL)}?{UNDONE}=1")
-
-
-def _asks_to_sign_in(response) -> bool:
-    where = urlsplit(response.headers.get("Location", ""))
-    return where.path == resolve_url(settings.LOGIN_URL) and where.query.startswith("next=")
 
 
 def _page_of(request) -> str:

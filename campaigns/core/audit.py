@@ -13,10 +13,10 @@ from django.db.models import Sum
 from django.dispatch import receiver
 from django.http import HttpRequest
 
-from campaigns.core.permissions import NOBODY, Actor
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.client_address import client_address
+from campaigns.core.permissions import Actor
+from campaigns.core.transfer import client_address
 from campaigns.models import AuditEntry, Campaign, Project
+from campaigns.operations.models import AuditEvent
 
 
 class SignInHandler(AxesDatabaseHandler):
@@ -63,10 +63,6 @@ def note_each(
 
 def label_of(campaign: Campaign) -> str:
     return f"campaign {campaign.pk}: {campaign.name}"
-
-
-def note_from_shell(deed: AuditEvent, what: str = "") -> None:
-    note(NOBODY, deed, what)
 
 
 @receiver(user_logged_in)

@@ -23,7 +23,7 @@ from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.core.cache import caches
 
-from campaigns.core.connections import release_connection
+from campaigns.core.database import release_connection
 
 logger = logging.getLogger(__name__)
 

@@ -1,21 +1,28 @@
-"""The context of every page: the user's projects and the current section. The glossary. Public,
+"""The context of every page: the user's projects and the current section. The glossary, public,
 because share link visitors look up terms too. Error pages: each has a sentence and one thing to do,
-never a bare code."""
+never a bare code. Times in the reader's zone: the browser tells its own in a cookie
+(`static/js/lib/zone.js`), or the reader chooses one; REST and files stay in UTC."""
 
 import logging
 import sys
 import uuid
+from collections.abc import Callable
+from datetime import UTC, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
 
 from django.conf import settings
+from django.contrib import messages
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.template.loader import get_template
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 from psycopg_pool import PoolTimeout
 
-from campaigns.core.deleted_meanwhile import is_of_what_is_gone
+from campaigns.core.database import is_of_what_is_gone
 from campaigns.core.permissions import Actor, may_create_projects
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.presentation.glossary import TERMS
@@ -137,3 +144,53 @@ def csrf_failure(request, reason=""):
     )
     context = {"sentence": sentence, "is_old_form": True}
     return render(request, "403.html", context, status=403)
+
+
+COOKIE = "zone"
+# Of the browser, as long as nobody chose another: it changes when its owner travels.
+AUTO = "auto:"
+_YEAR_S = 365 * 24 * 3600
+_PROGRAMS = ("/api/v1/", "/metrics", "/healthz", "/readyz")
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    return frozenset(available_timezones())
+
+
+def zone_of(request: HttpRequest) -> tzinfo:
+    """UTC where it is not known."""
+    name = request.COOKIES.get(COOKIE, "").removeprefix(AUTO)
+    is_file = "." in request.path.rpartition("/")[2]
+    reads = not is_file and not request.path.startswith(_PROGRAMS)
+    return ZoneInfo(name) if reads and name in zone_names() else UTC
+
+
+class TimeZoneMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]):
+        self._get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        with timezone.override(zone_of(request)):
+            return self._get_response(request)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def time_zone(request: HttpRequest) -> HttpResponse:
+    """Choose a zone, or "" for that of the browser. Visitors of a share link may as well."""
+    if request.method != "POST":
+        zone = request.COOKIES.get(COOKIE, AUTO)
+        context = {
+            "zones": sorted(zone_names()),
+            "chosen": "" if zone.startswith(AUTO) else zone,
+            "now": timezone.now(),
+        }
+        return render(request, "accounts/time_zone.html", context)
+    name = request.POST.get("zone", "")
+    answer = redirect("time-zone")
+    if name in zone_names():
+        answer.set_cookie(COOKIE, name, max_age=_YEAR_S, samesite="Lax", secure=request.is_secure())
+    else:
+        answer.delete_cookie(COOKIE, samesite="Lax")
+    messages.success(request, "Time zone saved.")
+    return answer

@@ -182,7 +182,14 @@ def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, 
         }
         for row in rows
     ]
-    return {"parts": parts, "ticks": _length_ticks(100 / scale, scale), "rows": bars}
+    length = 100 / scale
+    step = round_up(length / 6, TICK_STEPS) or 1
+    count = int(length / step + 1e-9)
+    return {
+        "parts": parts,
+        "ticks": [Tick(round(n * step * scale, 2), f"{n * step:g}") for n in range(count + 1)],
+        "rows": bars,
+    }
 
 
 def parts_bar(parts: Table) -> list[Piece]:
@@ -203,12 +210,6 @@ def _pieces(values: dict[str, float | None], parts: list[str], scale: float) -> 
         fits = width * _BAR_PX / 100 >= len(text) * _LETTER_PX + _AROUND_PX
         yield Piece(part, round(end * scale, 3), width, text if fits else "")
         end += value
-
-
-def _length_ticks(length: float, scale: float) -> list[Tick]:
-    step = round_up(length / 6, TICK_STEPS) or 1
-    count = int(length / step + 1e-9)
-    return [Tick(round(n * step * scale, 2), f"{n * step:g}") for n in range(count + 1)]
 
 
 def round_up(value: float, steps: Sequence[float] = (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)) -> float:

@@ -259,17 +259,19 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
         sentence = f"{too_large.name}: {too_large.size:,} bytes are too many; at most 8 MiB."
         return TypedBody(text, {"body": text}, fault=sentence)
     files = {each.name: Blob.of(each.read()) for each in uploads}
-    known = {**_kept_files(kept), **{name: blob.to_json() for name, blob in files.items()}}
+    contents = {**_kept_files(kept), **{name: blob.to_json() for name, blob in files.items()}}
     if kind == FORM:
         return TypedBody(text, {"form": [_pair(line) for line in _filled_lines(text)]})
     if kind == MULTIPART:
-        parts = [_part(line, files, known) for line in _filled_lines(text)]
+        parts = [_part(line, files, contents) for line in _filled_lines(text)]
         missing = next((each["filename"] for each in parts if each.get("file", "") is None), "")
         fault = f"Choose the file {missing}, which this body names." if missing else ""
-        names = [each["filename"] for each in parts if "file" in each and each["filename"] in known]
-        used = {name: known[name] for name in names}
+        names = [
+            each["filename"] for each in parts if "file" in each and each["filename"] in contents
+        ]
+        used = {name: contents[name] for name in names}
         return TypedBody(text, {"multipart": parts}, used, list(files.values()), fault)
-    name = next(iter(files), "") or next(iter(known), "")
+    name = next(iter(files), "") or next(iter(contents), "")
     blob = files.get(name)
     as_text = _decoded(blob.data) if kind != FILE and blob and blob.data is not None else None
     if as_text is not None:
@@ -279,7 +281,12 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
     if not name:
         return TypedBody(text, {"body": ""}, fault="Choose the file that is the body.")
     blobs = [blob] if blob else []
-    return TypedBody("", {"body_file": _with_bytes(blob, known[name])}, {name: known[name]}, blobs)
+    return TypedBody(
+        "",
+        {"body_file": _with_bytes(blob, contents[name])},
+        {name: contents[name]},
+        blobs,
+    )
 
 
 def _decoded(data: bytes) -> str | None:
@@ -314,13 +321,13 @@ def _quoted(text: str) -> tuple[str, str] | None:
     return None
 
 
-def _written(value: str) -> str:
+def _field_text(value: str) -> str:
     """A value as a line has it, in quotation marks where it would be read as something else."""
     is_plain = not value.startswith(('"', "@")) and ";type=" not in value
     return value if is_plain and value.splitlines() in ([], [value]) else json.dumps(value)
 
 
-def _part(line: str, files: Mapping[str, Blob], known: Mapping[str, Any]) -> dict[str, Any]:
+def _part(line: str, files: Mapping[str, Blob], stored: Mapping[str, Any]) -> dict[str, Any]:
     """name=value;type=text/plain, or as in curl's -F name=@file;type=image/png. An unknown file is
     None."""
     name, _, typed = line.partition("=")
@@ -330,22 +337,22 @@ def _part(line: str, files: Mapping[str, Blob], known: Mapping[str, Any]) -> dic
     if not typed.startswith("@"):
         return {"name": name, "value": value, **({"content_type": kind.strip()} if kind else {})}
     filename = value[1:]
-    file = _with_bytes(files.get(filename), known.get(filename))
+    file = _with_bytes(files.get(filename), stored.get(filename))
     return {"name": name, "file": file, "filename": filename, "content_type": kind.strip()}
 
 
 def _kept_files(text: str) -> dict[str, Any]:
     try:
-        kept = json.loads(text or "{}")
+        refs = json.loads(text or "{}")
     except ValueError:
         return {}
-    return kept if isinstance(kept, dict) else {}
+    return refs if isinstance(refs, dict) else {}
 
 
 def initial_body(step: Mapping[str, Any]) -> dict[str, str]:
     """The fields' values for a stored step."""
     if form := step.get("form"):
-        lines = "\n".join(f"{name}={_written(value)}" for name, value in form)
+        lines = "\n".join(f"{name}={_field_text(value)}" for name, value in form)
         return {"body_kind": FORM, "body": lines, "kept": ""}
     if parts := step.get("multipart"):
         files = {part["filename"]: part["file"] for part in parts if "file" in part}
@@ -358,18 +365,18 @@ def initial_body(step: Mapping[str, Any]) -> dict[str, str]:
 
 def _line(part: Mapping[str, Any]) -> str:
     kind = f";type={part['content_type']}" if part.get("content_type") else ""
-    value = f"@{part['filename']}" if "file" in part else _written(part["value"])
+    value = f"@{part['filename']}" if "file" in part else _field_text(part["value"])
     return f"{part['name']}={value}{kind}"
 
 
 def body_words(kind: str, n_text_bytes: int, kept: str) -> str:
     """What is said of a body that is no text: "form fields of 20 bytes", "file of 12,345 bytes"."""
     if kind == FILE:
-        sizes = [each.get("size_bytes") for each in _kept_files(kept).values() if _is_ref(each)]
+        sizes = [
+            each.get("size_bytes")
+            for each in _kept_files(kept).values()
+            if (isinstance(each, dict) and isinstance(each.get("size_bytes"), int))
+        ]
         return f"file of {counted(sizes[0], 'bytes')}" if sizes else "file as body"
     label = dict(KINDS).get(kind, kind).lower()
     return f"{label} of {counted(n_text_bytes, 'bytes')}" if n_text_bytes else ""
-
-
-def _is_ref(file: Any) -> bool:
-    return isinstance(file, dict) and isinstance(file.get("size_bytes"), int)

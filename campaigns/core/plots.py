@@ -38,11 +38,11 @@ def percentile_charts(
     if not curves:
         return None
     axis = percentile_axis(curves)
-    known = {point["x"] for line in curves for point in line["curve"]}
+    places = {point["x"] for line in curves for point in line["curve"]}
     stops = [
-        (found, text)
+        (place, text)
         for x, text in sorted(_STOPS)
-        if (found := next((each for each in known if abs(each - x) < x * 1e-6), None))
+        if (place := next((each for each in places if abs(each - x) < x * 1e-6), None))
     ]
     xs = [x for x, _ in stops]
     series = [each for line in curves for each in _percentile_series(line, xs)]
@@ -127,15 +127,15 @@ def difference_panel(
         at, low, high = (figure(each, signed=True) for each in found)
         return f"{with_unit(at, 'ms')} ({low} to {high}), {change_words(shift[q].ratio)}"
 
-    drawn = [ends_of(q) for q in shift]
+    points = [ends_of(q) for q in shift]
     # An interval that says nothing would press all others flat; it is cut off.
-    most = 2 * max(abs(difference) for _, difference, *_ in drawn)
-    values = [0.0, *(end for _, _, *ends in drawn for end in ends)]
+    most = 2 * max(abs(difference) for _, difference, *_ in points)
+    values = [0.0, *(end for _, _, *ends in points for end in ends)]
     low, high = (_WIDER * end for end in (max(min(values), -most), min(max(values), most)))
-    held = [[x, *(min(high, max(low, each)) for each in found)] for x, *found in drawn]
+    clipped = [[x, *(min(high, max(low, each)) for each in found)] for x, *found in points]
     labelled = [
         (x, difference, figure(difference, signed=True), text(q))
-        for q, (x, difference, *_) in zip(shift, drawn, strict=True)
+        for q, (x, difference, *_) in zip(shift, points, strict=True)
         if q in _LABELLED
     ]
     baseline, candidate = lines
@@ -151,7 +151,7 @@ def difference_panel(
         y=Axis(low=low, high=high),
         series=[
             Series(style=LineStyle("line-control"), look="area", width=0, **bands),
-            Series(style=style, look="area", end=name, **columns("x y low high", held)),
+            Series(style=style, look="area", end=name, **columns("x y low high", clipped)),
             Series(style=style, look="dots", radius=4, **columns("x y labels texts", labelled)),
         ],
         marks=[Mark(axis="y", at=0, label=baseline["label"], colour="ink-2")],
@@ -171,7 +171,10 @@ def block_charts(
 ) -> Charts | None:
     """Every run a mark, connected along the blocks. `shared_ms`: all means that the scale, then
     logarithmic, must hold; without any the scale is the chart's own, from 0. None without a run."""
-    measured = [each for each in lines if any(map(_is_known, _means(each)))]
+    # Runs that do not count have means as well.
+    measured = [
+        each for each in lines if any(map(_is_known, [*each["means"], *each.get("apart", ())]))
+    ]
     if not measured:
         return None
     xs = list(range(1, repeats + 1))
@@ -203,11 +206,6 @@ def block_charts(
     )
 
 
-def _means(line: Line) -> list[float | None]:
-    """Those of runs that do not count among them."""
-    return [*line["means"], *line.get("apart", ())]
-
-
 def _is_known(value: float | None) -> bool:
     return value is not None
 
@@ -223,8 +221,8 @@ def _block_series(line: Line) -> Iterator[Series]:
     if line.get("grey"):
         yield Series(name=name, style=style, grey=True, **columns("x y", runs))
         return
-    drawn = columns("x y texts", runs)
-    yield Series(name=name, style=style, width=1.4, radius=4, end=name, **drawn)
+    cells = columns("x y texts", runs)
+    yield Series(name=name, style=style, width=1.4, radius=4, end=name, **cells)
     crosses = [(n, ms) for n, ms in enumerate(apart or (), 1) if ms is not None]
     if crosses:
         style = replace(style, shape="crossRot")
@@ -238,12 +236,12 @@ _LOOKS = {
 }
 
 
-def request_charts(kept: Mapping[str, Any], nouns: str) -> Charts | None:
+def request_charts(requests: Mapping[str, Any], nouns: str) -> Charts | None:
     """Every request of a short run as a mark at its start. `kept` as
     `request_tables.drawn_columns` makes it; None where they are too many."""
-    if not kept:
+    if not requests:
         return None
-    parts = (kept["s"], kept["ms"], kept["texts"], kept["mark"])
+    parts = (requests["s"], requests["ms"], requests["texts"], requests["mark"])
     rows = [
         (x, y, f"{name} {ms} ms, {end}", mark)
         for x, y, (name, _, _, ms, end), mark in zip(*parts, strict=True)
@@ -254,7 +252,7 @@ def request_charts(kept: Mapping[str, Any], nouns: str) -> Charts | None:
         if (some := [row for row in rows if row[-1] == mark])
     ]
     one = "connection" if nouns == "connections" else "request"
-    xs = list(dict.fromkeys(kept["s"]))
+    xs = list(dict.fromkeys(requests["s"]))
     panel = Chart(
         "requests",
         f"All {nouns}",
@@ -271,7 +269,7 @@ def request_charts(kept: Mapping[str, Any], nouns: str) -> Charts | None:
         f"All {nouns}",
         panels=[panel],
         places=Places(x=xs, at=[""] * len(xs)),
-        table=ChartTable(kept["head"], kept["texts"]),
+        table=ChartTable(requests["head"], requests["texts"]),
     )
 
 

@@ -19,14 +19,14 @@ from campaigns.domain.presentation.tables import Cell, Column, Row, Table
 
 
 def unless_known(
-    request: HttpRequest, seen: Hashable | None, make: Callable[[], HttpResponseBase]
+    request: HttpRequest, etag: Hashable | None, make: Callable[[], HttpResponseBase]
 ) -> HttpResponseBase:
     """What `make` answers, with an ETag; 304, and nothing made, if the request names that ETag.
     `seen`: all that decides what is at this address, in values whose `repr` is the same in every
     process; None while it may still change. Call it after the reader's rights have been checked."""
-    if seen is None:
+    if etag is None:
         return make()
-    tag = quote_etag(blake2b(repr((release(), seen)).encode(), digest_size=16).hexdigest())
+    tag = quote_etag(blake2b(repr((release(), etag)).encode(), digest_size=16).hexdigest())
     response = get_conditional_response(request, etag=tag) or make()
     response["ETag"] = tag
     response["Cache-Control"] = "private, no-cache"
@@ -60,12 +60,12 @@ def _download(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{name}"'}
 
 
-def wants_blocks(asked: Mapping[str, str]) -> bool:
+def wants_blocks(query: Mapping[str, str]) -> bool:
     """Whether `?format=blocks` asks for the tables of the page instead of a row per run. Raises
     InvalidFields for any other format than runs, the default, and blocks."""
-    if asked.get("format", "runs") not in {"runs", "blocks"}:
+    if query.get("format", "runs") not in {"runs", "blocks"}:
         raise InvalidFields({"format": "Use runs (a row per run) or blocks (the page's tables)."})
-    return asked.get("format") == "blocks"
+    return query.get("format") == "blocks"
 
 
 # A spreadsheet evaluates text that begins like this as a formula; some take the wide forms of the
@@ -162,7 +162,7 @@ def text_of_tables(tables: Iterable[Table]) -> str:
 def _text(table: Table) -> str:
     columns = [[table.label_title, "", *(row.label for row in table.rows)]]
     for index, column in enumerate(table.columns):
-        cells = (_shown(row.cells[index]) for row in table.rows)
+        cells = (_cell_text(row.cells[index]) for row in table.rows)
         columns.append([column.title, column.unit, *cells])
     is_text = [True, *(column.is_text for column in table.columns)]
     widths = [max(map(len, column)) for column in columns]
@@ -190,7 +190,7 @@ def _text(table: Table) -> str:
     )
 
 
-def _shown(cell: Cell) -> str:
+def _cell_text(cell: Cell) -> str:
     return f"~{cell.text}" if cell.weak else cell.text
 
 

@@ -56,19 +56,19 @@ class Timetable:
         errors = {}
         if zone not in available_timezones():
             errors["zone"] = "Choose a time zone by its name, such as Europe/Paris."
-        found = cls(" ".join(cron.split()), "UTC" if errors else zone)
-        if len(found.cron) > LONGEST_CRON or len(found.cron.split()) != 5:
+        timetable = cls(" ".join(cron.split()), "UTC" if errors else zone)
+        if len(timetable.cron) > LONGEST_CRON or len(timetable.cron.split()) != 5:
             errors["cron"] = "Write five fields: minute, hour, day of month, month, day of week."
         else:
             try:
-                next(found.after(datetime.now(ZoneInfo("UTC"))))
+                next(timetable.after(datetime.now(ZoneInfo("UTC"))))
             except CronSimError:
                 errors["cron"] = "Write a cron expression such as 0 2 * * 1-5."
             except StopIteration:
                 errors["cron"] = "No day is like this. Choose another day of the month."
         if errors:
             raise InvalidFields(errors)
-        return found
+        return timetable
 
     @property
     def words(self) -> str:

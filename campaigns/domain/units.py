@@ -194,8 +194,8 @@ def ends_ms(low_us: float | None, high_us: float | None) -> str:
 def said_of(nouns: str, text: str) -> str:
     """A text that is written of requests, as it reads of what is counted: of a plan's `nouns`."""
     if nouns == "connections":
-        for written, said in _OF_CONNECTIONS.items():
-            text = text.replace(written, said)
+        for noun, word in _OF_CONNECTIONS.items():
+            text = text.replace(noun, word)
     return text
 
 

@@ -84,11 +84,11 @@ class _Builder:
     def _value(self, event: Any, kind: str, path: str, depth: int) -> Any:
         self._lines[path] = line = _line(event)
         if kind == "Alias":
-            known = self._anchors.get(event.anchor)
-            if known is None:
+            anchor = self._anchors.get(event.anchor)
+            if anchor is None:
                 raise InvalidYaml(f"*{event.anchor} names nothing above it.", line)
-            self._count(line, known.n_values, known.n_characters)
-            return known.value
+            self._count(line, anchor.n_values, anchor.n_characters)
+            return anchor.value
         if event.tag not in (None, "!"):
             raise InvalidYaml(f"Leave out {event.tag}: tags are not read.", line)
         if depth > MOST_NESTED:

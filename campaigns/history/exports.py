@@ -69,15 +69,15 @@ def csv_of_history(named: HistorySeries) -> str:
 def _marks(named: HistorySeries) -> dict[int, list[str]]:
     """The words of the marks by the index of the campaign that follows them."""
     times = [point.at for point in named.history.points]
-    found: dict[int, list[str]] = {}
+    marks: dict[int, list[str]] = {}
     for mark in named.marks:
-        found.setdefault(bisect_left(times, mark.at), []).append(mark.text)
-    return found
+        marks.setdefault(bisect_left(times, mark.at), []).append(mark.text)
+    return marks
 
 
-def csv_of_histories(found: Iterable[HistorySeries]) -> str:
+def csv_of_histories(histories: Iterable[HistorySeries]) -> str:
     """A row for each test: its newest campaign, and the change that led to its level."""
-    return csv_of_rows(_TEST, (_test(named) for named in found))
+    return csv_of_rows(_TEST, (_test(named) for named in histories))
 
 
 def _point(point: CampaignPoint) -> dict[str, Any]:

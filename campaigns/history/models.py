@@ -10,7 +10,7 @@ from campaigns.campaigns.models import Campaign, Test
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.plans.models import SavedPlan
 from campaigns.projects.models import Project, ProjectQuerySet
-from campaigns.runs.models.runs import Run
+from campaigns.runs.models import Run
 from campaigns.targets.models import Endpoint, Target
 
 

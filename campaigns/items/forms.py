@@ -1,7 +1,7 @@
 """The filters of histories; a mark on their time axis, as people type it. The output of a tool,
 pasted or as a file. An item's name and tags."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,7 @@ from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.presentation.history_words import METRICS
 from campaigns.domain.units import size
 from campaigns.history.queries.history import HistoryFilter, begin_of, end_of, is_mark
-from campaigns.machines.services.tool_outputs import MOST_BYTES
+from campaigns.machines.services import MOST_BYTES
 from campaigns.models import Project, ToolOutput
 from campaigns.projects.models import Item
 
@@ -68,11 +68,6 @@ def _of_project() -> forms.Field:
     return forms.TypedChoiceField(required=False, coerce=int, empty_value=None, widget=PlainSelect)
 
 
-def _one_of(label: str, words: Mapping[str, str]) -> forms.ChoiceField:
-    choices = [("", f"{label}: any"), *words.items()]
-    return forms.ChoiceField(required=False, choices=choices, widget=PlainSelect)
-
-
 def _in_words(arm: str) -> str:
     scheme, _, mode = arm.partition(" ")
     return f"{scheme.upper()} {mode}"
@@ -91,7 +86,11 @@ class HistoryFilterForm(forms.Form):
     since = _range_end("From")
     until = _range_end("To")
     plan = _of_project()
-    arm = _one_of("Arm", {arm: _in_words(arm) for arm in ARMS})
+    arm = forms.ChoiceField(
+        required=False,
+        choices=[("", "Arm: any"), *((arm, _in_words(arm)) for arm in ARMS)],
+        widget=PlainSelect,
+    )
     tag = forms.CharField(required=False, widget=forms.TextInput(attrs={"placeholder": "Tag"}))
     metric = forms.ChoiceField(required=False, choices=list(METRICS.items()), widget=PlainSelect)
 

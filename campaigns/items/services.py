@@ -12,14 +12,14 @@ from django.utils import timezone
 from psycopg.errors import LockNotAvailable
 
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import NOBODY, Actor, require
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.typed_text import clean_name, clean_tags
 from campaigns.items.queries.items import refusal_to_archive, refusal_to_delete
 from campaigns.models import Campaign, Project, SavedPlan, Target, Test
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.models import Item
 
 # Rows that one statement deletes: PostgreSQL gives each 15 s.
@@ -41,10 +41,13 @@ def describe_item(
     hold(item)
     stored = content_of(item)
     errors: dict[str, str] = {}
-    for field, value, clean in (("name", name, _clean_name), ("tags", tags, _clean_tags)):
+    for field, value, clean in (
+        ("name", name, lambda text: _clean_name(item, text)),
+        ("tags", tags, clean_tags),
+    ):
         if value is not None:
             try:
-                setattr(item, field, clean(item, value))
+                setattr(item, field, clean(value))
             except InvalidFields as invalid:
                 errors |= invalid.errors
     if errors:
@@ -79,10 +82,10 @@ def hold(item: Item, *, in_trash: bool = False) -> None:
         raise Refused(f"{item.name} has been deleted.")
 
 
-def free_name(name: str, taken: Iterable[str]) -> str:
+def free_name(name: str, names_in_use: Iterable[str]) -> str:
     """The name, or the first of name (2), name (3) … that is not taken."""
-    names, taken = chain([name], (f"{name} ({number})" for number in count(2))), set(taken)
-    return next(each for each in names if each not in taken)
+    in_use, numbered = set(names_in_use), (f"{name[:90]} ({number})" for number in count(2))
+    return next(each for each in chain([name], numbered) if each not in in_use)
 
 
 @transaction.atomic
@@ -91,10 +94,10 @@ def tag_items(
 ) -> None:
     """Add tags to all of the items, or take some away. Raises InvalidFields."""
     _require(by, items)
-    added, gone = set(clean_tags(add)), set(clean_tags(remove))
+    added, dropped_tags = set(clean_tags(add)), set(clean_tags(remove))
     for item in _locked(items):
         try:
-            item.tags = clean_tags((set(item.tags) | added) - gone)
+            item.tags = clean_tags((set(item.tags) | added) - dropped_tags)
         except InvalidFields as invalid:
             raise Refused(f"{item.name}: {invalid.errors['tags']}") from None
         item.save(update_fields=["tags"])
@@ -253,10 +256,6 @@ def _as_list(items: Sequence[Item]):
 def _locked(items: Sequence[Item]) -> list[Item]:
     """The rows as they are now, kept from being started or deleted by others meanwhile."""
     return list(_as_list(items).select_for_update(of=("self",)).order_by("pk"))
-
-
-def _clean_tags(item: Item, tags: Sequence[str]) -> list[str]:
-    return clean_tags(tags)
 
 
 def _clean_name(item: Item, name: str) -> str:

@@ -54,9 +54,9 @@ _VERSIONS = {"1.2": "TLSv1.2", "1.3": "TLSv1.3"}
 _Placed = tuple[Section, Spoken, MeasuredTest]
 
 
-def ladder_metric(asked: Mapping[str, str]) -> str:
+def ladder_metric(query: Mapping[str, str]) -> str:
     """That of ?metric=p95; "" for anything else, which is what a ladder is usually compared by."""
-    typed = ALSO_CALLED.get(asked.get("metric", ""), asked.get("metric", ""))
+    typed = ALSO_CALLED.get(query.get("metric", ""), query.get("metric", ""))
     return typed if typed in {*LADDER_METRICS, *METRICS_IN_TURNS} else ""
 
 
@@ -174,8 +174,8 @@ class _Climb:
         title = _title(section, spoken, last and last[1])
         self.titles[arm.test.pk] = title
         before, plain = (self._compare(other, arm) for other in (last and last[2], ground))
-        if found := plain or before:
-            self.compared.append(found)
+        if overhead := plain or before:
+            self.compared.append(overhead)
         runs, agreed, why = _sound_runs(arm), _agreed(arm), _why_nothing_counts(arm)
         figures = arm.pooled[1] if runs else None
         by_key = figures_by_key(figures) if figures else {}
@@ -228,17 +228,17 @@ class _Climb:
         us = [each.figures.percentiles[q] for each in runs]
         return (None if is_hidden else typical_interval(us)), why
 
-    def _step(self, section: Section, found: Overhead) -> RungStep:
-        values = (self._value_of(arm)[0] for arm in found.pair)
-        has_word = found.has_word or self.is_final
+    def _step(self, section: Section, overhead: Overhead) -> RungStep:
+        values = (self._value_of(arm)[0] for arm in overhead.pair)
+        has_word = overhead.has_word or self.is_final
         return RungStep(
-            row=found.judged if has_word else replace(found.judged, word=None),
+            row=overhead.judged if has_word else replace(overhead.judged, word=None),
             times_us=tuple(value and value.mean for value in values),
-            names=found.pair.names,
-            title=f"{SECTION_TITLES[section]}: {found.pair.title}",
-            counted=found.pair.of_machine,
-            is_paired=found.is_paired,
-            blocker=found.blocker,
+            names=overhead.pair.names,
+            title=f"{SECTION_TITLES[section]}: {overhead.pair.title}",
+            counted=overhead.pair.of_machine,
+            is_paired=overhead.is_paired,
+            blocker=overhead.blocker,
         )
 
 
@@ -291,17 +291,17 @@ def _handshakes(arm: MeasuredTest) -> list[TlsHandshakes]:
 
 def _agreed(arm: MeasuredTest) -> Agreed:
     counts: Counter[str] = Counter()
-    found = _handshakes(arm)
-    for each in found:
+    handshakes = _handshakes(arm)
+    for each in handshakes:
         counts[each.agreed] += each.count
     ends = [end for run in arm.counted for end in run.measurement.ends]
     return Agreed(
-        full=sum(each.count for each in found if not each.resumed),
-        resumed=sum(each.count for each in found if each.resumed),
+        full=sum(each.count for each in handshakes if not each.resumed),
+        resumed=sum(each.count for each in handshakes if each.resumed),
         chosen=tuple(counts.most_common()),
         certificates=tuple(certificates_of(ends)),
-        groups=tuple(dict.fromkeys(each.group for each in found if each.group)),
-        versions=tuple(dict.fromkeys(each.version for each in found)),
+        groups=tuple(dict.fromkeys(each.group for each in handshakes if each.group)),
+        versions=tuple(dict.fromkeys(each.version for each in handshakes)),
     )
 
 
@@ -309,32 +309,34 @@ def _not_taken(spoken: Spoken, agreed: Agreed) -> tuple[str, ...]:
     """What the rung offered first and the server did not take, a sentence each."""
     if not spoken.tls or not agreed.versions:
         return ()
-    found = []
+    differences = []
     if _VERSIONS[spoken.tls] not in agreed.versions:
-        found.append(say("server_chose", chosen=", ".join(agreed.versions)))
+        differences.append(say("server_chose", chosen=", ".join(agreed.versions)))
     if spoken.is_hybrid and agreed.groups and not any(map(is_post_quantum, agreed.groups)):
-        found.append(say("server_chose", chosen=", ".join(agreed.groups)))
+        differences.append(say("server_chose", chosen=", ".join(agreed.groups)))
     if spoken.is_resumed and not agreed.resumed:
-        found.append(say("none_resumed"))
-    return tuple(found)
+        differences.append(say("none_resumed"))
+    return tuple(differences)
 
 
 def _wire(arm: MeasuredTest) -> WireBytes:
     totals = [run.total for run in arm.counted]
     replies = sum(each.count("ok") + each.count("failed") for each in totals)
-    told = bool(replies) and all(each.count("wire_received") for each in totals)
-    sent, received = (
-        sum(each.count(name) for each in totals) / replies if told else None
+    is_complete = bool(replies) and all(each.count("wire_received") for each in totals)
+    sent_bytes, received_bytes = (
+        sum(each.count(name) for each in totals) / replies if is_complete else None
         for name in ("wire_sent", "wire_received")
     )
-    return WireBytes(sent, received, _handshake_bytes(_handshakes(arm)))
+    return WireBytes(sent_bytes, received_bytes, _handshake_bytes(_handshakes(arm)))
 
 
-def _handshake_bytes(found: Sequence[TlsHandshakes]) -> float | None:
-    if not found or any(each.bytes_sent is None or each.bytes_received is None for each in found):
+def _handshake_bytes(handshakes: Sequence[TlsHandshakes]) -> float | None:
+    if not handshakes or any(
+        each.bytes_sent is None or each.bytes_received is None for each in handshakes
+    ):
         return None
-    n = sum(each.count for each in found)
-    return sum(each.bytes_sent + each.bytes_received for each in found) / n if n else None
+    n = sum(each.count for each in handshakes)
+    return sum(each.bytes_sent + each.bytes_received for each in handshakes) / n if n else None
 
 
 def _own_cpu_us(arm: MeasuredTest) -> float | None:
@@ -359,36 +361,35 @@ def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> L
     arm that is close to another one in bytes or requests counts as like it."""
     if not compared:
         return LadderLikeness()
-    told = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in compared]
+    facts = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in compared]
     same = [
         # Each value once, "2,148 B and 2,150 B" as it stands.
-        (what, "; ".join(dict.fromkeys(each[what] for each in told if each[what])))
-        for what in told[0]
-        if what not in _CHOSEN and all(what in each for each in told)
+        (what, "; ".join(dict.fromkeys(each[what] for each in facts if each[what])))
+        for what in facts[0]
+        if what not in _CHOSEN and all(what in each for each in facts)
     ]
     # The injectors' TLS libraries, each once.
     ends = (end for each in compared for run in each.pair.counted for end in run.measurement.ends)
     libraries = tls_libraries_of(list(ends))
     library = [("TLS library", libraries[0])] if len(libraries) == 1 else []
     differs = [("TLS library", ", ".join(libraries))] if len(libraries) > 1 else []
+    # It is named where every rung over TLS was shown the same.
+    certificates = {rung.agreed.certificates for rung in rungs if rung.agreed.certificates}
+    if len(certificates) == 1:
+        same.append(("certificate", "; ".join(certificates.pop())))
     return LadderLikeness(
-        (*same, *_certificates(rungs), *library), (*_differences(compared), *differs)
+        (*same, *library),
+        (*_differences(compared), *differs),
     )
 
 
-def _certificates(rungs: Sequence[LadderRung]) -> list[tuple[str, str]]:
-    """The certificate where every rung over TLS was shown the same."""
-    seen = {rung.agreed.certificates for rung in rungs if rung.agreed.certificates}
-    return [("certificate", "; ".join(seen.pop()))] if len(seen) == 1 else []
-
-
 def _differences(compared: Sequence[Overhead]) -> list[tuple[str, str]]:
-    found: dict[str, list[str]] = {}
+    by_fact: dict[str, list[str]] = {}
     for each in compared:
         accidents = unlike_by_accident(each.pair, each.likeness)
         for what, *values in each.likeness["different"]:
             if what in accidents:
                 pairs = zip(each.pair.names, values, strict=True)
-                said = ", ".join(f"{named} {value or 'none'}" for named, value in pairs)
-                found.setdefault(what, []).append(said)
-    return [(what, "; ".join(dict.fromkeys(said))) for what, said in found.items()]
+                text = ", ".join(f"{named} {value or 'none'}" for named, value in pairs)
+                by_fact.setdefault(what, []).append(text)
+    return [(what, "; ".join(dict.fromkeys(text))) for what, text in by_fact.items()]

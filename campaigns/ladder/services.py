@@ -14,9 +14,9 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile, spec_of_rung
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
-from campaigns.plans.services.plans import plan_of_spec
-from campaigns.projects.services.vault import share_secret
-from campaigns.targets.services.targets import held_profiles
+from campaigns.plans.services import plan_of_spec
+from campaigns.projects.services import share_secret
+from campaigns.targets.services import held_profiles
 
 LEAST_RUNGS = 2
 
@@ -44,14 +44,16 @@ def start_ladder(
     InvalidFields by the names of these arguments.
     """
     require(by, Action.EDIT, project)
-    chosen = _chosen(rungs, _rungs_for(project, rungs))
+    own = held_profiles(project, filter(None, map(profile_of_rung, rungs)))
+    of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
+    steps = _select(rungs, {**RUNGS, **{rung.key: rung for rung in of_profiles}})
     plan = version.value()
     _check(plan, endpoint)
     cells = [
         CampaignCell(
             _version_for(by, version, plan, rung), _endpoint_for(endpoint, rung), str(rung.mode)
         )
-        for rung in chosen
+        for rung in steps
     ]
     campaign = create_campaign(
         by=by,
@@ -67,22 +69,15 @@ def start_ladder(
     return campaign
 
 
-def _rungs_for(project: Project, keys: Sequence[str]) -> Mapping[str, Rung]:
-    """All rungs among which these keys choose, by key, in the order of the ladder."""
-    own = held_profiles(project, filter(None, map(profile_of_rung, keys)))
-    of_profiles = (rung_of_profile(profile) for _, profile in sorted(own.items()))
-    return {**RUNGS, **{rung.key: rung for rung in of_profiles}}
-
-
-def _chosen(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
+def _select(keys: Sequence[str], offered: Mapping[str, Rung]) -> list[Rung]:
     """In the order of the ladder, each once. A profile's name may come in any form of Unicode."""
     keys = [key if key in offered else clean_name(key) for key in keys]
     if unknown := [key for key in keys if key not in offered]:
         raise InvalidFields({"rungs": f"There is no rung {unknown[0]}. Choose from {_KEYS}."})
-    chosen = [rung for key, rung in offered.items() if key in keys]
-    if len(chosen) < LEAST_RUNGS:
+    steps = [rung for key, rung in offered.items() if key in keys]
+    if len(steps) < LEAST_RUNGS:
         raise InvalidFields({"rungs": f"Tick at least {LEAST_RUNGS} rungs."})
-    return chosen
+    return steps
 
 
 _KEYS = f"{', '.join(RUNGS)}, and profile:NAME for a TLS profile of the project"
@@ -105,8 +100,8 @@ def _version_for(by: Actor, version: PlanVersion, plan: Plan, rung: Rung) -> Pla
     try:
         made = plan_of_spec(by, version.plan.project, f"{version.plan.name[:60]}, {name}", spec)
     except InvalidPlan as invalid:
-        told = " ".join(dict.fromkeys(invalid.errors.values()))
-        raise InvalidFields({"plan": f"{rung.title} cannot send it: {told}"}) from None
+        faults = " ".join(dict.fromkeys(invalid.errors.values()))
+        raise InvalidFields({"plan": f"{rung.title} cannot send it: {faults}"}) from None
     share_secret(by=by, source=version.plan_id, plan=made.plan)
     return made
 
@@ -117,25 +112,25 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
     same = endpoint.target.endpoints.filter(scheme=rung.scheme).select_related("target")
     if rung.scheme != "https":
         plain = same.filter(archived_at=None).order_by("pk")
-        found = plain.filter(host=endpoint.host, address=endpoint.address).first() or plain.first()
-        if found is None:
+        match = plain.filter(host=endpoint.host, address=endpoint.address).first() or plain.first()
+        if match is None:
             raise Refused(
                 f"{endpoint.target.name} has no HTTP endpoint: add one to the target, or leave out "
                 "the rungs without TLS."
             )
-        return found
+        return match
     if endpoint.tls.get("profile", "") == rung.profile and not endpoint.archived_at:
         return endpoint
     at = same.filter(host=endpoint.host, port=endpoint.port, address=endpoint.address)
-    for known in at.order_by("archived_at", "-pk"):
-        if known.tls.get("profile", "") == rung.profile:
+    for endpoint_row in at.order_by("archived_at", "-pk"):
+        if endpoint_row.tls.get("profile", "") == rung.profile:
             # What an archived one offered by itself would hide its profile, which may be another
             # one of that name by now.
-            if known.archived_at:
-                known.archived_at = None
-                known.tls = _tls_of(known, known.tls.get("profile", ""))
-                known.save(update_fields=["archived_at", "tls"])
-            return known
+            if endpoint_row.archived_at:
+                endpoint_row.archived_at = None
+                endpoint_row.tls = _tls_of(endpoint_row, endpoint_row.tls.get("profile", ""))
+                endpoint_row.save(update_fields=["archived_at", "tls"])
+            return endpoint_row
     # A copy that offers what the profile says: who is trusted and which certificate is shown stays
     # as it is; what an endpoint offers by itself does not, for it would hide the profile.
     return Endpoint.objects.create(
@@ -152,6 +147,6 @@ def _endpoint_for(endpoint: Endpoint, rung: Rung) -> Endpoint:
 
 def _tls_of(endpoint: Endpoint, profile: str) -> dict[str, Any]:
     """Who is trusted and which certificate is shown, with another profile."""
-    kept = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
-    tls = {name: endpoint.tls[name] for name in kept if name in endpoint.tls}
+    names = ("ca_pem", "sni", "client_certificate_pem", "fingerprint")
+    tls = {name: endpoint.tls[name] for name in names if name in endpoint.tls}
     return {**tls, **({"profile": profile} if profile else {})}

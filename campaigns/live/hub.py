@@ -1,25 +1,225 @@
-"""What a process reads once for all who watch a campaign or a run: each second is decoded once and
-added to what is known, an update is encoded once for all who stand at the same place, a page is
-rendered once for all who ask together and see the same."""
+"""What a process reads once for all who watch a campaign or a run: of an active run each second is
+read and decoded once and added to what is known, however many ask; an update is encoded once for
+all who stand at the same place; a page is rendered once for all who ask together and see the same.
+Reads of runs check no permissions.
 
+A server-sent event's id `e<event>.r<run>.s<second>` names the last change of state, the run and the
+second that the viewer has; a browser sends it back as Last-Event-ID when it reconnects."""
+
+import json
+import re
+import threading
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple, Self
 
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Max
 
 from campaigns.accounts.tokens import open_share
-from campaigns.campaigns.queries.campaign_keys import n_looks, newest_event
+from campaigns.campaigns.queries.campaigns import n_looks, newest_event, run_key
 from campaigns.compare.queries.columns import Viewer, who_still_see
 from campaigns.core.cache import Cache
-from campaigns.core.connections import connection_given_back
+from campaigns.core.database import connection_given_back, held
+from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
+from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.series import Point
+from campaigns.domain.presentation.results import RunReport
+from campaigns.domain.presentation.run_points import (
+    LAST_S,
+    MOST_POINTS,
+    noted_points,
+    now_texts,
+    progress_of,
+    thinned_columns,
+)
 from campaigns.engine.queries.injector_hosts import busy_host
-from campaigns.live.events import Cursor, Snapshot, Update, build_update, encode
 from campaigns.live.notify import SIGNAL, Signal, Topic
 from campaigns.models import Campaign, Round, Run
-from campaigns.runs.queries.followed import seconds_after
+from campaigns.runs.queries.measurements import measurement_of, measurement_so_far, points_of
+from campaigns.runs.queries.reports import run_report
+
+
+class EndedRun(NamedTuple):
+    """What pages show of it; a long run's points are too many to keep."""
+
+    report: RunReport
+    columns: dict[str, list[Any]]  # of its points, thinned
+    noted: list[Point]  # see `noted_points`
+
+
+class FollowedRun:
+    """A run's points and measurement so far; a finished one's points are those of its summary,
+    which has late seconds too."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._version = -1
+        self.measured: Measurement | None = None
+        self.points: list[Point] = []
+
+    @contextmanager
+    def at_version(self, version: int, run_id: int) -> Iterator[None]:
+        """While nobody else can read on."""
+        with held(self._lock):
+            if version > self._version:
+                # What is only partly read is discarded.
+                measurement, self.measured, self._version = self.measured, None, -1
+                run = Run.objects.get(pk=run_id)
+                measured = None if run.is_done else measurement_so_far(run, measurement)
+                self.points = measured.series if measured else points_of(run)
+                self.measured, self._version = measured, version
+            yield
+
+
+# A measurement holds its steps' histograms and a point per second: several MB.
+_FOLLOWED: Cache[FollowedRun] = Cache(20)
+_REPORTS: Cache[RunReport] = Cache(32)
+_ENDED: Cache[EndedRun] = Cache(32)
+
+
+@contextmanager
+def _follow(run_id: int) -> Iterator[FollowedRun]:
+    followed = _FOLLOWED.get(run_id, FollowedRun)
+    with followed.at_version(SIGNAL.version(("run", run_id)), run_id):
+        yield followed
+
+
+def points_so_far(run_id: int) -> list[Point]:
+    """Oldest first. Raises ObjectDoesNotExist."""
+    with _follow(run_id) as followed:
+        return list(followed.points)
+
+
+def seconds_after(run_id: int, after: int) -> dict[str, Any] | None:
+    """{"run", "points": the columns of the seconds after `after`, thinned, "all", "now": the texts
+    of the last one, "progress"}; None if no second is new. With `all` the points are the whole
+    run's: every five minutes of a long run, so that a page's points do not pile up."""
+    with _follow(run_id) as followed:
+        points, measured = followed.points, followed.measured
+        first, n_points = bisect_right(points, after, key=itemgetter("second")), len(points)
+        if first == n_points:
+            return None
+        is_due = n_points > MOST_POINTS and first // LAST_S < n_points // LAST_S
+        return {
+            "run": run_id,
+            "points": thinned_columns(points, 0 if is_due else first),
+            "all": is_due or not first,
+            "now": now_texts(points),
+            "progress": progress_of(measured).to_json() if measured else None,
+        }
+
+
+def report_of(run: Run) -> RunReport:
+    """Of an active run up to the last complete second."""
+    if run.is_done:
+        return ended_run(run).report
+    with _follow(run.pk) as followed:
+        measured = followed.measured
+        key = (*run_key(run), run.shows_machine, measured and measured.last_second)
+        return _REPORTS.get(key, lambda: run_report(run, measured))
+
+
+def ended_run(run: Run) -> EndedRun:
+    def read() -> EndedRun:
+        stored = measurement_of(run)
+        points = stored.series
+        return EndedRun(run_report(run, stored), thinned_columns(points), noted_points(points))
+
+    return _ENDED.get((*run_key(run), run.shows_machine), read)
+
+
+_CURSOR = re.compile(r"e(\d{1,18})\.r(\d{1,18})\.s(-?\d{1,9})")
+# A viewer who missed many runs gets only the latest ones.
+_MOST_RUNS = 3
+# Below the first second of any warm-up.
+BEFORE_ALL = -1_000_000
+
+
+class Cursor(NamedTuple):
+    """What a viewer has received. `run` is 0 before its first second."""
+
+    event: int = 0
+    run: int = 0
+    second: int = BEFORE_ALL
+
+    def __str__(self) -> str:
+        return f"e{self.event}.r{self.run}.s{self.second}"
+
+    @classmethod
+    def parse(cls, text: str | None) -> Self | None:
+        """None for anything that is not a cursor: the stream then starts from the beginning."""
+        match = _CURSOR.fullmatch(text or "")
+        return cls(*map(int, match.groups())) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A campaign or run at one instant, as all its viewers see it."""
+
+    event: int  # the newest run event
+    state: str
+    is_over: bool
+    runs: Sequence[tuple[int, str]]  # ids and states, in order of execution
+    is_held: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """What a stream sends next, and where its viewer then stands; of this version of its topic."""
+
+    events: bytes
+    cursor: Cursor
+    state: str
+    is_over: bool
+    version: int
+
+
+def encode(kind: str, data: Mapping[str, Any], cursor: Cursor | None = None) -> bytes:
+    """An event in the HTML standard's event stream format; `kind`: second, state, beat, again or
+    end."""
+    head = f"id: {cursor}\n" if cursor else ""
+    return f"{head}event: {kind}\ndata: {json.dumps(data, separators=(',', ':'))}\n\n".encode()
+
+
+def build_update(
+    cursor: Cursor,
+    state: str,
+    now: Snapshot,
+    seconds: Callable[[int, int], Mapping[str, Any] | None],
+    version: int,
+) -> Update:
+    """What has come since the cursor and the state that the page shows. `seconds(run, after)` as
+    `seconds_after`."""
+    events = b""
+    for run in _runs_since(cursor, now.runs):
+        after = cursor.second if run == cursor.run else BEFORE_ALL
+        if data := seconds(run, after):
+            cursor = cursor._replace(run=run, second=data["points"]["second"][-1])
+            events += encode("second", data, cursor)
+    if now.event > cursor.event or now.state != state:
+        cursor = cursor._replace(event=max(now.event, cursor.event))
+        events += encode("state", {"state": now.state}, cursor)
+    if now.is_over:
+        events += encode("end", {}, cursor)
+    return Update(events, cursor, now.state, now.is_over, version)
+
+
+def _runs_since(cursor: Cursor, runs: Sequence[tuple[int, str]]) -> list[int]:
+    """From the viewer's run to the current one: the active one, else the last that started."""
+    started = [pk for pk, state in runs if state != RunState.QUEUED]
+    active = [pk for pk, state in runs if state in ACTIVE_STATES]
+    if not started:
+        return []
+    until = started[: started.index((active or started)[-1]) + 1]
+    first = until.index(cursor.run) if cursor.run in until else -1
+    return until[first:][-_MOST_RUNS:]
+
 
 # Seconds come each second: somewhat longer, so that their notices are there first.
 POLL_S = 1.2
@@ -106,7 +306,7 @@ class Hub:
 
     def stream(self, topic: Topic, cursor: Cursor, state: str, viewer: Hashable) -> Iterator[bytes]:
         """What has come since the cursor and the state that the page shows, then what comes."""
-        begun = beaten = sent = asked = self._clock()
+        began_s = beaten = sent_s = asked_s = self._clock()
         n_viewers, stream = 0, object()
         self._viewers[stream] = topic, viewer
         try:
@@ -114,21 +314,21 @@ class Hub:
             update = Update(b"", cursor, state, False, self._signal.version(topic) - 1)
             while True:
                 now = self._clock()
-                if now // ASK_EVERY_S > asked // ASK_EVERY_S:
-                    asked = now
+                if now // ASK_EVERY_S > asked_s // ASK_EVERY_S:
+                    asked_s = now
                     if not self._may_go_on(topic, viewer, now):
                         return
                 if update.events:
-                    sent = now
+                    sent_s = now
                     yield update.events
                 if update.is_over:
                     return
-                if now - begun >= LIFETIME_S:
+                if now - began_s >= LIFETIME_S:
                     break
                 # A second shows as well that the stream lives.
-                is_silent = now - sent >= BEAT_EVERY_S
+                is_silent = now - sent_s >= BEAT_EVERY_S
                 if now - beaten >= BEAT_EVERY_S and (is_silent or len(self._viewers) != n_viewers):
-                    beaten, sent, n_viewers = now, now, len(self._viewers)
+                    beaten, sent_s, n_viewers = now, now, len(self._viewers)
                     yield encode("beat", self.pace)
                 update = self.next_update(topic, update)
             # The page opens the next stream after what it was sent, and fetches nothing.

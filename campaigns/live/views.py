@@ -19,10 +19,9 @@ from django.views.decorators.http import require_GET
 from campaigns.accounts.tokens import open_share
 from campaigns.compare.queries.columns import Viewer
 from campaigns.core.access import signed_in_get
-from campaigns.core.connections import TURNS, release_connection
+from campaigns.core.database import TURNS, release_connection
 from campaigns.core.permissions import Actor
-from campaigns.live.events import Cursor
-from campaigns.live.hub import HUB
+from campaigns.live.hub import HUB, Cursor
 from campaigns.live.notify import Topic
 from campaigns.models import Campaign, Run, ShareLink
 

@@ -14,7 +14,7 @@ from campaigns.core.tables import text_stream
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 from campaigns.items.queries.filters import ListFilterSet, WholeFilter
-from campaigns.machines.services.exporters import add_exporter, change_exporter, remove_exporter
+from campaigns.machines.services import add_exporter, change_exporter, remove_exporter
 from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.rest import fields
 from campaigns.rest.access import VisibleViewSet, answers, find, refuse_unknown
@@ -205,10 +205,10 @@ class ExporterViewSet(VisibleViewSet):
     @extend_schema(request=ExporterInput)
     def update(self, request, pk):
         """Replaces all fields but the token, and has a worker ask it again."""
-        found = self.get_object()
-        require(self.actor, Action.EDIT, found.target.project)
+        row = self.get_object()
+        require(self.actor, Action.EDIT, row.target.project)
         data = fields.validated(ExporterInput, request.data)
-        exporter = change_exporter(by=self.actor, exporter=found, **data)
+        exporter = change_exporter(by=self.actor, exporter=row, **data)
         return self.answer(exporter.pk)
 
     @extend_schema(responses={204: None})

@@ -7,7 +7,7 @@ from django.db import models
 from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
 from campaigns.projects.models import ProjectQuerySet
-from campaigns.runs.models.runs import Run
+from campaigns.runs.models import Run
 from campaigns.targets.models import Target
 
 THE_ROW = 1
@@ -61,7 +61,7 @@ class Exporter(models.Model):
     ca_pem = models.TextField(default="", blank=True)  # trusted instead of the host's authorities
     # Whether the process that answers is what is measured; node_exporter is not.
     is_server = models.BooleanField(default=False)
-    # Sent as a bearer token; encrypted by services.vault. Only orders to scrape carry it.
+    # Sent as a bearer token; encrypted by projects.services. Only orders to scrape carry it.
     token = models.TextField(default="", blank=True, editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
     # domain.metrics.machine.machine_of: another exporter of the same machine tells the same.

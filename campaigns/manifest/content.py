@@ -30,7 +30,7 @@ from campaigns.models import (
     Target,
     Test,
 )
-from campaigns.plans.services.bodies import load_bodies
+from campaigns.plans.services import load_bodies
 
 Content = dict[str, Any]
 MOST_FILE_BYTES = 256 * 1024  # of a plan's bodies, beyond which the file has their digests
@@ -164,7 +164,7 @@ def _campaign(campaign: Campaign, own: tuple[PlanVersion | None, Endpoint | None
         "cells": list(cells.values()),
         "order": campaign.order,
         "repeats": campaign.repeats,
-        **_chosen(ManifestCampaign, settings),
+        **_settings(ManifestCampaign, settings),
     }
 
 
@@ -193,7 +193,7 @@ def _schedule(schedule: Schedule) -> Content:
         "name": schedule.name,
         "campaign": template.name,
         **times,
-        **_chosen(ManifestSchedule, settings),
+        **_settings(ManifestSchedule, settings),
         "_starts_from": "a draft" if template.started_at is None else "one that has run",
     }
 
@@ -202,7 +202,7 @@ def _named(item: Target | SavedPlan | Campaign) -> Content:
     return {"name": item.name, **({"tags": item.tags} if item.tags else {})}
 
 
-def _chosen(kind: type[serializers.Serializer], values: Mapping[str, Any]) -> Content:
+def _settings(kind: type[serializers.Serializer], values: Mapping[str, Any]) -> Content:
     usual = {name: field.default for name, field in kind().fields.items()}
     return {name: value for name, value in values.items() if value != usual[name]}
 

@@ -23,8 +23,10 @@ from campaigns.schedules.api import ScheduleInput
 from campaigns.targets.api import EndpointInput, TargetInput, TlsProfileInput
 
 MOST_ITEMS = 200  # of a kind
-_AS_TEXT = "Write it in quotes."
-_WORDS = {"Not a valid string.": _AS_TEXT, "This field may not be null.": "Leave it out instead."}
+_WORDS = {
+    "Not a valid string.": "Write it in quotes.",
+    "This field may not be null.": "Leave it out instead.",
+}
 
 
 @extend_schema_field(
@@ -169,22 +171,22 @@ def _modern(schema: Any, named: list[str]) -> Any:
         return [_modern(each, named) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {
+    result = {
         key: value if key in {"default", "enum"} else _modern(value, named)
         for key, value in schema.items()
         if key not in {"nullable", "example", "exclusiveMinimum", "exclusiveMaximum", "properties"}
     }
     if "properties" in schema:
         parts = schema["properties"].items()
-        made["properties"] = {name: _modern(part, named) for name, part in parts}
-        made.setdefault("additionalProperties", False)
-    if isinstance(target := made.get("$ref"), str):
+        result["properties"] = {name: _modern(part, named) for name, part in parts}
+        result.setdefault("additionalProperties", False)
+    if isinstance(target := result.get("$ref"), str):
         named.append(target.rpartition("/")[2])
-        made["$ref"] = f"#/$defs/{named[-1]}"
+        result["$ref"] = f"#/$defs/{named[-1]}"
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if schema.get(exclusive) is True:
-            made[exclusive] = made.pop(bound)
+            result[exclusive] = result.pop(bound)
     if schema.get("nullable") is not True:
-        return made
-    words = {key: made.pop(key) for key in ("description", "default") if key in made}
-    return words | {"anyOf": [made, {"type": "null"}]}
+        return result
+    words = {key: result.pop(key) for key in ("description", "default") if key in result}
+    return words | {"anyOf": [result, {"type": "null"}]}

@@ -18,7 +18,6 @@ from campaigns.campaigns.services.blocks import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, edit_draft
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.timetable import daily_cron
@@ -27,9 +26,10 @@ from campaigns.items.services import archive_items, delete_items, describe_item
 from campaigns.manifest.content import SECTIONS, Content
 from campaigns.manifest.schema import read_manifest, with_lines
 from campaigns.models import Campaign, Endpoint, Project, SavedPlan, Target
-from campaigns.plans.services.plans import create_plan, edit_plan
+from campaigns.operations.models import AuditEvent
+from campaigns.plans.services import create_plan, edit_plan
 from campaigns.schedules.services import create_schedule, delete_schedule, edit_schedule
-from campaigns.targets.services.targets import (
+from campaigns.targets.services import (
     change_profile,
     create_profile,
     create_target,
@@ -95,10 +95,10 @@ _MOST_SHOWN = 300
 
 
 def _short(change: ManifestField) -> ManifestField:
-    return ManifestField(change.field, *map(_shown, (change.before, change.after)))
+    return ManifestField(change.field, *map(_short_value, (change.before, change.after)))
 
 
-def _shown(value: Any) -> Any:
+def _short_value(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     text = json.dumps(value, ensure_ascii=False)
@@ -153,12 +153,14 @@ class _Work:
     def apply(self, section: str, wanted: Sequence[Mapping[str, Any]]) -> None:
         names = [each["name"] for each in wanted]
         rows = SECTIONS[section](self.project).rows.filter(name__in=names)
-        known: dict[str, Any] = {}
+        by_name: dict[str, Any] = {}
         for row in rows.select_for_update(of=("self",), no_key=True):
-            known.setdefault(row.name, row)
+            by_name.setdefault(row.name, row)
         for index, values in enumerate(wanted):
             with self._errors_of(f"{section}.{index}", is_plan=section == "plans"):
-                self.changes.append(self._applied(section, dict(values), known.get(values["name"])))
+                self.changes.append(
+                    self._applied(section, dict(values), by_name.get(values["name"]))
+                )
 
     def _applied(self, section: str, values: dict[str, Any], row: Any) -> ManifestChange:
         kind, name, tags = _noun(section), values["name"], values.pop("tags", None)

@@ -9,12 +9,12 @@ from statistics import fmean
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
 from campaigns.compare.queries.overheads import compare, mean_against
 from campaigns.compare.queries.side_by_side import medians_us
-from campaigns.domain.analysis.criteria import in_short
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult, geometric_mean, ratio_over_plans
 from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.reasons import in_short
 from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import typical_metric
@@ -42,14 +42,14 @@ def _network_rows(
 ) -> Iterator[NetworkRow]:
     """A row for each remote plan with a local one of the same requests and load. `rows`: tests by
     place and plan, and by column."""
-    near = {_sent(found): (plan, found) for (place, plan), found in rows.items() if place == LOCAL}
+    near = {_content(arms): (plan, arms) for (place, plan), arms in rows.items() if place == LOCAL}
     for (place, plan), far in rows.items():
-        if place == REMOTE and _sent(far) in near:
-            local, found = near[_sent(far)]
+        if place == REMOTE and _content(far) in near:
+            local, arms = near[_content(far)]
             yield NetworkRow(
                 plan,
                 local,
-                tuple(_difference(campaign, found.get(key), far.get(key)) for key in columns),
+                tuple(_difference(campaign, arms.get(key), far.get(key)) for key in columns),
             )
 
 
@@ -66,7 +66,7 @@ def _took_turns(arm: MeasuredTest) -> bool:
     return any(each.run.frozen.turns for each in arm.comparable)
 
 
-def _sent(tests: Mapping[tuple, MeasuredTest]) -> str:
+def _content(tests: Mapping[tuple, MeasuredTest]) -> str:
     """What a row's plan sends, as text: two plans are alike if they send alike."""
     return repr(next(iter(tests.values())).test.plan_version.value())
 
@@ -105,14 +105,14 @@ def target_matrix(
     }
     targets = {key(arm): arm.test.endpoint.target.name for arm in arms}
     columns = targets if is_alike and len(set(targets.values())) == len(targets) else labels
-    shared = {row: found for row, found in rows.items() if len(found) > 1}
+    shared = {row: tests for row, tests in rows.items() if len(tests) > 1}
     if len({arm.test.endpoint.target_id for arm in arms}) < 2 or not shared:
         return None
     relative = relative if 1 <= relative <= len(columns) else 1
     reference = list(columns)[relative - 1]
     return TargetMatrix(
         columns=tuple(columns.values()),
-        rows=tuple(_row(campaign, row, found, columns, reference) for row, found in shared.items()),
+        rows=tuple(_row(campaign, row, tests, columns, reference) for row, tests in shared.items()),
         relative=relative,
         in_turns=any(map(_took_turns, arms)),
         overall=tuple(_overall(campaign, shared, columns, reference)),
@@ -121,9 +121,9 @@ def target_matrix(
     )
 
 
-def relative_column(asked: Mapping[str, str]) -> int:
+def relative_column(query: Mapping[str, str]) -> int:
     """The column of ?relative=2; the first for anything else."""
-    typed = asked.get("relative", "")
+    typed = query.get("relative", "")
     return int(typed) if re.fullmatch("[1-9][0-9]{0,2}", typed) else 1
 
 
@@ -162,19 +162,19 @@ def _endpoint(arm: MeasuredTest) -> tuple:
 def _row(
     campaign: Campaign,
     row: tuple[str, str],
-    found: _Arms,
+    arms: _Arms,
     columns: dict[tuple, str],
     reference: tuple,
 ) -> MatrixRow:
     place, plan = row
     cells = [
-        _cell(campaign, name, found[key], None if key == reference else found.get(reference))
-        if key in found
+        _cell(campaign, name, arms[key], None if key == reference else arms.get(reference))
+        if key in arms
         else None
         for key, name in columns.items()
     ]
-    names = {arm.test.pk: columns[key] for key, arm in found.items()}
-    order = tuple(_order(campaign, list(found.values()), names))
+    names = {arm.test.pk: columns[key] for key, arm in arms.items()}
+    order = tuple(_order(campaign, list(arms.values()), names))
     without = next((cell.why for cell in cells if cell and cell.why), say("too_few_targets"))
     return MatrixRow(plan, tuple(cells), order, order[0].why if order else without, place)
 
@@ -216,7 +216,7 @@ def _overall(
 ) -> Iterator[MatrixRow]:
     """Geometric means over the plans of each place, of the targets with usable runs of all."""
     for place in dict.fromkeys(place for place, _ in rows):
-        plans = [found for (where, _), found in rows.items() if where == place]
+        plans = [arms for (where, _), arms in rows.items() if where == place]
         if len(plans) > 1:
             cells = _over_cells(campaign, plans, columns, reference)
             yield MatrixRow(f"All {len(plans)} plans", tuple(cells), place=place)
@@ -246,15 +246,15 @@ def _over_plans(
 
 def _sound_arms(campaign: Campaign, rows: list[_Arms], key: tuple) -> list[MeasuredTest]:
     """The column's test at each plan; [] unless all have usable runs."""
-    arms = [found.get(key) for found in rows]
+    arms = [row.get(key) for row in rows]
     is_sound = all(arm and arm.counted and arm.is_sound and means_us(campaign, arm) for arm in arms)
     return arms if is_sound else []
 
 
 def _likeness(rows: _Rows, columns: dict[tuple, str]) -> Iterator[RowLikeness]:
     """Of the plans at which two targets have runs that count."""
-    for (_, plan), found in rows.items():
-        runs = {key: arm.counted for key, arm in found.items() if arm.counted}
+    for (_, plan), arms in rows.items():
+        runs = {key: arm.counted for key, arm in arms.items() if arm.counted}
         if len(runs) > 1:
             alike = likeness_among([[each.of_arm for each in some] for some in runs.values()])
             yield RowLikeness(plan, tuple(columns[key] for key in runs), tuple(alike))
@@ -274,8 +274,8 @@ def _order(
         return compare(campaign, pair, is_busy=metric != "mean").judged
 
     for first, second in pairwise(sorted(sound, key=lambda arm: arm.time_us(metric))):
-        found = compared(first, second)
-        if found.word is Word.SLOWER:  # by its rounds, or its geometric mean
-            first, second, found = second, first, compared(second, first)
-        row = found if found.has_size else replace(found, interval=None)
+        comparison = compared(first, second)
+        if comparison.word is Word.SLOWER:  # by its rounds, or its geometric mean
+            first, second, comparison = second, first, compared(second, first)
+        row = comparison if comparison.has_size else replace(comparison, interval=None)
         yield Neighbours(names[first.test.pk], names[second.test.pk], row)

@@ -7,7 +7,7 @@ from django.db.models.functions import Now
 from campaigns.campaigns.models import Campaign
 from campaigns.plans.models import SavedPlan
 from campaigns.projects.models import Project, SharedQuerySet
-from campaigns.runs.models.runs import Run
+from campaigns.runs.models import Run
 from campaigns.targets.models import Endpoint
 
 _OF_TEST = models.Q(plan__isnull=False, endpoint__isnull=False)

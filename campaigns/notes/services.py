@@ -5,12 +5,12 @@ from django.utils import timezone
 
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require, rights
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.typed_text import storable
 from campaigns.items.services import hold
 from campaigns.models import Campaign, Note, Project, Run, Test
+from campaigns.operations.models import AuditEvent
 
 MOST_NOTES = 100  # of one thing
 LONGEST_NOTE = 10_000
@@ -46,7 +46,7 @@ def edit_note(
 ) -> Note:
     """`opened`: what the form was opened with. Raises Forbidden, ChangedMeanwhile, InvalidFields
     and Refused."""
-    row = _held(by, note)
+    row = _lock(by, note)
     wanted = {"text": _clean(text), "is_shared": is_shared}
     check_unchanged(opened, stored=content_of(row), wanted=wanted)
     if wanted != content_of(row):
@@ -58,7 +58,7 @@ def edit_note(
 
 @transaction.atomic
 def delete_note(*, by: Actor, note: Note) -> None:
-    row = _held(by, note)
+    row = _lock(by, note)
     audit.note(by, AuditEvent.NOTE_DELETED, str(row), project=row.project)
     row.delete()
 
@@ -74,7 +74,7 @@ def may_change(by: Actor, note: Note, project: Project) -> bool:
     return Action.EDIT in allowed and (is_own or Action.ADMINISTER in allowed)
 
 
-def _held(by: Actor, note: Note) -> Note:
+def _lock(by: Actor, note: Note) -> Note:
     """As it is by now, and until the transaction ends."""
     rows = Note.objects.select_related("project").select_for_update(of=("self",), no_key=True)
     row = rows.filter(pk=note.pk).first()

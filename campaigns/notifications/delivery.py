@@ -17,8 +17,7 @@ from django.db.models.functions import Now
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from campaigns.core.dbtime import db_now
-from campaigns.core.own_services import policy
+from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
 from campaigns.domain.typed_text import storable
 from campaigns.domain.units import counted, duration
@@ -44,10 +43,11 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.queries import why_load_is_off
 from campaigns.operations.services.load_control import RESTORED
 from campaigns.probes.queries.probes import days_left
-from campaigns.projects.services.vault import decrypt
+from campaigns.projects.services import decrypt
+from campaigns.targets.queries import policy
 
 logger = logging.getLogger(__name__)
 
@@ -327,16 +327,16 @@ def note_expiring_certificates() -> int:
     events, now = [], timezone.now()
     for endpoint in endpoints.filter(pk__in=certificates).select_related("target__project"):
         at, certificate = certificates[endpoint.pk]
-        left = days_left(certificate, now)
-        if 0 <= left < CERTIFICATE_DAYS:
-            events.append(_certificate_event(endpoint, at, certificate["not_after"], left))
+        n_days = days_left(certificate, now)
+        if 0 <= n_days < CERTIFICATE_DAYS:
+            events.append(_certificate_event(endpoint, at, certificate["not_after"], n_days))
     return len(Event.objects.bulk_create(events, ignore_conflicts=True))
 
 
-def _certificate_event(endpoint: Endpoint, seen_at: datetime, not_after: str, left: int) -> Event:
+def _certificate_event(endpoint: Endpoint, seen_at: datetime, not_after: str, n_days: int) -> Event:
     target, until = endpoint.target, f"{datetime.fromisoformat(not_after):%-d %b %Y}"
     message = EventMessage(
-        f"The certificate of {target} at {endpoint} expires in {counted(left, 'days')}, "
+        f"The certificate of {target} at {endpoint} expires in {counted(n_days, 'days')}, "
         f"on {until}.",
         (("Last seen", f"{seen_at:%-d %b %Y}"),),
         site_url("target-detail", target.pk),

@@ -43,7 +43,7 @@ class NotificationChannel(models.Model):
     )
     kind = models.CharField(max_length=10, choices=ChannelKind)
     label = models.CharField(max_length=100)
-    address = models.TextField(editable=False)  # encrypted by services.vault, as are the secrets
+    address = models.TextField(editable=False)  # encrypted by projects.services, as are the secrets
     secrets = models.TextField(default="", editable=False)  # of a webhook, the newest first
     kinds = ArrayField(models.CharField(max_length=30), default=list)  # domain.Kind
     created_by = models.ForeignKey(

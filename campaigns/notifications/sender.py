@@ -79,7 +79,19 @@ def answer_to(order: Mapping[str, Any], guard: DialGuard) -> dict[str, Any]:
     try:
         if "headers" in order:
             return _post(order)
-        service = _service(order)
+        # What Apprise knows at this address; None of one that it does not.
+        asset = apprise.AppriseAsset(
+            app_id="benchsite",
+            app_desc="benchsite",
+            app_url=order.get("site", ""),
+            image_url_logo="",
+            image_url_mask="",
+            async_mode=False,
+            storage_mode=apprise.PersistentStoreMode.MEMORY,
+        )
+        service = apprise.Apprise.instantiate(
+            order["address"], asset=asset, suppress_exceptions=True
+        )
         if service is None:
             return {"problem": guard.refusal or UNKNOWN}
         if order.get("is_check"):
@@ -133,20 +145,6 @@ def _status_words(reply: requests.Response) -> str:
         return "The receiver answered 410: it wants no more."
     follows = " Redirects are not followed." if reply.is_redirect else ""
     return f"The receiver answered {reply.status_code}.{follows}"
-
-
-def _service(order: Mapping[str, Any]) -> Any:
-    """What Apprise knows at this address; None of one that it does not."""
-    asset = apprise.AppriseAsset(
-        app_id="benchsite",
-        app_desc="benchsite",
-        app_url=order.get("site", ""),
-        image_url_logo="",
-        image_url_mask="",
-        async_mode=False,
-        storage_mode=apprise.PersistentStoreMode.MEMORY,
-    )
-    return apprise.Apprise.instantiate(order["address"], asset=asset, suppress_exceptions=True)
 
 
 def _last_line(log: str) -> str:

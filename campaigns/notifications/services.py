@@ -17,9 +17,8 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import hold
@@ -33,7 +32,8 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.projects.services.vault import decrypt, encrypt
+from campaigns.operations.models import AuditEvent
+from campaigns.projects.services import decrypt, encrypt
 
 MOST_OF_PROJECT, MOST_OF_PERSON = 20, 5
 MOST_ADDRESS = 2000
@@ -81,7 +81,7 @@ def add_channel(
             label=label[:100],
             address=encrypt(address),
             secrets=encrypt(secret) if secret else "",
-            kinds=_known(kinds),
+            kinds=_event_kinds(kinds),
             created_by=by.user,
         )
         audit.note(by, AuditEvent.CHANNEL_ADDED, str(channel), project=project)
@@ -112,7 +112,7 @@ def _require_room(by: Actor, project: Project | None) -> None:
         raise Refused(f"There are {most} channels. Remove one that is not used.")
 
 
-def _known(kinds: Sequence[str]) -> list[str]:
+def _event_kinds(kinds: Sequence[str]) -> list[str]:
     return [str(kind) for kind in CHOICES if kind in kinds]
 
 
@@ -180,7 +180,7 @@ def change_channel(
 ) -> None:
     """An empty address leaves the stored one. Raises InvalidFields."""
     require_own(by, channel)
-    values = {"label": clean_name(label)[:100] or channel.label, "kinds": _known(kinds)}
+    values = {"label": clean_name(label)[:100] or channel.label, "kinds": _event_kinds(kinds)}
     address = address.strip()
     if address:
         _check(ChannelKind(channel.kind), address)
@@ -194,7 +194,7 @@ def change_channel(
 def choose_kinds(*, by: Actor, channel: NotificationChannel, kinds: Sequence[str]) -> None:
     """Of a table's row."""
     require_own(by, channel)
-    NotificationChannel.objects.filter(pk=channel.pk).update(kinds=_known(kinds))
+    NotificationChannel.objects.filter(pk=channel.pk).update(kinds=_event_kinds(kinds))
 
 
 def replace_secret(*, by: Actor, channel: NotificationChannel) -> str:

@@ -17,7 +17,7 @@ from campaigns.core.access import (
     signed_in_form,
     signed_in_post,
 )
-from campaigns.core.connections import release_connection
+from campaigns.core.database import release_connection
 from campaigns.core.permissions import Action, Actor, roles_with
 from campaigns.domain.errors import Refused
 from campaigns.models import Membership, Project

@@ -1,5 +1,9 @@
 """API tokens, and who did what, when. The database itself refuses to change or delete an entry. A
-share link gives read access to a campaign, run, comparison or badge without an account."""
+share link gives read access to a campaign, run, comparison or badge without an account.
+
+What the audit log keeps: who did something that others may have to answer for."""
+
+from enum import StrEnum, auto
 
 from django.conf import settings
 from django.db import models
@@ -7,9 +11,67 @@ from django.db.models.functions import Now
 
 from campaigns.campaigns.models import Campaign, Test
 from campaigns.core.permissions import Actor, Role, Scope
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.projects.models import Project, ProjectQuerySet
-from campaigns.runs.models.runs import Run
+from campaigns.runs.models import Run
+
+
+class AuditEvent(StrEnum):
+    """A value is stored; `words` are shown."""
+
+    SIGNED_IN = auto()
+    PASSWORD_CHANGED = auto()
+    PASSWORD_RESET = auto()
+    EMAIL_CHANGED = auto()
+    SIGN_IN_ADDED = auto()
+    SIGN_IN_REMOVED = auto()
+    SESSIONS_ENDED = auto()
+    ACCOUNT_CREATED = auto()
+    ACCOUNT_DISABLED = auto()
+    ACCOUNT_ENABLED = auto()
+    ADMINISTRATOR_SET = auto()
+    RESET_LINK_MADE = auto()
+    TOKEN_CREATED = auto()
+    TOKEN_REVOKED = auto()
+    INVITED = auto()
+    INVITATION_REVOKED = auto()
+    INVITATION_ACCEPTED = auto()
+    MEMBER_ADDED = auto()
+    ROLE_CHANGED = auto()
+    MEMBER_REMOVED = auto()
+    SECRET_STORED = auto()
+    SECRET_BOUND = auto()
+    SECRET_DELETED = auto()
+    CAMPAIGN_STARTED = auto()
+    BLOCKS_ADDED = auto()
+    CAMPAIGN_STOPPED = auto()
+    RUN_STOPPED = auto()
+    LOAD_SWITCHED_OFF = auto()
+    LOAD_ALLOWED = auto()
+    SHARED = auto()
+    SHARE_REVOKED = auto()
+    DELETED = auto()
+    RESTORED = auto()
+    DELETED_FOREVER = auto()
+    OUTPUT_ADDED = auto()
+    CAPS_SET = auto()
+    HOST_PROVEN = auto()
+    APPROVAL_ASKED = auto()
+    HOST_APPROVED = auto()
+    HOST_REFUSED = auto()
+    PERMIT_WITHDRAWN = auto()
+    EXPORTER_SET = auto()
+    SCHEDULE_SET = auto()
+    FILE_APPLIED = auto()
+    NOTE_ADDED = auto()
+    NOTE_CHANGED = auto()
+    NOTE_DELETED = auto()
+    CHANNEL_ADDED = auto()
+    CHANNEL_CHANGED = auto()
+    CHANNEL_REMOVED = auto()
+
+    @property
+    def words(self) -> str:
+        return self.value.replace("_", " ").capitalize()
 
 
 class ApiToken(models.Model):

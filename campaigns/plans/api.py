@@ -37,8 +37,8 @@ _ABOVE_0 = {seconds_in: fields.AboveSecondsField, per_second_in: fields.RateFiel
 def _serializer_of(owner: type) -> type[serializers.Serializer]:
     """A serializer with a field for each scalar row of a dataclass."""
     rows = fields_of(owner).items()
-    made = {name: _field(row) for name, row in rows if row.kind is not None}
-    return type(f"{owner.__name__}Rows", (fields.InputSerializer,), made)
+    fields_by_name = {name: _field(row) for name, row in rows if row.kind is not None}
+    return type(f"{owner.__name__}Rows", (fields.InputSerializer,), fields_by_name)
 
 
 def _field(row: PlanField) -> serializers.Field:

@@ -90,7 +90,7 @@ class PlanSecret(models.Model):
     encrypted = ("ciphertext",)
 
     plan = models.OneToOneField(SavedPlan, models.CASCADE, related_name="secret")
-    ciphertext = models.TextField()  # encrypted by services.vault
+    ciphertext = models.TextField()  # encrypted by projects.services
     # Where it may be sent, as https://shop.example:443. Only `changed_by` names new ones, by being
     # the first to send it there.
     origins = ArrayField(models.CharField(max_length=300), default=list)

@@ -64,13 +64,13 @@ from campaigns.engine.queries.injector_hosts import hosts
 from campaigns.items.queries import items as queries
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
+from campaigns.plans import services
 from campaigns.plans.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.plans.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.plans.forms.plans import PlanForm
-from campaigns.plans.services import plans as services
-from campaigns.plans.services.bodies import keep_body
+from campaigns.plans.services import keep_body
 from campaigns.probes.queries.probes import ProbeReport, report_of
-from campaigns.probes.services.step_tries import try_next_step, went_well
+from campaigns.probes.services.typed_targets import try_next_step, went_well
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
 

@@ -22,9 +22,9 @@ from campaigns.items.queries.filters import PlanFilterSet, ProjectFilterSet
 from campaigns.items.queries.items import file_of, with_counts, with_latest
 from campaigns.items.services import archive_items, describe_item
 from campaigns.models import InjectorHost, PlanVersion, Project, SavedPlan
-from campaigns.operations.queries.caps import growth, most_requests_per_s, stored_of, use_of
+from campaigns.operations.queries import growth, most_requests_per_s, stored_of, use_of
 from campaigns.plans.api import AuthSerializer, SpecSerializer, StepSerializer
-from campaigns.plans.services.plans import create_plan, edit_plan
+from campaigns.plans.services import create_plan, edit_plan
 from campaigns.rest import fields
 from campaigns.rest.access import (
     ITEM_FIELDS,

@@ -14,14 +14,13 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
-from campaigns.core.deleted_meanwhile import is_of_what_is_gone
+from campaigns.core.database import is_of_what_is_gone
 from campaigns.domain.errors import BenchsiteError, Forbidden, InvalidFields, InvalidPlan, Removed
 from campaigns.rest.fields import MOST_FAULTS
 
 logger = logging.getLogger(__name__)
 
 LONGEST_FAULT = 1000
-_NOT_FOUND = "Not found, or you do not have access to it."
 _INVALID = "Some fields have invalid values."
 _CODES = {
     exceptions.ParseError: "parse_error",
@@ -73,7 +72,7 @@ def one_error_shape(error: Exception, context: dict[str, Any]) -> Response:
 def _judge(error: Exception) -> tuple[int, str, str]:
     match error:
         case Http404():
-            return 404, "not_found", _NOT_FOUND
+            return 404, "not_found", "Not found, or you do not have access to it."
         case PermissionDenied():
             return 403, "forbidden", str(error) or "You do not have permission to do this."
         case Forbidden():

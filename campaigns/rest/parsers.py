@@ -96,9 +96,6 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-_A_NUMBER = "Write a number from 1."
-
-
 class Pages(PageNumberPagination):
     page_size = 50
     page_size_query_param = "page_size"
@@ -122,7 +119,7 @@ class Pages(PageNumberPagination):
 def _check_number(request, name: str) -> None:
     number = request.query_params.get(name, "1")
     if not (number.isdecimal() and int(number[:10])):
-        raise ValidationError({name: [_A_NUMBER]})
+        raise ValidationError({name: ["Write a number from 1."]})
 
 
 class SecondPages(Pages):

@@ -85,7 +85,7 @@ _ALSO = {
 
 
 class TokenScheme(OpenApiAuthenticationExtension):
-    target_class = "campaigns.rest.authentication.TokenAuthentication"
+    target_class = "campaigns.accounts.tokens.TokenAuthentication"
     name = "token"
 
     def get_security_definition(self, auto_schema) -> dict[str, str]:
@@ -299,12 +299,8 @@ def _kind_parts(schema: Schema) -> Iterator[str]:
         most = schema.get("maximum")
         yield from _bounds(schema.get("minimum"), most if (most or 0) < 2**53 else None, "")
         yield from _bounds(None, schema.get("maxLength"), "characters")
-    if _is_plain(schema.get("default")) and schema["default"] != "":
+    if isinstance(schema.get("default"), str | int | float | bool) and schema["default"] != "":
         yield f"`{json.dumps(schema['default'])}` by default"
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, str | int | float | bool)
 
 
 def _is_blank(schema: Schema) -> bool:

@@ -12,8 +12,8 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 
 from campaigns.campaigns.api.tables import JudgedRunSerializer
-from campaigns.campaigns.queries.campaign_keys import final_key
-from campaigns.core.connections import without_connection
+from campaigns.campaigns.queries.campaigns import final_key
+from campaigns.core.database import without_connection
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_stream, unless_known
 from campaigns.domain.analysis.failures import cause_words
@@ -25,7 +25,7 @@ from campaigns.domain.presentation.metrics import METRICS, Metric
 from campaigns.domain.presentation.remedies import remedy
 from campaigns.engine.services.endings import stop_run
 from campaigns.items.queries.filters import ListFilterSet, RunFilterSet, WholeFilter
-from campaigns.machines.services.tool_outputs import MOST_BYTES, add_output, delete_output
+from campaigns.machines.services import MOST_BYTES, add_output, delete_output
 from campaigns.models import FailureExample, Run, ShardSecond, ToolOutput
 from campaigns.rest import fields
 from campaigns.rest.access import VisibleViewSet, actor_of, answers, find, refuse_unknown
@@ -33,8 +33,7 @@ from campaigns.rest.parsers import CSV, AnyAccept, SecondPages
 from campaigns.runs.exports import csv_of_runs, requests_file, tool_report_file
 from campaigns.runs.queries.measurements import measurement_of, whole_runs
 from campaigns.runs.queries.reports import kept_requests
-from campaigns.runs.queries.retention import why_no_seconds
-from campaigns.runs.queries.runs import examples_of, with_verdicts
+from campaigns.runs.queries.runs import examples_of, why_no_seconds, with_verdicts
 
 _STYLE = OpenApiParameter(
     "style", str, enum=list(REPORTS), description="Default: wsperf for WebSockets, otherwise ab."

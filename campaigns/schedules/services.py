@@ -19,16 +19,16 @@ from campaigns.campaigns.models import UNDER_WAY
 from campaigns.campaigns.services.campaigns import repeat_campaigns, start_campaigns
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.timetable import Timetable
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Firing, Project, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind, EventMessage
 from campaigns.notifications.messages import site_url
 from campaigns.notifications.models import Event
-from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import why_load_is_off
 from campaigns.schedules.models import LONGEST_RESULT_H
 
 logger = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ def edit_schedule(
     """Whoever saves it becomes its owner. A paused one stays so. Raises also ChangedMeanwhile."""
     require(by, Action.EDIT, schedule.project)
     checked = _checked(schedule.project, **values)
-    row = _held(schedule)
+    row = _lock(schedule)
     check_unchanged(opened, stored=content_of(row), wanted=checked)
     was_paused = row.next_at is None
     _set(row, by, now, **checked)
@@ -74,7 +74,7 @@ def edit_schedule(
 def switch_schedule(*, by: Actor, schedule: Schedule, is_on: bool, now: datetime) -> None:
     """Pause it, or resume it from its next time on: what was due meanwhile is not made up for."""
     require(by, Action.EDIT, schedule.project)
-    row = _held(schedule)
+    row = _lock(schedule)
     if is_on == (row.next_at is not None):
         return
     row.next_at = next(row.timetable.after(now)) if is_on else None
@@ -97,7 +97,7 @@ def delete_schedule(*, by: Actor, schedule: Schedule) -> None:
 def run_now(*, by: Actor, schedule: Schedule, now: datetime) -> Firing:
     """Start its campaign beside the timetable. Raises Forbidden, or Refused with the reason."""
     require(by, Action.EDIT, schedule.project)
-    row = _held(schedule)
+    row = _lock(schedule)
     if why := _why_not([row]).get(row):
         raise Refused(why)
     campaign = _start_copies(by, [row])[row]
@@ -146,7 +146,7 @@ def _set(schedule: Schedule, by: Actor, now: datetime, **checked: Any) -> None:
     schedule.next_at = next(schedule.timetable.after(now))
 
 
-def _held(schedule: Schedule) -> Schedule:
+def _lock(schedule: Schedule) -> Schedule:
     """As it is by now, and until the transaction ends."""
     rows = Schedule.objects.select_for_update(no_key=True).filter(pk=schedule.pk).first()
     if rows is None:
@@ -283,7 +283,18 @@ def note_silence(now: datetime) -> list[Schedule]:
     """Those that brought no usable result in time and were not noted yet; and note which ones
     bring results again."""
     silent = []
-    for schedule in _with_results(now):
+    # Those that are on, with `waits_since`: the first time that it was due after the last one
+    # that brought a usable result; None without one.
+    measured = TestFigures.objects.filter(campaign=OuterRef("campaign"), typical_us__len__gt=0)
+    firings = Firing.objects.filter(schedule=OuterRef("pk"), due_at__lte=now)
+    usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
+    last = usable.order_by("-due_at").values("due_at")[:1]
+    later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
+    schedules = Schedule.objects.outside_trash().filter(next_at__isnull=False)
+    schedules = schedules.select_related("project")
+    # Greatest leaves out what is null.
+    schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
+    for schedule in schedules.annotate(waits_since=Subquery(later.values("due_at")[:1])):
         since = schedule.waits_since
         if since is not None and since + schedule.result_within > now:
             since = None
@@ -314,18 +325,3 @@ def _tell(schedule: Schedule, since: datetime) -> None:
         project=schedule.project,
         message=message.to_json(),
     )
-
-
-def _with_results(now: datetime) -> QuerySet[Schedule]:
-    """Those that are on, with `waits_since`: the first time that it was due after the last one that
-    brought a usable result; None without one."""
-    measured = TestFigures.objects.filter(campaign=OuterRef("campaign"), typical_us__len__gt=0)
-    firings = Firing.objects.filter(schedule=OuterRef("pk"), due_at__lte=now)
-    usable = firings.filter(Exists(measured), campaign__finished_at__isnull=False)
-    last = usable.order_by("-due_at").values("due_at")[:1]
-    later = firings.filter(due_at__gt=OuterRef("settled_at")).order_by("due_at")
-    schedules = Schedule.objects.outside_trash().filter(next_at__isnull=False)
-    schedules = schedules.select_related("project")
-    # Greatest leaves out what is null.
-    schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
-    return schedules.annotate(waits_since=Subquery(later.values("due_at")[:1]))

@@ -147,10 +147,10 @@ class SearchList(APIView):
         if tags:
             describe_item(by=actor, item=campaign, tags=tags)
         report = report_of_search(find(Search, request, pk=campaign.pk))
-        return Response(SearchSerializer(_told(report)).data, status.HTTP_201_CREATED)
+        return Response(SearchSerializer(_answer(report)).data, status.HTTP_201_CREATED)
 
 
-def _told(report: SearchReport) -> dict[str, Any]:
+def _answer(report: SearchReport) -> dict[str, Any]:
     busy = busy_by_run(report.made)
     return {
         "report": report,
@@ -166,29 +166,29 @@ class SearchEstimate(APIView):
     )
     def post(self, request):
         """Trials, time and checks before the start. Starts nothing."""
-        asked, actor = fields.validated(AskedSearch, request.data), actor_of(request)
-        project = find(Project, request, pk=asked["project"])
+        values, actor = fields.validated(AskedSearch, request.data), actor_of(request)
+        project = find(Project, request, pk=values["project"])
         require(actor, Action.EDIT, project)
-        (cell,) = cells_of(actor, project, [asked["cell"]])
-        plan, objective = cell.plan(), asked.get("objective") or ()
-        rates = asked["start_per_s"], asked["limit_per_s"]
-        plan_of_search(plan, *rates, objective, asked["trial_s"], asked["longest_s"])
-        cost = cost_of_search(plan, trial_s=asked["trial_s"], longest_s=asked["longest_s"])
-        found = {
+        (cell,) = cells_of(actor, project, [values["cell"]])
+        plan, objective = cell.plan(), values.get("objective") or ()
+        rates = values["start_per_s"], values["limit_per_s"]
+        plan_of_search(plan, *rates, objective, values["trial_s"], values["longest_s"])
+        cost = cost_of_search(plan, trial_s=values["trial_s"], longest_s=values["longest_s"])
+        answer = {
             **asdict(cost),
             "usual_trials": USUAL_TRIALS,
-            "most_per_s": asked["limit_per_s"],
+            "most_per_s": values["limit_per_s"],
             "checks": checks_of_search(
                 project, plan, cell.endpoint, cell.injectors, cost, objective
             ),
         }
-        return Response(SearchEstimateSerializer(found).data)
+        return Response(SearchEstimateSerializer(answer).data)
 
 
 @answers("campaigns_search", SearchSerializer, Search)
 def search_of_campaign(request, search: Search):
     """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
-    return _told(report_of_search(search))
+    return _answer(report_of_search(search))
 
 
 @answers("campaigns_search_csv", CSV, Search)

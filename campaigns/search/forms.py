@@ -58,14 +58,14 @@ class LadderForm(PickerFields):
 
     @property
     def version(self) -> PlanVersion | None:
-        chosen = self.picks.plans
-        rows = (row.version for row in self.grid.plans if str(row.version.pk) in chosen)
+        picks = self.picks.plans
+        rows = (row.version for row in self.grid.plans if str(row.version.pk) in picks)
         return next(rows, None)
 
     @property
     def endpoint(self) -> Endpoint | None:
-        chosen = self.picks.endpoints
-        return next((a.endpoint for a in self.grid.arms if str(a.endpoint.pk) in chosen), None)
+        picks = self.picks.endpoints
+        return next((a.endpoint for a in self.grid.arms if str(a.endpoint.pk) in picks), None)
 
     @property
     def usual_name(self) -> str:
@@ -76,25 +76,25 @@ class LadderForm(PickerFields):
     def sections(self) -> list[tuple[str, list[tuple[Rung, bool]]]]:
         """(title, [(rung, is it ticked)]) in the order of the ladder."""
         ticked = set(self["rungs"].value() or ())
-        found: dict[str, list[tuple[Rung, bool]]] = {}
+        by_section: dict[str, list[tuple[Rung, bool]]] = {}
         for key, rung in self.offered_rungs.items():
-            of_section = found.setdefault(SECTION_TITLES[rung.section], [])
+            of_section = by_section.setdefault(SECTION_TITLES[rung.section], [])
             of_section.append((rung, key in ticked))
-        return list(found.items())
+        return list(by_section.items())
 
     def known(self) -> dict[str, Any]:
         """What has been filled in so far; what is missing or wrong as it was at first."""
-        found = {name: self.get_initial_for_field(self.fields[name], name) for name in _COSTS}
+        values = {name: self.get_initial_for_field(self.fields[name], name) for name in _COSTS}
         if self.is_bound:
             self.is_valid()
             typed = {name: self.cleaned_data[name] for name in _COSTS if name in self.cleaned_data}
-            found |= {"rungs": [], **typed}
+            values |= {"rungs": [], **typed}
         return {
             "version": self.version,
             "endpoint": self.endpoint,
-            "rungs": [self.offered_rungs[key] for key in found["rungs"]],
-            "repeats": found["repeats"],
-            "pause_s": found["pause_s"],
+            "rungs": [self.offered_rungs[key] for key in values["rungs"]],
+            "repeats": values["repeats"],
+            "pause_s": values["pause_s"],
         }
 
     def fields_of_service(self) -> dict[str, Any]:
@@ -120,8 +120,8 @@ def _grid_of_ladders(grid: Grid) -> Grid:
     by_origin: dict[tuple[int, str], Endpoint] = {}
     for each in sorted(https, key=lambda each: (each.tls_profile, each.pk)):
         by_origin.setdefault((each.target_id, each.origin), each)
-    kept = {each.pk for each in by_origin.values()}
-    arms = tuple(arm for arm in grid.arms if arm.endpoint.pk in kept)
+    pks = {each.pk for each in by_origin.values()}
+    arms = tuple(arm for arm in grid.arms if arm.endpoint.pk in pks)
     targets = {arm.endpoint.target_id for arm in arms}
     return replace(
         grid,

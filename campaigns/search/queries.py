@@ -43,7 +43,7 @@ from campaigns.domain.analysis.capacity import (
     trial_of,
     without_machine,
 )
-from campaigns.domain.analysis.criteria import LimitsByCode
+from campaigns.domain.analysis.reasons import LimitsByCode
 from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
 from campaigns.domain.metrics.machine import BUSY, CPU, MachineUse, n_whole_seconds
@@ -71,7 +71,7 @@ from campaigns.models import (
     RunUse,
     Search,
 )
-from campaigns.operations.queries.caps import use_of
+from campaigns.operations.queries import use_of
 from campaigns.runs.queries.runs import with_verdicts
 
 # Somebody or something ended these from outside, and the search with them.
@@ -102,8 +102,8 @@ class SearchReport:
         """For readers who may know neither the target's machine nor what it did."""
         for each in self.made:
             each.run.shows_machine = False
-        made = [replace(each, trial=without_machine(each.trial, self.host)) for each in self.made]
-        return replace(self, made=made)
+        trials = [replace(each, trial=without_machine(each.trial, self.host)) for each in self.made]
+        return replace(self, made=trials)
 
     @property
     def host(self) -> str:
@@ -133,29 +133,29 @@ def report_of_search(search: Search) -> SearchReport:
     if search.answer is None:
         return replayed_report(search, None)
     stored = {each["trial"]: each for each in search.answer["trials"]}
-    made = [
+    trials = [
         MadeTrial(
             run,
-            Trial(_rate_of(run), TrialResult(told["result"]), told["reason"]),
-            told["search"],
+            Trial(_rate_of(run), TrialResult(row["result"]), row["reason"]),
+            row["search"],
         )
         for run in trial_runs(search)
-        if (told := stored.get(run.repeat))
+        if (row := stored.get(run.repeat))
     ]
     answer = CapacityAnswer.from_json(search.answer)
-    return SearchReport(search, made, answer, objective_of(search), answer.ending)
+    return SearchReport(search, trials, answer, objective_of(search), answer.ending)
 
 
 def replayed_report(search: Search, ending: Ending | None) -> SearchReport:
     """What follows from the trials by the rule of today, if the search ends like this."""
-    state, made = CapacitySearch(rules_of(search)), []
+    state, trials = CapacitySearch(rules_of(search)), []
     for run in trial_runs(search):
         action = state.next_action()
         trial = _trial(run)
-        made.append(MadeTrial(run, trial, action.search if isinstance(action, NextTrial) else 0))
+        trials.append(MadeTrial(run, trial, action.search if isinstance(action, NextTrial) else 0))
         state.take(trial)
     answer = state.answer(ending or Ending.STOPPED)
-    return SearchReport(search, made, answer, objective_of(search), ending)
+    return SearchReport(search, trials, answer, objective_of(search), ending)
 
 
 def to_store(report: SearchReport, limiter: Limiter) -> dict[str, Any]:
@@ -182,8 +182,8 @@ def first_response_us(version: PlanVersion, endpoint: Endpoint) -> float | None:
     none was answered."""
     plan = version.value()
     path = plan.exchange.path if plan.exchange else plan.steps[0].path
-    done = Probe.objects.filter(endpoint=endpoint, finished_at__isnull=False).order_by("-pk")[:20]
-    answered = [each for each in done if each.result and each.result.get("response_us")]
+    probes = Probe.objects.filter(endpoint=endpoint, finished_at__isnull=False).order_by("-pk")[:20]
+    answered = [each for each in probes if each.result and each.result.get("response_us")]
     answered = [each for each in answered if not each.result.get("error")]
     same = [each for each in answered if each.request.get("path") == path]
     latest = next(iter(same or answered), None)
@@ -196,8 +196,8 @@ def rules_of(search: Search) -> SearchRules:
 
 def trial_runs(search: Search) -> list[Run]:
     """The runs that count as trials, by their numbers."""
-    done = search.campaign.runs.filter(state=RunState.DONE).exclude(outcome__in=_FROM_OUTSIDE)
-    return list(with_verdicts(done.order_by("repeat")))
+    runs = search.campaign.runs.filter(state=RunState.DONE).exclude(outcome__in=_FROM_OUTSIDE)
+    return list(with_verdicts(runs.order_by("repeat")))
 
 
 def unreported_rules(search: Search) -> list[str]:
@@ -239,11 +239,11 @@ def checks_of_search(
     """In the order in which a start would fail, then what the project's cap has left. `objective`:
     the rules that are searched by, as far as they can be read; else the plan's."""
     # What is still being typed is left out; the form says what is wrong with it.
-    found = []
+    checks = []
     for text in objective:
         with suppress(ValueError):
-            found.append(Threshold(**parse_rule(text)))
-    rules = found or plan.thresholds
+            checks.append(Threshold(**parse_rule(text)))
+    rules = checks or plan.thresholds
     untold = unreported_rule(endpoint.target, rules)
     refusals = [use.refusal(project.name, cost.load_s) for use in use_of(project, {LOAD_HOURS})]
     return [
@@ -257,16 +257,24 @@ def checks_of_search(
 BusyByRun = Mapping[int, Busy]
 
 
-def busy_by_run(made: Sequence[MadeTrial], *, with_machines: bool = True) -> BusyByRun:
+def busy_by_run(trials: Sequence[MadeTrial], *, with_machines: bool = True) -> BusyByRun:
     """By the number of each trial's run. Without machines nothing is said of the target's."""
-    pks = [each.run.pk for each in made]
+    pks = [each.run.pk for each in trials]
     stored = RunSummary.objects.filter(run__in=pks)
     rows = stored.values_list("run_id", "vitals", "duration_s")
     summaries = {pk: (vitals, duration_s) for pk, vitals, duration_s in rows}
     machines = {}
     if with_machines:
         measured = {pk: n_whole_seconds(duration_s) for pk, (_, duration_s) in summaries.items()}
-        machines = _stored_loads(measured) | _kept_loads(pks)
+        # Of the runs whose seconds retention removed.
+        briefs = RunUse.objects.filter(run__in=pks, kept__has_key="machines").values_list(
+            "run", "kept"
+        )
+        machines = _stored_loads(measured) | {
+            pk: [MachineLoad.of_use(MachineUse.from_json(each)) for each in brief["machines"]]
+            for pk, brief in briefs
+            if brief["machines"]
+        }
     return {
         pk: busy_of(summaries[pk][0] if pk in summaries else [], machines.get(pk, [])) for pk in pks
     }
@@ -278,11 +286,12 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
     if not n_seconds:
         return {}
     seconds = MachineSecond.objects.filter(_measured(n_seconds)).values("run_id", "source")
+    listed = KeyTransform("cores", "did")
     rows = seconds.annotate(
         cpu=Coalesce(
             *(Avg(used / NullIf(_sum_of(CPU), 0.0)) for used in (F("watched_s"), _sum_of(BUSY)))
         ),
-        n_cores=Max(_length_of("cores")),
+        n_cores=Max(Func(listed, function="jsonb_array_length", output_field=IntegerField())),
         received=Avg(told_figure("received_bytes") / F("lasted_s")),
         sent=Avg(told_figure("sent_bytes") / F("lasted_s")),
         speed=Avg(told_figure("link_bytes_per_s")),
@@ -294,27 +303,12 @@ def _stored_loads(n_seconds: Mapping[int, int]) -> dict[int, list[MachineLoad]]:
     return dict(loads)
 
 
-def _kept_loads(pks: Sequence[int]) -> dict[int, list[MachineLoad]]:
-    """Of the runs whose seconds retention removed."""
-    kept = RunUse.objects.filter(run__in=pks, kept__has_key="machines").values_list("run", "kept")
-    return {
-        pk: [MachineLoad.of_use(MachineUse.from_json(each)) for each in found["machines"]]
-        for pk, found in kept
-        if found["machines"]
-    }
-
-
 def _measured(n_seconds: Mapping[int, int]) -> Q:
     """The seconds of the measurements: most trials have as many."""
     runs = defaultdict(list)
     for pk, n in n_seconds.items():
         runs[n].append(pk)
     return reduce(or_, (Q(run__in=pks, second__range=(0, n - 1)) for n, pks in runs.items()))
-
-
-def _length_of(name: str) -> Func:
-    listed = KeyTransform(name, "did")
-    return Func(listed, function="jsonb_array_length", output_field=IntegerField())
 
 
 def _sum_of(states: Sequence[str]):
@@ -341,11 +335,15 @@ def limiter_of_search(report: SearchReport) -> Limiter:
     """Without the target's machine: as it was stored with the answer; else from the trials."""
     if report.search.answer is not None:
         return Limiter.from_json(report.search.answer["limiter"])
+    summaries = RunSummary.objects.filter(run__in=[each.run for each in near_the_answer(report)])
     return limiter_of(
         report.ending,
         [signs_of(each.run.verdicts, each.run.judged) for each in _failed(report)],
         [each.trial.reason for each in _open(report)],
-        _vitals_of(near_the_answer(report)),
+        [
+            {code: observed.value for code, observed in observed_vitals(vitals).items()}
+            for vitals in summaries.order_by("run_id").values_list("vitals", flat=True)
+        ],
         LimitsByCode.with_overrides(settings.JUDGEMENT_LIMITS),
         [judged for each in _open(report) if (judged := each.run.judged) and judged.is_in_doubt],
     )
@@ -359,8 +357,8 @@ def near_the_answer(report: SearchReport) -> list[MadeTrial]:
         return _open(report)
     passed = [each for each in report.made if each.trial.result == TrialResult.PASSED]
     passed.sort(key=lambda each: each.trial.rate_per_s)
-    found = report.capacity
-    rates = (found.rate_per_s / _NEAR, found.rate_per_s * _NEAR) if found else (0.0, 0.0)
+    interval = report.capacity
+    rates = (interval.rate_per_s / _NEAR, interval.rate_per_s * _NEAR) if interval else (0.0, 0.0)
     near = [each for each in passed if rates[0] <= each.trial.rate_per_s <= rates[1]]
     return near or passed[-1:] or _failed(report)[:1]
 
@@ -372,11 +370,3 @@ def _failed(report: SearchReport) -> list[MadeTrial]:
 def _open(report: SearchReport) -> list[MadeTrial]:
     """The last trials that do not count."""
     return [each for each in report.made if each.trial.result == TrialResult.UNTRUSTED][-2:]
-
-
-def _vitals_of(made: Sequence[MadeTrial]) -> list[dict[str, float]]:
-    summaries = RunSummary.objects.filter(run__in=[each.run for each in made])
-    return [
-        {code: seen.value for code, seen in observed_vitals(vitals).items()}
-        for vitals in summaries.order_by("run_id").values_list("vitals", flat=True)
-    ]

@@ -15,10 +15,9 @@ from campaigns.campaigns.queries.checks import unreported_rule
 from campaigns.campaigns.services.blocks import CampaignCell, check_slots, queued_run, snapshot_of
 from campaigns.campaigns.services.campaigns import QUIET_WITHIN_S, create_campaign
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.capacity import CapacityAnswer, Ending, NextTrial
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import BenchsiteError, InvalidFields, InvalidPlan
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.plan.estimates import estimate_test
@@ -30,11 +29,12 @@ from campaigns.domain.plan.turns import Turn
 from campaigns.engine.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Project, Run, Search, Shard, Target
-from campaigns.operations.queries.caps import most_requests_per_s
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import most_requests_per_s
 from campaigns.operations.services.caps import plan_use, require_room_for_load
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services.probes import send_again, send_first_requests
-from campaigns.projects.services.vault import require_secret
+from campaigns.projects.services import require_secret
 from campaigns.search.queries import (
     action_of,
     limiter_of_search,
@@ -43,7 +43,7 @@ from campaigns.search.queries import (
     unreported_rules,
     was_ended_from_outside,
 )
-from campaigns.targets.services.ownership import require_permitted
+from campaigns.targets.services import require_permitted
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
 LONGEST_SEARCH_S = 12 * 3600
@@ -192,11 +192,11 @@ def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:
     """`plan`: as the first trial sends it, with the objective."""
     related = ("campaign", "plan_version__plan", "endpoint__target")
     test = search.campaign.tests.select_related(*related).get()
-    sent = trial_plan(plan, trial.rate_per_s, search.trial_s)
+    plan_of_trial = trial_plan(plan, trial.rate_per_s, search.trial_s)
     mode = ConnectionMode(test.connection_mode)
-    estimate = estimate_test(sent, mode, search.campaign.pause_s, test.injectors)
+    estimate = estimate_test(plan_of_trial, mode, search.campaign.pause_s, test.injectors)
     require_room_for_load(search.campaign.project, [estimate])
-    run = queued_run(test, Turn(trial.number, trial.number, 0), snapshot_of(test, sent))
+    run = queued_run(test, Turn(trial.number, trial.number, 0), snapshot_of(test, plan_of_trial))
     run.save()
     Shard.objects.bulk_create(Shard(run=run, number=number) for number in range(run.n_shards))
     plan_use(search.campaign.project, [run], {test.pk: estimate})
@@ -216,7 +216,13 @@ def advance_search(*, campaign_id: int) -> bool:
     search = _going_on().select_related("campaign").filter(pk=campaign_id).first()
     if search is None or campaign.runs.exclude(state=RunState.DONE).exists():
         return False
-    _set_deadline(search)
+    # Once, after the first trial: while that waited for others its time did not run.
+    if search.deadline is None:
+        began = search.campaign.runs.get(repeat=1).t0
+        lasts = timedelta(seconds=search.longest_s)
+        deadline = began + lasts if began else db_now(search.longest_s)
+        Search.objects.filter(pk=search.pk).update(deadline=deadline)
+        search.refresh_from_db(fields=["deadline"])
     is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
     action = action_of(search, Ending.STOPPED if is_stopped or _stops_untold(search) else None)
     if isinstance(action, NextTrial) and _would_be_late(search):
@@ -227,16 +233,6 @@ def advance_search(*, campaign_id: int) -> bool:
         _go_on(search, action)
     notify_viewers(campaign_id=campaign_id)
     return True
-
-
-def _set_deadline(search: Search) -> None:
-    """Once, after the first trial: while that waited for others its time did not run."""
-    if search.deadline is None:
-        began = search.campaign.runs.get(repeat=1).t0
-        lasts = timedelta(seconds=search.longest_s)
-        deadline = began + lasts if began else db_now(search.longest_s)
-        Search.objects.filter(pk=search.pk).update(deadline=deadline)
-        search.refresh_from_db(fields=["deadline"])
 
 
 def _end(search: Search, ending: Ending) -> None:
@@ -308,7 +304,7 @@ def _end_late(search: Search) -> bool:
 
 def ask_silent_targets() -> int:
     """Ask targets again that did not answer after a trial; after a minute the search ends."""
-    return sum(_ask_again(search) for search in _held().select_related("campaign__created_by"))
+    return sum(_ask_again(search) for search in _waiting().select_related("campaign__created_by"))
 
 
 def _ask_again(search: Search) -> bool:
@@ -328,13 +324,15 @@ def _ask_again(search: Search) -> bool:
 def _end_silent(search: Search, reason: str) -> bool:
     """Unless somebody has started it anyway meanwhile; whether it ended."""
     Campaign.objects.select_for_update(no_key=True).get(pk=search.pk)
-    has_stopped = _held().filter(pk=search.pk).exists() and stop_by_itself(search.campaign, reason)
+    has_stopped = _waiting().filter(pk=search.pk).exists() and stop_by_itself(
+        search.campaign, reason
+    )
     if has_stopped:
         _end(search, Ending.SILENT)
     return has_stopped
 
 
-def _held() -> QuerySet[Search]:
+def _waiting() -> QuerySet[Search]:
     """Those whose target did not answer after a trial, and that nobody has started anyway."""
     return _going_on().filter(
         campaign__repeats__gt=1, campaign__held_at__isnull=False, campaign__opened_at=None

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET
 
 from campaigns.accounts import tokens as services
 from campaigns.campaigns.queries.answers import answer_of
-from campaigns.campaigns.queries.campaign_keys import campaign_key, run_key
+from campaigns.campaigns.queries.campaigns import campaign_key, run_key
 from campaigns.campaigns.views.campaign_page import campaign_context
 from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.compare.queries.columns import columns_of, live_links, shared_columns
@@ -27,11 +27,11 @@ from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import ms
 from campaigns.history.queries.history import key_of, latest_figures
+from campaigns.live.hub import report_of
 from campaigns.live.views import live_page, share_topic
 from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test, TestFigures
 from campaigns.projects.forms import ShareForm
 from campaigns.runs.exports import campaign_tables_file, run_tables_file
-from campaigns.runs.queries.followed import report_of
 from campaigns.runs.queries.reports import MACHINES
 from campaigns.runs.views.run_page import run_context
 from campaigns.runs.views.runs import find_run

@@ -35,9 +35,10 @@ from campaigns.probes.services.probes import request_probe
 from campaigns.rest import fields
 from campaigns.rest.access import ITEM_FIELDS, ItemViewSet, Tagged, VisibleViewSet, actor_of, find
 from campaigns.targets.queries import hosts_of
-from campaigns.targets.services.ownership import check_host, claim_host
-from campaigns.targets.services.targets import (
+from campaigns.targets.services import (
     change_profile,
+    check_host,
+    claim_host,
     create_profile,
     create_target,
     delete_profile,
@@ -125,8 +126,8 @@ class TlsProfileViewSet(VisibleViewSet):
         return super().get_queryset().select_related("project")
 
     def filter_queryset(self, queryset):
-        found = super().filter_queryset(queryset)
-        return found.filter(project=self.kwargs["project"]) if self.action == "list" else found
+        rows = super().filter_queryset(queryset)
+        return rows.filter(project=self.kwargs["project"]) if self.action == "list" else rows
 
     @extend_schema(operation_id="projects_tls_profiles_list")
     def list(self, request, project):
@@ -142,20 +143,20 @@ class TlsProfileViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Names a set of TLS options, for `tls.profile` of endpoints."""
-        found = find(Project, request, pk=project)
-        require(self.actor, Action.EDIT, found)
+        project_row = find(Project, request, pk=project)
+        require(self.actor, Action.EDIT, project_row)
         data = fields.validated(TlsProfileInput, request.data)
-        profile = create_profile(by=self.actor, project=found, **data)
+        profile = create_profile(by=self.actor, project=project_row, **data)
         return self.answer(profile.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=TlsProfileInput)
     def update(self, request, pk):
         """Replaces name and options. Endpoints that name it follow; runs that have been started
         keep what was offered then."""
-        found = self.get_object()
-        require(self.actor, Action.EDIT, found.project)
+        row = self.get_object()
+        require(self.actor, Action.EDIT, row.project)
         data = fields.validated(TlsProfileInput, request.data)
-        profile = change_profile(by=self.actor, profile=found, **data)
+        profile = change_profile(by=self.actor, profile=row, **data)
         return self.answer(profile.pk)
 
     @extend_schema(responses={204: None})
@@ -238,10 +239,10 @@ class TargetViewSet(ItemViewSet):
     filterset_class = TargetFilterSet
 
     def get_queryset(self):
-        found = super().get_queryset()
+        rows = super().get_queryset()
         if self.action == "list":
-            found = found.filter(is_kept=True)
-        return with_counts(found).prefetch_related("endpoints")
+            rows = rows.filter(is_kept=True)
+        return with_counts(rows).prefetch_related("endpoints")
 
     @extend_schema(request=NewTarget, responses={201: TargetSerializer})
     @transaction.atomic
@@ -438,14 +439,14 @@ class ProbeViewSet(VisibleViewSet):
     @extend_schema(request=NewProbe, responses={201: ProbeSerializer})
     def create(self, request):
         """Sends one request. Read it again until `finished_at` is set, a few seconds at most."""
-        asked = fields.validated(NewProbe, request.data)
-        endpoint = find(Endpoint, request, pk=asked["endpoint"])
+        values = fields.validated(NewProbe, request.data)
+        endpoint = find(Endpoint, request, pk=values["endpoint"])
         try:
             probe = request_probe(
                 by=self.actor,
                 endpoint=endpoint,
-                request=_as_sent(endpoint, asked["request"]),
-                redirects=asked["redirects"],
+                request=_as_sent(endpoint, values["request"]),
+                redirects=values["redirects"],
             )
         except InvalidPlan as invalid:
             # The plan reader's paths as those of the request: steps.0.path is request.path.
@@ -457,15 +458,15 @@ class ProbeViewSet(VisibleViewSet):
         return self.answer(probe.pk, status.HTTP_201_CREATED)
 
 
-def _as_sent(endpoint: Endpoint, asked: dict[str, Any]) -> dict[str, Any]:
+def _as_sent(endpoint: Endpoint, request: dict[str, Any]) -> dict[str, Any]:
     if endpoint.scheme not in WEBSOCKET_SCHEMES:
-        _refuse_others(asked, ("subprotocols", "message"), "an HTTP endpoint")
-        return {"method": "GET", "path": "/", **asked}
-    _refuse_others(asked, ("method", *BODIES), "a WebSocket endpoint")
-    return {"path": "/", "headers": [], "subprotocols": [], "message": None, **asked}
+        _refuse_others(request, ("subprotocols", "message"), "an HTTP endpoint")
+        return {"method": "GET", "path": "/", **request}
+    _refuse_others(request, ("method", *BODIES), "a WebSocket endpoint")
+    return {"path": "/", "headers": [], "subprotocols": [], "message": None, **request}
 
 
-def _refuse_others(asked: dict[str, Any], names: tuple[str, ...], endpoint: str) -> None:
-    faults = {f"request.{name}": f"This is {endpoint}." for name in names if name in asked}
+def _refuse_others(request: dict[str, Any], names: tuple[str, ...], endpoint: str) -> None:
+    faults = {f"request.{name}": f"This is {endpoint}." for name in names if name in request}
     if faults:
         raise InvalidFields(faults)

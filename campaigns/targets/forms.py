@@ -119,8 +119,8 @@ class TargetForm:
 
     def fact_rows(self) -> list[dict[str, Any]]:
         """The given facts, then an empty row for each missing suggested label."""
-        given = {label for label, _ in self.environment}
-        rows = [*self.environment, *([label, ""] for label in FACT_LABELS if label not in given)]
+        labels = {label for label, _ in self.environment}
+        rows = [*self.environment, *([label, ""] for label in FACT_LABELS if label not in labels)]
         return [
             {
                 "label": label,
@@ -145,11 +145,11 @@ _ROW = ("scheme", "host", "port", "verify_tls", "tls", "address")
 
 def _endpoint(row: tuple) -> dict[str, Any]:
     """A row in the domain's form."""
-    given = dict(zip(_ROW, row, strict=False))
-    tls = given.get("tls") or {}
-    given["client_key_pem"] = tls.get("client_key_pem", "")
-    given["tls"] = {name: value for name, value in tls.items() if name != "client_key_pem"}
-    return given
+    values = dict(zip(_ROW, row, strict=False))
+    tls = values.get("tls") or {}
+    values["client_key_pem"] = tls.get("client_key_pem", "")
+    values["tls"] = {name: value for name, value in tls.items() if name != "client_key_pem"}
+    return values
 
 
 def _posted_tls(data) -> list[dict[str, Any]]:
@@ -170,8 +170,8 @@ def _posted_tls(data) -> list[dict[str, Any]]:
 
 def _has_tls(row: tuple) -> bool:
     """Whether any TLS option differs from its default, so that the section must be open."""
-    given = _endpoint(row)["tls"]
-    return any(given.get(name, value) != value for name, value in TlsOptions().to_json().items())
+    options = _endpoint(row)["tls"]
+    return any(options.get(name, value) != value for name, value in TlsOptions().to_json().items())
 
 
 class ExporterForm(CheckedForm):

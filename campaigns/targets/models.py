@@ -173,7 +173,7 @@ class Endpoint(models.Model):
     verify_tls = models.BooleanField(default=True)
     # The non-default fields of domain.plan.tls_options.TlsOptions.
     tls = models.JSONField(default=dict, blank=True)
-    # The client certificate's key, encrypted by services.vault; only orders carry it.
+    # The client certificate's key, encrypted by projects.services; only orders carry it.
     client_key = models.TextField(default="", blank=True, editable=False)
     # What connections go to in place of what a name server says of the host; "" without.
     address = models.CharField(max_length=45, default="", db_default="", blank=True)

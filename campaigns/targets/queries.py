@@ -1,25 +1,34 @@
 """Where load of a project may go: listed networks, and hosts that are shown to be its own. Proofs
 and approvals count only where `PROOF_DAYS` is set: on a server. Checks no permissions: callers pass
-rows found with visible_to."""
+rows found with visible_to.
 
-from collections.abc import Iterable, Iterator
+Where the installation's own servers listen: no load is sent there, whatever networks allow."""
+
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from django.conf import settings
 from django.db.models import Prefetch, Q, QuerySet
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.plan.addresses import (
     Allowed,
     common_networks,
     host_key,
     is_address,
+    parse_address,
     parse_networks,
     place_of,
     proof_path,
     refusals,
     vet,
+    written,
 )
 from campaigns.domain.units import counted
 from campaigns.models import Endpoint, HostClaim, HostPermit, Project, Run, Target
@@ -82,8 +91,8 @@ def why_not_admitted(run: Run) -> str:
         return ""
     endpoint = run.frozen.endpoint
     # Those that the machine of an injector has are seen as loopback; the injector looks at them.
-    known = [each for each in run.machines or () if not each.startswith("127.")]
-    places = [place_of(address, endpoint.port) for address in known]
+    addresses = [each for each in run.machines or () if not each.startswith("127.")]
+    places = [place_of(address, endpoint.port) for address in addresses]
     return _refused(run.campaign.project_id, endpoint.host, places)
 
 
@@ -141,8 +150,8 @@ class HostState:
     @property
     def proof_ends_at(self) -> datetime | None:
         of_proof = (each for each in self.permits if each.kind == HostPermit.Kind.PROOF)
-        given = next((each.given_at for each in of_proof if each.pk in self.current), None)
-        return given and given + timedelta(days=settings.PROOF_DAYS)
+        since = next((each.given_at for each in of_proof if each.pk in self.current), None)
+        return since and since + timedelta(days=settings.PROOF_DAYS)
 
 
 def hosts_of(target: Target) -> list[HostState]:
@@ -176,16 +185,16 @@ def _state(
     permits = tuple(claim.permits.all()) if claim else ()
     counting = [each for each in permits if each.pk in current]
     places = [*settings.ALLOWED_NETWORKS, *(place for each in counting for place in each.places)]
-    seen = list(claim.places) if claim else []
+    dialled = list(claim.places) if claim else []
     if is_address(host):
-        seen = [place_of(host, each.port) for each in of_host]
-    still_refused = tuple(refusals(seen, parse_networks(places)))
+        dialled = [place_of(host, each.port) for each in of_host]
+    still_refused = tuple(refusals(dialled, parse_networks(places)))
     return HostState(
         host=host,
         claim=claim,
         permits=permits,
         current=tuple(each.pk for each in counting),
-        is_permitted=bool(seen) and not still_refused,
+        is_permitted=bool(dialled) and not still_refused,
         still_refused=still_refused,
         urls=tuple(_urls(of_host, claim)),
     )
@@ -200,10 +209,49 @@ def _urls(endpoints: Iterable[Endpoint], claim: HostClaim | None) -> Iterator[st
 
 def waiting_claims() -> QuerySet[HostClaim]:
     """Of all projects, those for which an administrator is asked, the longest waiting first."""
-    asked = HostClaim.objects.exclude(approval_asked_at=None).select_related("project")
-    return asked.order_by("approval_asked_at", "pk")
+    claims = HostClaim.objects.exclude(approval_asked_at=None).select_related("project")
+    return claims.order_by("approval_asked_at", "pk")
 
 
 def permits_of_all() -> QuerySet[HostPermit]:
     """Current ones of all projects, for administrators."""
     return current_permits().select_related("claim__project").order_by("-pk")
+
+
+_KEPT_S = 60.0
+# What this process has found last for each host and port.
+_known: dict[tuple[str, int], Set[str]] = {}
+
+
+def policy(allowed: list[str], elsewhere: Mapping[str, list[str]] | None = None) -> dict[str, Any]:
+    """An order's `policy`: the networks that may be dialled, under other names if they are not the
+    same (`elsewhere`), and what in them may not."""
+    never = list(_own_services(time.monotonic() // _KEPT_S))
+    return {"allow": allowed, "never": never, **({"hosts": dict(elsewhere)} if elsewhere else {})}
+
+
+@lru_cache(maxsize=1)
+def _own_services(_minute: float) -> tuple[str, ...]:
+    """PostgreSQL, Redis and what the settings list, as 10.0.0.5:5432; names are looked up again
+    each minute. A name that was never known here cannot be dialled from here either."""
+    return tuple(sorted({place for host, port in _named() for place in _places(host, port)}))
+
+
+def _places(host: str, port: int) -> Set[str]:
+    """Those of before while no name server answers: its addresses can be dialled all the same."""
+    try:
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return _known.get((host, port), frozenset())
+    _known[host, port] = {written(parse_address(str(each[4][0])), port) for each in answers}
+    return _known[host, port]
+
+
+def _named() -> Iterator[tuple[str, int]]:
+    """Sockets in the file system have no port that could be dialled."""
+    for url, port in ((settings.DATABASE_URL, 5432), (settings.REDIS_URL, 6379)):
+        parts = urlsplit(url)
+        host = unquote(parts.hostname or "")
+        if host and not host.startswith("/"):
+            yield host, parts.port or port
+    yield from settings.NEVER

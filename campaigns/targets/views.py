@@ -43,16 +43,16 @@ from campaigns.history.views.history_chart import value_chart
 from campaigns.history.views.history_rows import counts_of, directions_of, in_order, row_of
 from campaigns.items.queries.items import IN_USE
 from campaigns.items.views.items import TRASH, items_context, trash_list
-from campaigns.machines.services import exporters as exporter_services
+from campaigns.machines import services as exporter_services
 from campaigns.models import Campaign, Endpoint, Exporter, Probe, Project, Target
 from campaigns.probes.charts import waterfall_charts
 from campaigns.probes.queries import probes as queries
 from campaigns.probes.queries.probes import reason_to_wait, report_of
 from campaigns.probes.services.probes import request_probe
 from campaigns.probes.services.typed_targets import try_untried
+from campaigns.targets import services
 from campaigns.targets.forms import FACT_LABELS, ExporterForm, TargetForm
 from campaigns.targets.queries import hosts_of
-from campaigns.targets.services import targets as services
 
 _MOST_RESULTS = 12  # the history has all
 _MOST_MARKS = 5

@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns.accounts.adapter import LastSeenMiddleware
 from campaigns.accounts.models import LastSeen
 from campaigns.models import AuditEntry
-from campaigns.projects.services.vault import rotate_secrets
+from campaigns.projects.services import rotate_secrets
 from tests.accounts.scenes import (
     SECRET,
     add_app,

@@ -16,15 +16,10 @@ from campaigns.accounts.tokens import (
     revoke_token,
 )
 from campaigns.core.permissions import Actor, Role, Scope
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.models import ApiToken, AuditEntry, Campaign, Membership, Run, ShareLink
-from campaigns.projects.services.projects import (
-    add_member,
-    change_role,
-    create_project,
-    remove_member,
-)
+from campaigns.operations.models import AuditEvent
+from campaigns.projects.services import add_member, change_role, create_project, remove_member
 from tests.factories import make_campaign, make_project, make_run, make_test, make_user
 
 pytestmark = pytest.mark.django_db

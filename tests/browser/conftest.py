@@ -49,7 +49,7 @@ NEVER_BUSY = {
 MAKE_PROJECTS = """
 from django.contrib.auth.models import User
 from campaigns.core.permissions import Actor
-from campaigns.projects.services.projects import create_project
+from campaigns.projects.services import create_project
 from campaigns.accounts.tokens import create_token
 admin = Actor(user=User.objects.get(username={username!r}))
 print(create_token(by=admin, name="test", scope="write", days=1)[1])

@@ -10,7 +10,7 @@ from campaigns.campaigns.views import campaign_runs
 from campaigns.campaigns.views.campaign_runs import told_apart
 from campaigns.domain.analysis.ratio import Against
 from campaigns.models import TestFigures
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.matrix.test_target_matrix import around, ask
 from tests.measured import run_in_blocks, spoil

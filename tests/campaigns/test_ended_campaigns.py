@@ -17,7 +17,7 @@ from campaigns.engine.services import dispatch
 from campaigns.models import Campaign
 from tests.access_world import Rows, make_world
 from tests.kept_rows import forget
-from workers.tasks.periodic import make_ready
+from workers.tasks import make_ready
 
 pytestmark = pytest.mark.django_db
 

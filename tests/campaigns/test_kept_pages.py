@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from campaigns.campaigns.queries.campaign_keys import _ROWS, rows_of_campaign, rows_of_run
+from campaigns.campaigns.queries.campaigns import _ROWS, rows_of_campaign, rows_of_run
 from campaigns.campaigns.views import campaigns, kept_pages
 from campaigns.core.cache import Cache
 from campaigns.core.permissions import Role

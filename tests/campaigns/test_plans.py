@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.presentation.plan_words import changes_between
 from campaigns.items.queries.items import list_plans, versions_of, with_newest
-from campaigns.plans.services.plans import edit_plan
+from campaigns.plans.services import edit_plan
 from tests.factories import make_plan
 from tests.values import plan_spec
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.compare.test_compared_tests import FAST, SLOW, campaigns
 from tests.compare.test_compared_tests import compared as compared
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Campaign, TestFigures
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.campaigns.campaign_form import cells, fields, new_url
 from tests.factories import make_run
 from tests.measured import measure

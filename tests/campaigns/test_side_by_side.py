@@ -14,7 +14,7 @@ from campaigns.compare.queries import side_by_side
 from campaigns.compare.queries.arm_pairs import ArmPair, measured_tests
 from campaigns.compare.queries.overheads import compare
 from campaigns.compare.queries.side_by_side import passes_of
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.injector_end import InjectorEnd
@@ -36,7 +36,7 @@ from campaigns.engine.services.shards import (
     record_seconds,
 )
 from campaigns.history.queries.baselines import may_be_baseline
-from campaigns.history.services.baselines import make_baseline
+from campaigns.history.services import make_baseline
 from campaigns.machines.queries.target_costs import target_costs
 from campaigns.models import Campaign, Exporter, Round, Run, Shard, TestFigures
 from campaigns.runs.queries.measurements import measured_runs

@@ -14,7 +14,7 @@ from campaigns.domain.analysis.capacity import RULE_VERSION
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.models import Campaign, Endpoint, PlanVersion
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.cast import client_of
 from tests.engine.scenes import host
 from tests.factories import (

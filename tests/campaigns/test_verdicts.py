@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.core.permissions import Actor
 from campaigns.domain.lifecycle import Outcome
-from campaigns.history.services.baselines import make_baseline
+from campaigns.history.services import make_baseline
 from campaigns.models import Campaign
 from campaigns.probes.services.probes import finish_probe, settle_campaign
 from tests.cast import client_of

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from campaigns.core.permissions import Actor
-from campaigns.history.services.baselines import make_baseline
+from campaigns.history.services import make_baseline
 from campaigns.live.hub import HUB
 from campaigns.models import Baseline, Campaign, Target
 from campaigns.probes.services.probes import finish_probe, settle_campaign

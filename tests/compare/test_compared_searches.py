@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from campaigns.campaigns.services.blocks import CampaignCell
 from campaigns.domain.errors import Refused
-from campaigns.history.services.baselines import judge_by_baselines, make_baseline, release_baseline
+from campaigns.history.services import judge_by_baselines, make_baseline, release_baseline
 from campaigns.items.queries.items import refusal_to_delete
 from campaigns.models import Baseline, Campaign, TestFigures
 from campaigns.search.services import start_search

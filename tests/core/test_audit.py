@@ -18,7 +18,6 @@ from django.utils import timezone
 from campaigns.accounts import tokens
 from campaigns.campaigns.services import blocks, campaigns
 from campaigns.core.permissions import Actor
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.engine.services import endings
 from campaigns.items import services as items
@@ -42,8 +41,9 @@ from campaigns.models import (
     Search,
     StoredBody,
 )
+from campaigns.operations.models import AuditEvent
 from campaigns.operations.services import load_control
-from campaigns.projects.services import projects, vault
+from campaigns.projects import services as projects
 from tests.access_world import make_world
 from tests.factories import (
     make_campaign,
@@ -125,7 +125,7 @@ def test_the_log_tells_of_members_what_was_done_and_not_what_an_older_tab_believ
 def test_a_stored_secret_leaves_the_plan_and_not_itself(as_alice, project):
     plan = make_plan(project, "checkout").plan
     for secret in ("correct horse", None, ""):
-        vault.keep_secret(by=as_alice, plan=plan, secret=secret)
+        projects.keep_secret(by=as_alice, plan=plan, secret=secret)
     what = f"plan {plan.pk}: checkout"
     assert told() == [("secret_stored", "alice", what), ("secret_deleted", "alice", what)]
     assert not [entry for entry in AuditEntry.objects.values() if "horse" in str(entry)]

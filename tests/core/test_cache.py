@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from django.db import connection
 
-from campaigns.core import cache, connections
+from campaigns.core import cache, database
 from campaigns.core.cache import Cache
 from tests.waiting import eventually
 
@@ -80,21 +80,21 @@ def others_wait(kept: Cache) -> bool:
 @pytest.mark.parametrize("waits_for", ["a value that is being made", "a lock that is held"])
 def test_who_waits_for_another_gives_its_connection_back(waits_for, monkeypatch):
     lock, kept, has_released, seen = threading.Lock(), Cache(1), threading.Event(), []
-    release = connections.release_connection
+    release = database.release_connection
 
     def released():
         release()
         seen.append(connection.connection)
         has_released.set()
 
-    for module in (cache, connections):
+    for module in (cache, database):
         monkeypatch.setattr(module, "release_connection", released)
 
     def wait():
         connection.ensure_connection()
         seen.append(connection.connection)
         if waits_for.startswith("a lock"):
-            with connections.held(lock):
+            with database.held(lock):
                 pass
         else:
             kept.get("a", lambda: None)

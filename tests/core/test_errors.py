@@ -12,7 +12,7 @@ from django.urls import reverse
 from prometheus_client.parser import text_string_to_metric_families
 
 from campaigns.core.context import database_away
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
 from campaigns.items.views import items
 from campaigns.models import Run

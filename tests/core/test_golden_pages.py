@@ -22,7 +22,7 @@ from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.reports import styles_for
 from campaigns.models import Campaign, Run, RunSummary, ShardSecond
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.factories import make_campaign, make_endpoint, make_plan, make_run, make_target
 from tests.factories import make_test as make_test_row
 from tests.figures_on_pages import figures_of

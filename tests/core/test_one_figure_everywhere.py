@@ -14,10 +14,9 @@ from django.urls import reverse
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.units import count, figure
-from campaigns.live.events import BEFORE_ALL
+from campaigns.live.hub import BEFORE_ALL, report_of, seconds_after
 from campaigns.live.notify import SIGNAL
 from campaigns.models import Run
-from campaigns.runs.queries.followed import report_of, seconds_after
 from campaigns.runs.queries.measurements import measurement_of
 from tests.factories import begin_run, make_campaign, make_plan, make_run, make_test, store_second
 from tests.measured import end_shards
@@ -66,7 +65,7 @@ def watched(request, run) -> Run:
 
 
 def end_of(run: Run) -> None:
-    from campaigns.runs.services.summaries import summarise_run
+    from campaigns.runs.services import summarise_run
 
     run.refresh_from_db()
     run.outcome = Outcome.COMPLETE

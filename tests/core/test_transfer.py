@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.models import Run
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.cast import token_client
 from tests.factories import make_campaign, make_run, make_test, store_second
 from tests.measured import measure

@@ -1,6 +1,6 @@
 """Whose address counts behind proxies: never one that the client itself wrote."""
 
-from campaigns.domain.client_address import client_address
+from campaigns.core.transfer import client_address
 
 PROXY = "127.0.0.1"
 

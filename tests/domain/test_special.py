@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.special import (
+from campaigns.domain.percentiles import (
     binomial_cdf,
     binomial_quantile,
     incomplete_beta,

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.engine.services import dispatch, endings

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import NOBODY, Actor
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.engine.queries.engine import stuck_runs, waiting_reason
@@ -17,7 +17,7 @@ from campaigns.engine.services import dispatch
 from campaigns.engine.services.endings import stop_any_run
 from campaigns.engine.services.shards import LOST_IN_COPY, claim_shard
 from campaigns.models import Campaign, LoadControl, Run
-from campaigns.operations.queries.load_control import active_runs, why_load_is_off
+from campaigns.operations.queries import active_runs, why_load_is_off
 from campaigns.operations.services.load_control import (
     RESTORED,
     allow_load,

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from django.db.models import F
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.engine.services import dispatch
@@ -19,7 +19,7 @@ from campaigns.engine.services.shards import (
     mark_running,
     record_seconds,
 )
-from campaigns.machines.services.exporters import add_exporter, ask_check
+from campaigns.machines.services import add_exporter, ask_check
 from campaigns.models import (
     Campaign,
     Exporter,
@@ -34,7 +34,7 @@ from campaigns.models import (
 from campaigns.operations.services.load_control import allow_load, stop_all_load
 from campaigns.probes.services.probes import end_held_campaigns, expire_probes
 from campaigns.search.services import advance_searches, ask_silent_targets
-from campaigns.targets.services.ownership import (
+from campaigns.targets.services import (
     CHECK_EVERY_S,
     check_host,
     claim_host,

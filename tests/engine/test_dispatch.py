@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import MAX_AGE_S, RUN_MOVES, SHARD_MOVES, RunState, ShardState
 from campaigns.engine.queries.injector_hosts import ALIVE_S, free_slots, live_hosts, total_slots
 from campaigns.engine.services import dispatch

@@ -7,7 +7,7 @@ import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.campaigns.services.campaigns import stop_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.domain.metrics.snapshot import Second
@@ -24,7 +24,7 @@ from campaigns.engine.services.shards import (
     record_seconds,
 )
 from campaigns.models import Campaign, Run, RunEvent, RunSummary
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.engine.scenes import (
     age,
     armed,

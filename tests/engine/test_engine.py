@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.engine.queries.engine import (
     STUCK_SLACK_S,

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 )
 
 from campaigns.campaigns.services.campaigns import stop_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Role
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import ACTIVE_STATES, RUN_MOVES, Outcome

@@ -3,7 +3,7 @@ from collections import Counter
 import pytest
 from django.db import IntegrityError, transaction
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import StopReason
 from campaigns.domain.metrics.injector_end import InjectorEnd

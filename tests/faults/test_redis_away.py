@@ -17,15 +17,15 @@ from kombu.exceptions import OperationalError
 
 from campaigns.core import cache, queue
 from campaigns.domain.lifecycle import StopReason
-from campaigns.engine.stop_calls import StopCall, call
+from campaigns.engine.services.endings import StopCall, call
 from campaigns.live import notify
 from campaigns.models import InjectorHost
 from campaigns.operations.views import health
 from tests.engine.scenes import age
 from tests.faults.runs import RATE_PER_S, admitted, ended, in_the_middle, stored_requests, taken
 from tests.waiting import eventually
-from workers import stop_listener
-from workers.tasks.inject import UNHEARD_AFTER_S
+from workers import watch
+from workers.tasks import UNHEARD_AFTER_S
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
@@ -97,9 +97,12 @@ ASKS: dict[str, tuple[Callable[[], object], float]] = {
     "campaigns/live/notify.py": (partial(notify._publish, "{}"), notify.TIMEOUT_S),
     "those who wait for notices": (lambda: notify.Signal()._read(), 5),
     "campaigns/core/queue.py": (partial(queue.send, queue.RESULTS), 1),
-    "campaigns/engine/stop_calls.py": (lambda: call(*[StopCall(StopReason.USER, run=0)] * 20), 1),
+    "campaigns/engine/services/endings.py": (
+        lambda: call(*[StopCall(StopReason.USER, run=0)] * 20),
+        1,
+    ),
     "campaigns/operations/views/health.py": (health._ask_redis, health.PING_TIMEOUT_S),
-    "workers/stop_listener.py": (lambda: listen_once(), 4 * stop_listener.LISTEN_S),
+    "workers/watch.py": (lambda: listen_once(), 4 * watch.LISTEN_S),
     "a worker's broker": (lambda: ask_as_a_worker(), 5),
 }
 # Of a machine that has something else to do as well.
@@ -107,7 +110,7 @@ BUSY_S = 4
 
 
 def listen_once() -> None:
-    ear = stop_listener.StopListener(print)
+    ear = watch.StopListener(print)
     ear.close()
     ear._listen()
 

@@ -11,8 +11,8 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.errors import Refused
 from campaigns.engine.services.dispatch import finish_campaigns
-from campaigns.history.services import baselines
-from campaigns.history.services.baselines import (
+from campaigns.history import services as history
+from campaigns.history.services import (
     judge_by_baselines,
     make_baseline,
     note_changes,
@@ -21,7 +21,7 @@ from campaigns.history.services.baselines import (
 from campaigns.items.services import archive_items, delete_items, purge_items
 from campaigns.models import Baseline, Campaign, TestFigures, TriageChange
 from campaigns.runs.queries import measurements
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.engine.scenes import statements
 from tests.factories import (
     make_campaign,
@@ -93,7 +93,7 @@ def test_one_whose_end_was_interrupted_is_compared_at_the_next_turn(
         raise OperationalError("the connection is lost")
 
     with monkeypatch.context() as outage:
-        outage.setattr(baselines, "against_baselines", away)
+        outage.setattr(history, "against_baselines", away)
         with pytest.raises(OperationalError):
             finish_campaigns()
     assert finished(test).word == "slower"

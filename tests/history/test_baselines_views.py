@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from campaigns.engine.services.dispatch import finish_campaigns
 from campaigns.models import Baseline
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.factories import make_campaign, make_run, make_test
 from tests.histories import make_history
 from tests.history.test_views import CALM

@@ -6,15 +6,13 @@ import pytest
 from django.utils import timezone
 
 from campaigns.core.permissions import Actor
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.caps import STORED_GB
-from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
+from campaigns.domain.json_reader import version_token
 from campaigns.domain.lifecycle import Trust
 from campaigns.engine.services.dispatch import finish_campaigns
-from campaigns.history.services.baselines import content_of, edit_entry, note_changes
-from campaigns.history.services.marks import delete_mark, set_mark
-from campaigns.machines.services.tool_outputs import add_output, delete_output
+from campaigns.history.services import content_of, delete_mark, edit_entry, note_changes, set_mark
+from campaigns.machines.services import add_output, delete_output
 from campaigns.models import (
     AuditEntry,
     Campaign,
@@ -25,7 +23,8 @@ from campaigns.models import (
     TriageChange,
     TriageEntry,
 )
-from campaigns.operations.queries.caps import use_of
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import use_of
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.histories import make_history
 

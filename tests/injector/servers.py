@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaigns.domain.analysis.criteria import CRITERIA, Aspect, JudgementReason
+from campaigns.domain.analysis.criteria import CRITERIA, Aspect
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.observations import observe
+from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.metrics.snapshot import Timing, Total
 from workers.injector.summary import LocalRun, run_here
 

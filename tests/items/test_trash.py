@@ -19,7 +19,7 @@ from campaigns.items.services import (
     purge_items,
     restore_items,
 )
-from campaigns.machines.services.exporters import ask_again
+from campaigns.machines.services import ask_again
 from campaigns.models import (
     AuditEntry,
     Campaign,
@@ -35,7 +35,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.engine.scenes import at_once, draft, owner_of
 from tests.factories import make_campaign, make_plan, make_run, make_target, make_test
 from tests.item_kinds import MODELS, make_item

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from campaigns.live.events import BEFORE_ALL, Cursor, Snapshot, build_update, encode
+from campaigns.live.hub import BEFORE_ALL, Cursor, Snapshot, build_update, encode
 
 QUEUED, RUNNING, DONE = "queued", "running", "done"
 

@@ -11,10 +11,19 @@ from django.utils import timezone
 
 from campaigns.accounts.tokens import create_share
 from campaigns.compare.queries.columns import Viewer
-from campaigns.core import connections
+from campaigns.core import database
 from campaigns.live import hub as hubs
-from campaigns.live.events import Cursor, Snapshot, Update
-from campaigns.live.hub import ASK_EVERY_S, HUB, LIFETIME_S, POLL_S, Hub, who_may_watch
+from campaigns.live.hub import (
+    ASK_EVERY_S,
+    HUB,
+    LIFETIME_S,
+    POLL_S,
+    Cursor,
+    Hub,
+    Snapshot,
+    Update,
+    who_may_watch,
+)
 from campaigns.live.notify import SIGNAL, Signal
 from campaigns.models import Campaign, Probe, Run, ShareLink
 from tests.engine.scenes import host, others_use
@@ -183,7 +192,7 @@ def test_viewers_at_different_places_are_sent_what_each_has_missed(story):
 
 def test_whoever_was_sent_an_update_has_no_connection(story, monkeypatch):
     released = []
-    monkeypatch.setattr(connections, "release_connection", lambda: released.append(True))
+    monkeypatch.setattr(database, "release_connection", lambda: released.append(True))
     story.goes_on()
     for _ in range(3):
         story.next_update(RUN, story.at(BEGUN))

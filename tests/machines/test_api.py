@@ -5,7 +5,7 @@ import json
 import pytest
 
 from campaigns.models import Exporter, MachineSecond, RunUse
-from campaigns.projects.services.vault import decrypt
+from campaigns.projects.services import decrypt
 from campaigns.rest import schema
 from tests.factories import make_run, make_target, make_test
 from tests.measured import https_campaign, measure, run_in_blocks

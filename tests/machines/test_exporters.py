@@ -6,17 +6,12 @@ import pytest
 from django.utils import timezone
 
 from campaigns.core import queue
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.machines.services import exporters
-from campaigns.machines.services.exporters import (
-    add_exporter,
-    ask_check,
-    change_exporter,
-    remove_exporter,
-)
+from campaigns.machines import services as machines
+from campaigns.machines.services import add_exporter, ask_check, change_exporter, remove_exporter
 from campaigns.models import AuditEntry, Exporter, LoadControl
-from campaigns.projects.services.vault import decrypt, rotate_secrets
+from campaigns.operations.models import AuditEvent
+from campaigns.projects.services import decrypt, rotate_secrets
 from tests.factories import make_target
 from tests.injector.authority import authority
 
@@ -149,12 +144,12 @@ def test_those_in_use_are_asked_again_some_at_a_time(as_bob, target, monkeypatch
     unused = Exporter.objects.create(target=archived, name="unused", url=URL)
     known = {add(as_bob, target, name=f"shop-{n}").pk for n in range(3)}
     Exporter.objects.update(asked_at=None)
-    assert exporters.ask_again() == 3
+    assert machines.ask_again() == 3
     assert {pk for _, pk in sent} == known == set(asked_now())
-    monkeypatch.setattr(exporters, "MOST_ASKED_AGAIN", 2)
-    assert exporters.ask_again() == 2
+    monkeypatch.setattr(machines, "MOST_ASKED_AGAIN", 2)
+    assert machines.ask_again() == 2
     LoadControl.objects.update_or_create(pk=1, defaults={"is_on": False, "reason": "A deploy."})
-    assert exporters.ask_again() == 0
+    assert machines.ask_again() == 0
     assert unused.pk not in asked_now()
 
 

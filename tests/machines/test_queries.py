@@ -6,7 +6,7 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.machine import watched_s
 from campaigns.machines.queries.machine_runs import machine_report, machine_tables
 from campaigns.models import MachineSecond, Run
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from campaigns.runs.views.run_page import run_context
 from tests.factories import make_run, make_test
 from tests.measured import https_campaign, measure, run_in_blocks

@@ -9,7 +9,7 @@ from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.profiles import PerfOf, Profile
 from campaigns.engine.services.endings import summarise_late_runs
 from campaigns.machines.models import EXPORTER_PROBLEM
-from campaigns.machines.services.scrapes import (
+from campaigns.machines.services import (
     Scraped,
     exporters_to_scrape,
     finish_exporter_check,
@@ -19,7 +19,7 @@ from campaigns.machines.services.scrapes import (
     what_to_scrape_once,
 )
 from campaigns.models import Campaign, Exporter, MachineSecond, Run, RunProfile
-from campaigns.projects.services.vault import encrypt
+from campaigns.projects.services import encrypt
 from campaigns.runs.queries.runs import happenings
 from tests.factories import make_endpoint, make_plan, make_run, make_target, make_test, store_second
 from tests.measured import end, end_shards

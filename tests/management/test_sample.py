@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.management.commands import sample
-from campaigns.management.study import make_sample
+from campaigns.management.commands.sample import make_sample
 from campaigns.models import Campaign, Probe
 from campaigns.operations.services.load_control import stop_all_load_from_console
 from campaigns.probes.services import probes

@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from campaigns.operations.queries.load_control import why_load_is_off
+from campaigns.operations.queries import why_load_is_off
 
 pytestmark = pytest.mark.django_db
 

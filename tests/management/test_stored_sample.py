@@ -10,9 +10,9 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.items.queries.items import SAMPLE_CAMPAIGN, is_first_visit, stored_sample
-from campaigns.management.stored_sample import FILE, load_sample
+from campaigns.management.commands.sample import FILE, load_sample
 from campaigns.models import Campaign, Project
-from campaigns.projects.services.projects import create_project
+from campaigns.projects.services import create_project
 from tests.factories import make_campaign
 from tests.pages import text_of
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 from campaigns.core.permissions import Actor
 from campaigns.domain.yaml_text import read_yaml
 from campaigns.models import PlanSecret, SavedPlan, Target
-from campaigns.plans.services.plans import create_plan
+from campaigns.plans.services import create_plan
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.manifest.test_services import FILE
 from tests.pages import shown_text

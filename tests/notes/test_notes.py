@@ -9,7 +9,7 @@ from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
 from campaigns.models import AuditEntry, Note
 from campaigns.notes.services import LONGEST_NOTE, add_note, delete_note, edit_note
-from campaigns.notes.tags import html_of
+from campaigns.template_words import html_of
 from tests.factories import make_campaign, make_run, make_test
 from tests.pages import shown_text
 

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from campaigns.models import Project
 from campaigns.notifications.domain import CHOICES, new_secret
 from campaigns.notifications.models import ChannelKind, NotificationChannel
-from campaigns.projects.services.vault import encrypt
+from campaigns.projects.services import encrypt
 from tests.waiting import eventually
 from workers.notifying import NotificationsThread
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from campaigns.core.permissions import Actor
 from campaigns.engine.services.dispatch import finish_campaigns
-from campaigns.history.services.baselines import make_baseline
+from campaigns.history.services import make_baseline
 from campaigns.items.services import delete_items
 from campaigns.models import Campaign, Exporter, LoadControl, Membership, Probe, Search, TestFigures
 from campaigns.notifications import delivery
@@ -20,7 +20,7 @@ from campaigns.notifications.models import (
     NotificationChannel,
     NotificationDelivery,
 )
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.factories import (
     make_campaign,
     make_endpoint,

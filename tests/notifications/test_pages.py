@@ -10,7 +10,7 @@ from django.utils import timezone
 from campaigns.models import AuditEntry, Campaign
 from campaigns.notifications import services, views
 from campaigns.notifications.models import NotificationChannel, NotificationDelivery
-from campaigns.projects.services.vault import decrypt, rotate_secrets
+from campaigns.projects.services import decrypt, rotate_secrets
 from tests.factories import make_campaign, make_run, make_test
 from tests.notifications.receivers import http_receiver
 from tests.notifications.scenes import delivering, make_channel

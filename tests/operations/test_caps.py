@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from campaigns.campaigns.services.blocks import add_blocks, cell_of
 from campaigns.campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.caps import LOAD_HOURS, RUNS, SLOTS, STORED_GB
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.engine.services import dispatch
 from campaigns.engine.services.shards import mark_done, record_seconds
-from campaigns.machines.services import exporters, tool_outputs
+from campaigns.machines import services as machines
 from campaigns.models import (
     AuditEntry,
     Exporter,
@@ -31,11 +31,11 @@ from campaigns.models import (
     RunUse,
     ToolOutput,
 )
-from campaigns.operations.queries.caps import use_of
+from campaigns.operations.queries import use_of
 from campaigns.operations.services.caps import measure_use, set_caps
 from campaigns.operations.services.load_control import announce_host
-from campaigns.plans.services.plans import create_plan
-from campaigns.targets.services import ownership, targets
+from campaigns.plans.services import create_plan
+from campaigns.targets import services as targets
 from tests.engine.scenes import (
     at_once,
     draft,
@@ -346,7 +346,7 @@ def first_and_second(act: Callable[[str], object]) -> list[str]:
 
 def exporter(by, project, name):
     url = "127.0.0.1:9100"
-    exporters.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
+    machines.add_exporter(by=by, target=project.targets.get(), url=url, name=name)
 
 
 def tls_profile(by, project, name):
@@ -354,16 +354,16 @@ def tls_profile(by, project, name):
 
 
 def token_for_a_host(by, project, name):
-    ownership.claim_host(by=by, target=project.targets.get(), host=name)
+    targets.claim_host(by=by, target=project.targets.get(), host=name)
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("service", "most", "make", "model"),
     [
-        (exporters, "MOST_EXPORTERS", exporter, Exporter),
+        (machines, "MOST_EXPORTERS", exporter, Exporter),
         (targets, "MOST_PROFILES", tls_profile, OwnTlsProfile),
-        (ownership, "MOST_CLAIMS", token_for_a_host, HostClaim),
+        (targets, "MOST_CLAIMS", token_for_a_host, HostClaim),
     ],
     ids=["exporters", "TLS profiles", "hosts"],
 )
@@ -381,22 +381,22 @@ def test_of_two_only_the_last_that_there_may_be_is_made(
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_outputs_a_run_takes_the_last_it_may_have(project, run, monkeypatch):
-    monkeypatch.setattr(tool_outputs, "MOST_OUTPUTS", 1)
+    monkeypatch.setattr(machines, "MOST_OUTPUTS", 1)
     by = owner_of(project)
     acts = first_and_second(
-        lambda _: tool_outputs.add_output(by=by, run=run, tool="vmstat", text="r b")
+        lambda _: machines.add_output(by=by, run=run, tool="vmstat", text="r b")
     )
     assert (acts, ToolOutput.objects.count()) == (["made", "refused"], 1)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_hosts_a_project_has_the_last_checked_that_it_may_in_a_minute(project, monkeypatch):
-    monkeypatch.setattr(ownership, "MOST_CHECKS_PER_MIN", 1)
+    monkeypatch.setattr(targets, "MOST_CHECKS_PER_MIN", 1)
     by = owner_of(project)
     claims = {
         name: HostClaim.objects.create(project=project, host=name, token=name)
         for name in ("one", "two")
     }
-    acts = first_and_second(lambda name: ownership.check_host(by=by, claim=claims[name]))
+    acts = first_and_second(lambda name: targets.check_host(by=by, claim=claims[name]))
     n_asked = HostClaim.objects.filter(asked_at__lte=timezone.now()).count()
     assert (acts, n_asked) == (["made", "refused"], 1)

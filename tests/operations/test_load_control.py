@@ -10,10 +10,10 @@ from django.urls import reverse
 
 from campaigns.accounts import tokens
 from campaigns.campaigns.services.campaigns import start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.engine.services import dispatch
 from campaigns.models import LoadControl, Project, Run, RunUse
-from campaigns.operations.queries.caps import stored_kinds
+from campaigns.operations.queries import stored_kinds
 from campaigns.operations.services import caps
 from campaigns.operations.services.caps import SAMPLE, measure_use
 from campaigns.operations.services.load_control import (

@@ -7,12 +7,11 @@ import time
 import pytest
 
 from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.models import Probe, Run, StoredBody
-from campaigns.plans.services import bodies
-from campaigns.plans.services.bodies import forget_unused_bodies
-from campaigns.plans.services.plans import create_plan, edit_plan
+from campaigns.plans import services as plans
+from campaigns.plans.services import create_plan, edit_plan, forget_unused_bodies
 from campaigns.probes.services.probes import order_of, request_probe
 from tests.cast import token_client
 from tests.engine.scenes import claim, create, dispatch, host
@@ -77,7 +76,7 @@ def test_a_single_request_has_it_too(project, as_bob):
 
 
 def test_a_project_has_room_for_so_many_bytes(project, as_bob, monkeypatch):
-    monkeypatch.setattr(bodies, "MOST_BYTES", len(DATA) + 10_000)
+    monkeypatch.setattr(plans, "MOST_BYTES", len(DATA) + 10_000)
     for name, data in (("one", DATA), ("the same", DATA)):
         step = {**STEP, "body_file": base64.b64encode(data).decode()}
         create_plan(by=as_bob, project=project, name=name, spec=spec_of(step))
@@ -87,7 +86,7 @@ def test_a_project_has_room_for_so_many_bytes(project, as_bob, monkeypatch):
 
 
 def test_what_nobody_has_used_for_a_day_is_removed(project, version):
-    bodies.keep_body(project, bodies.Blob.of(DATA[::-1]))
+    plans.keep_body(project, plans.Blob.of(DATA[::-1]))
     assert forget_unused_bodies() == 0, "somebody may be about to use it"
     StoredBody.objects.update(used_at=db_now(-90_000))
     assert forget_unused_bodies() == 1

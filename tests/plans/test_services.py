@@ -13,8 +13,8 @@ from campaigns.engine.services.shards import claim_shard
 from campaigns.items.services import archive_items, delete_items
 from campaigns.ladder.services import start_ladder
 from campaigns.models import Campaign, Endpoint, OwnTlsProfile, PlanSecret, SavedPlan
-from campaigns.plans.services.plans import create_plan, edit_plan
-from campaigns.projects.services.vault import encrypt
+from campaigns.plans.services import create_plan, edit_plan
+from campaigns.projects.services import encrypt
 from tests.cast import client_of
 from tests.engine.scenes import create, host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target

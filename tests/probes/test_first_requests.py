@@ -5,7 +5,7 @@ import pytest
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.campaigns.queries.campaign_grid import grid_of, proposal
 from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign, stop_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.engine.queries.engine import stuck_runs, waiting_reason
 from campaigns.engine.services import dispatch

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from campaigns.campaigns.services.campaigns import start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.items.services import archive_items
 from campaigns.models import Probe

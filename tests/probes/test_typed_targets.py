@@ -20,7 +20,7 @@ from campaigns.probes.services.typed_targets import (
     try_again,
     try_typed,
 )
-from campaigns.targets.services.targets import edit_target
+from campaigns.targets.services import edit_target
 from tests.engine.scenes import at_once
 from tests.factories import make_endpoint, make_target
 from tests.values import read_typed

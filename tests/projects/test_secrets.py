@@ -17,9 +17,9 @@ from campaigns.core.permissions import Actor, Role
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.engine.services import shards
 from campaigns.models import AuditEntry, Endpoint, PlanSecret, Run, Shard
-from campaigns.plans.services.plans import create_plan, edit_plan
+from campaigns.plans.services import create_plan, edit_plan
 from campaigns.probes.services.probes import order_of, request_probe, try_cells
-from campaigns.projects.services.vault import (
+from campaigns.projects.services import (
     decrypt,
     encrypt,
     encrypt_anew,
@@ -29,7 +29,7 @@ from campaigns.projects.services.vault import (
     share_secret,
     with_secrets,
 )
-from campaigns.targets.services.targets import create_target, edit_target
+from campaigns.targets.services import create_target, edit_target
 from tests.cast import client_of
 from tests.engine.scenes import create, machine
 from tests.factories import (

@@ -14,7 +14,7 @@ from campaigns.models import Campaign, Run, RunSummary
 from campaigns.runs.exports import csv_of_runs
 from campaigns.runs.queries.measurements import measured_runs, whole_runs
 from campaigns.runs.queries.runs import list_runs, run_rows
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.kept_cast import alice as alice
 from tests.kept_cast import project as project
 from tests.kept_rows import forget

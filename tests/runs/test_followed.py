@@ -4,11 +4,10 @@ import pytest
 from django.utils import timezone
 
 from campaigns.domain.presentation.run_points import LAST_S, MOST_POINTS
-from campaigns.live.events import BEFORE_ALL
+from campaigns.live import hub
+from campaigns.live.hub import BEFORE_ALL, points_so_far, report_of, seconds_after
 from campaigns.live.notify import SIGNAL
 from campaigns.models import Run, ShardSecond
-from campaigns.runs.queries import followed
-from campaigns.runs.queries.followed import points_so_far, report_of, seconds_after
 from tests.factories import begin_run, make_campaign, make_run, make_test, store_second
 from tests.kept_rows import forget
 from tests.measured import measure
@@ -49,7 +48,7 @@ def test_a_second_is_decoded_once_for_a_hundred_viewers(run, monkeypatch):
 
 
 def test_what_was_only_partly_read_is_read_anew(run, monkeypatch):
-    real, begun = followed.measurement_so_far, []
+    real, begun = hub.measurement_so_far, []
 
     def read(of, known):
         begun.append(known is None)
@@ -58,7 +57,7 @@ def test_what_was_only_partly_read_is_read_anew(run, monkeypatch):
             raise ConnectionError
         return measured
 
-    monkeypatch.setattr(followed, "measurement_so_far", read)
+    monkeypatch.setattr(hub, "measurement_so_far", read)
     store_second(run, make_second(0, [10_000]))
     points_so_far(run.pk)
     store_second(run, make_second(1, [10_000]))

@@ -16,7 +16,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.models import Run
 from campaigns.runs.queries.measurements import measurement_of, measurement_so_far
 from campaigns.runs.queries.reports import run_report
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.factories import (
     begin_run,
     begin_shards,

@@ -15,7 +15,7 @@ from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import RequestsOfShard, Run, Shard
 from campaigns.runs.exports import tool_report
 from campaigns.runs.queries.reports import phases_of, run_report
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.factories import (
     begin_run,
     make_campaign,

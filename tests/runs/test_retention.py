@@ -24,11 +24,11 @@ from campaigns.models import (
     ShareLink,
 )
 from campaigns.operations.services.caps import measure_use
+from campaigns.runs import services as runs
 from campaigns.runs.exports import tool_report
 from campaigns.runs.queries.reports import run_report
-from campaigns.runs.queries.retention import why_no_seconds
-from campaigns.runs.services import summaries
-from campaigns.runs.services.summaries import remove_old_seconds, summarise_run
+from campaigns.runs.queries.runs import why_no_seconds
+from campaigns.runs.services import remove_old_seconds, summarise_run
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.kept_rows import undone
 from tests.measured import end, https_campaign, measure, run_in_blocks, same_again
@@ -160,7 +160,7 @@ def test_a_run_without_a_summary_keeps_its_seconds(project):
 
 
 def test_an_interrupted_removal_goes_on(project, monkeypatch):
-    monkeypatch.setattr(summaries, "MINUTE_S", 4)
+    monkeypatch.setattr(runs, "MINUTE_S", 4)
     run = ended(project)
     assert remove(batches=1) == 1
     assert n_seconds(run) == 10
@@ -170,7 +170,7 @@ def test_an_interrupted_removal_goes_on(project, monkeypatch):
 
 
 def test_a_batch_is_a_bounded_number_of_rows_in_a_statement(project, monkeypatch):
-    monkeypatch.setattr(summaries, "BATCH", 40)
+    monkeypatch.setattr(runs, "BATCH", 40)
     ended(project, seconds=130)
     with CaptureQueriesContext(connection) as caught:
         remove()
@@ -215,14 +215,14 @@ def test_a_summary_that_is_made_meanwhile_is_looked_at_first(project, monkeypatc
         return []
 
     with monkeypatch.context() as patch:
-        patch.setattr(summaries, "parts_to_keep", made_meanwhile)
+        patch.setattr(runs, "parts_to_keep", made_meanwhile)
         assert remove() == 0
     assert RunUse.objects.get(run=run).thinned_at is None
     assert remove() == 11
 
 
 def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(project, monkeypatch):
-    monkeypatch.setattr(summaries, "BATCH", 40)
+    monkeypatch.setattr(runs, "BATCH", 40)
     run = ended(project, seconds=60)
     assert remove(batches=2) == 41
     whole = KeptMinute.objects.get(run=run, minute=0).line

@@ -16,9 +16,9 @@ from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.engine.services import dispatch, endings
 from campaigns.engine.services.shards import record_seconds
 from campaigns.models import Campaign, Run, RunSummary, ShardSecond
+from campaigns.runs import services as runs
 from campaigns.runs.queries.measurements import cached_so_far, measurement_so_far
-from campaigns.runs.services import summaries
-from campaigns.runs.services.summaries import cache_so_far, summarise_run
+from campaigns.runs.services import cache_so_far, summarise_run
 from tests.engine.scenes import expire, measuring, second, settled
 from tests.factories import (
     begin_run,
@@ -117,15 +117,15 @@ def test_what_another_release_cached_is_not_read(sending, monkeypatch):
 def test_a_run_is_added_up_again_only_when_it_has_gone_on(sending):
     assert cache_so_far(is_over=never) == 1
     assert cache_so_far(is_over=never) == 0
-    send(sending, range(SECONDS, SECONDS + summaries.WORTH_S))
+    send(sending, range(SECONDS, SECONDS + runs.WORTH_S))
     assert cache_so_far(is_over=never) == 1
-    assert cached_until(sending) == SECONDS + summaries.WORTH_S - 1
+    assert cached_until(sending) == SECONDS + runs.WORTH_S - 1
 
 
 def test_what_there_is_no_time_for_goes_on_at_the_next_call(sending):
     asked = iter([False, True])
     assert cache_so_far(is_over=lambda: next(asked)) == 1
-    assert cached_until(sending) == summaries.PORTION_S - WARM_UP_S - 1
+    assert cached_until(sending) == runs.PORTION_S - WARM_UP_S - 1
     assert cache_so_far(is_over=never) == 1
     assert cached_until(sending) == SECONDS - 1
 

@@ -11,9 +11,9 @@ from campaigns.domain.metrics.snapshot import Total
 from campaigns.engine.services import endings
 from campaigns.engine.services.shards import mark_done, record_seconds
 from campaigns.models import FailureExample, InjectorHost, Run, RunSummary, TestFigures
+from campaigns.runs import services as runs
 from campaigns.runs.queries.runs import examples_of
-from campaigns.runs.services import results
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.engine.scenes import end, expire, measuring, running, second, settled
 from tests.factories import make_campaign, make_plan, make_run, make_test, store_second
 from tests.measured import end_shards, measure
@@ -218,7 +218,7 @@ def test_what_cannot_be_written_keeps_no_run_from_ending(project, monkeypatch):
     def fail(tests):
         raise ValueError("no such fact")
 
-    monkeypatch.setattr(results, "keep_figures", fail)
+    monkeypatch.setattr(runs, "keep_figures", fail)
     run, lease = measuring(project)
     mark_done(lease=lease, end=end())
     assert (settled(run).outcome, TestFigures.objects.count()) == ("complete", 0)

@@ -12,19 +12,19 @@ from django.utils import timezone
 
 from campaigns.compare.queries.columns import columns_of
 from campaigns.compare.queries.compared_tests import comparison_of
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.kept_requests import pack
 from campaigns.domain.metrics.snapshot import Second, Timing
 from campaigns.domain.other_tools.reports import REPORTS
-from campaigns.live.events import Cursor
-from campaigns.machines.services.tool_outputs import add_output
+from campaigns.live.hub import Cursor
+from campaigns.machines.services import add_output
 from campaigns.models import Campaign, RequestsOfShard, Run, RunSummary, ToolOutput
 from campaigns.runs.queries.measurements import points_of
 from campaigns.runs.queries.reports import run_report
 from campaigns.runs.queries.runs import chart_plan, programs_beside
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import summarise_run
 from tests.factories import (
     begin_run,
     make_campaign,

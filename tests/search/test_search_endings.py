@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.campaigns.services.campaigns import stop_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.sentences import plain_text

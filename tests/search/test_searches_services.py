@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import repeat_campaign, start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis import capacity
 from campaigns.domain.analysis.capacity import RULE_VERSION, Ending
 from campaigns.domain.analysis.thresholds import Verdict
@@ -18,7 +18,7 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigures
 from campaigns.runs.exports import csv_of_search
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from campaigns.search import services as searches
 from campaigns.search.queries import busy_by_run, limiter_of_search, report_of_search
 from campaigns.search.services import (

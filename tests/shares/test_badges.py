@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from campaigns.core.permissions import Actor
 from campaigns.engine.services.dispatch import finish_campaigns
-from campaigns.history.services.baselines import make_baseline
+from campaigns.history.services import make_baseline
 from campaigns.models import ShareLink
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.measured import measure
 

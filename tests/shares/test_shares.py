@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.http import urlencode
 
 from campaigns.campaigns.services.campaigns import start_campaign
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis.criteria import TARGET_MACHINE
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.models import Campaign, Run, RunSummary

@@ -6,7 +6,7 @@ from django.utils import timezone
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.domain.presentation.charts import DOUBT
 from campaigns.models import Run, TestFigures
-from campaigns.runs.services.summaries import keep_figures
+from campaigns.runs.services import keep_figures
 from campaigns.sweep.views import drawn_sweeps
 from tests.charts import points
 from tests.factories import (

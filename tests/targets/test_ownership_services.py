@@ -9,16 +9,15 @@ import pytest
 from django.utils import timezone
 
 from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
-from campaigns.core import own_services
-from campaigns.core.own_services import policy
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.engine.services import dispatch
 from campaigns.models import AuditEntry, HostClaim, HostPermit
 from campaigns.probes.services.probes import order_of, request_probe
 from campaigns.search.services import start_search
-from campaigns.targets.queries import hosts_of, networks_for
-from campaigns.targets.services import ownership as services
+from campaigns.targets import queries as targets
+from campaigns.targets import services
+from campaigns.targets.queries import hosts_of, networks_for, policy
 from tests.engine.scenes import claim as claim_shards
 from tests.engine.scenes import create, draft, host, owner_of, started
 from tests.factories import make_endpoint, make_plan, make_project, make_target
@@ -298,14 +297,14 @@ def test_a_draft_may_be_made_before_the_proof(project, endpoint):
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered():
     forget()
-    own_services._known.clear()
+    targets._known.clear()
     yield
     forget()
 
 
 def forget() -> None:
     """As after a minute."""
-    own_services._own_services.cache_clear()
+    targets._own_services.cache_clear()
 
 
 @pytest.fixture

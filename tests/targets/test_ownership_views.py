@@ -4,7 +4,7 @@ import pytest
 
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.models import HostClaim
-from campaigns.targets.services import ownership as services
+from campaigns.targets import services
 from tests.factories import make_endpoint, make_target
 from tests.pages import target_page
 

@@ -4,19 +4,19 @@ import pytest
 
 from campaigns.campaigns.queries.campaign_grid import grid_of
 from campaigns.campaigns.services.campaigns import CampaignCell
-from campaigns.core.dbtime import db_now
-from campaigns.domain.audit_events import AuditEvent
+from campaigns.core.database import db_now
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.domain.plan.questions import QUESTIONS
 from campaigns.items.queries.filters import matching
 from campaigns.items.services import archive_items, delete_items, describe_item, tag_items
-from campaigns.machines.services.exporters import add_exporter
+from campaigns.machines.services import add_exporter
 from campaigns.models import AuditEntry, Endpoint, OwnTlsProfile, Probe, Target
-from campaigns.plans.services.plans import create_plan
+from campaigns.operations.models import AuditEvent
+from campaigns.plans.services import create_plan
 from campaigns.probes.queries.probes import list_targets
 from campaigns.probes.services.typed_targets import cells_of_question, try_typed
-from campaigns.projects.services.projects import create_project
-from campaigns.targets.services.targets import (
+from campaigns.projects.services import create_project
+from campaigns.targets.services import (
     change_profile,
     create_profile,
     create_target,
@@ -36,7 +36,7 @@ from tests.factories import (
 from tests.item_kinds import KINDS, make_item
 from tests.kept_rows import undone
 from tests.values import plan_spec, read_typed
-from workers.tasks.periodic import delete_old_rows
+from workers.tasks import delete_old_rows
 
 pytestmark = pytest.mark.django_db
 

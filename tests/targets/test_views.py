@@ -13,7 +13,7 @@ from django.utils import timezone
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Exporter, OwnTlsProfile, Probe, Target, TimeMark
 from campaigns.probes.services.probes import request_probe
-from campaigns.projects.services.vault import decrypt, encrypt
+from campaigns.projects.services import decrypt, encrypt
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test
 from tests.histories import make_history
 from tests.history.test_triage_services import CALM, SLOWER

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from campaigns.models import Campaign, Exporter, Run, RunProfile
-from campaigns.projects.services.vault import encrypt
+from campaigns.projects.services import encrypt
 from tests.injector.authority import issue
 from tests.waiting import eventually
 from tests.workers.test_scraping import problems, to_the_end

@@ -7,14 +7,14 @@ from django.conf import settings
 from django.db import OperationalError, connection
 
 from campaigns.core import queue
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.engine.services import dispatch
 from campaigns.models import InjectorHost, LoadControl, Run, Search
 from campaigns.operations.services.load_control import stop_all_load
 from tests.engine.scenes import age, at_once, claim, expire, host, preparing, running, started
 from tests.searches import searching
 from tests.waiting import eventually
-from workers import clock, dispatching, side_threads
+from workers import database, dispatching, side_threads
 from workers.dispatching import Dispatcher
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -170,7 +170,7 @@ def set_clock(monkeypatch):
     """By so many seconds, of the database's host."""
     offset_s = [0.0]
     monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0)
-    monkeypatch.setattr(clock, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
+    monkeypatch.setattr(database, "_round_trip", lambda _: (0, int(offset_s[0] * 1e9)))
 
     def set_clock(step_s: float) -> None:
         offset_s[0] += step_s

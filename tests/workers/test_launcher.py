@@ -9,14 +9,14 @@ from types import SimpleNamespace
 import pytest
 from django.db import OperationalError, transaction
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import StopReason
 from campaigns.engine.services import dispatch, shards
 from campaigns.models import Run
 from tests.engine.scenes import at_once, preparing
 from tests.waiting import eventually
 from tests.workers.launching import done, launch, sending
-from workers import clock, launcher, watch
+from workers import database, launcher, watch
 
 NO_CONTACT = "The injector host had no contact with PostgreSQL for 1 s and stopped sending."
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]
@@ -69,7 +69,7 @@ def test_the_injector_starts_at_the_common_instant_for_which_it_has_the_right_be
     launch("--seconds", "1")
     run.refresh_from_db()
     (start,) = starts_in(messages)
-    assert abs(start - clock.start_of(run.t0)[0]) < 5_000_000
+    assert abs(start - database.start_of(run.t0)[0]) < 5_000_000
     assert run.events.get(kind="shard_running").at < run.t0
 
 

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 from django.db import OperationalError, connection, transaction
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.engine.services import shards
 from campaigns.models import Run, Shard
 from tests.engine.scenes import at_once, running, second

@@ -7,7 +7,7 @@ import pytest
 from campaigns.campaigns.services.blocks import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.domain.errors import Refused
-from campaigns.machines.services import exporters
+from campaigns.machines import services as machines
 from campaigns.models import Exporter, HostClaim, LoadControl
 from campaigns.operations.services.load_control import (
     allow_load_from_console,
@@ -16,14 +16,14 @@ from campaigns.operations.services.load_control import (
 from campaigns.probes.services.probes import request_probe, try_cells
 from campaigns.probes.services.typed_targets import try_typed
 from campaigns.search.services import start_search
-from campaigns.targets.services import ownership
+from campaigns.targets import services as targets
 from tests.engine.scenes import draft, host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.values import plan_spec, read_typed
 from tests.waiting import eventually
 from workers import launcher, single_requests
-from workers.tasks.hosts import check_exporter, check_ownership
+from workers.tasks import check_exporter, check_ownership
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = "Load is off. An administrator must allow it first."
@@ -59,13 +59,13 @@ def test_nothing_connects_whatever_asks_for_it(project, server, dispatcher):
     by, endpoint = owner_of(project), make_endpoint(make_target(project), port=server.port)
     version = make_plan(project)
     url = f"http://127.0.0.1:{server.port}"
-    claim = ownership.claim_host(by=by, target=endpoint.target, host=endpoint.host)
+    claim = targets.claim_host(by=by, target=endpoint.target, host=endpoint.host)
     stop_all_load_from_console()
 
     refuses(lambda: request_probe(by=by, endpoint=endpoint, request={"path": "/"}))
     refuses(lambda: try_typed(by=by, project=project, request=read_typed(url)))
     refuses(lambda: try_cells(by=by, cells=[(version, endpoint)]))
-    refuses(lambda: ownership.check_host(by=by, claim=claim))
+    refuses(lambda: targets.check_host(by=by, claim=claim))
     campaign = draft(project, endpoint=endpoint)
     start_campaign(by=by, campaign=campaign)
     start_campaign(by=by, campaign=draft(project, endpoint=endpoint), anyway=True)
@@ -80,9 +80,9 @@ def test_nothing_connects_whatever_asks_for_it(project, server, dispatcher):
         limit_per_s=100,
     )
     fields = {"name": "shop", "url": f"{url}/metrics", "is_server": False, "verify_tls": True}
-    exporter = exporters.add_exporter(by=by, target=endpoint.target, **fields)
-    refuses(lambda: exporters.ask_check(by=by, exporter=exporter))
-    ownership.ask_approval(by=by, claim=claim, reason="It is ours.")
+    exporter = machines.add_exporter(by=by, target=endpoint.target, **fields)
+    refuses(lambda: machines.ask_check(by=by, exporter=exporter))
+    targets.ask_approval(by=by, claim=claim, reason="It is ours.")
 
     check_exporter(exporter.pk)
     check_ownership(claim.pk)

@@ -6,8 +6,8 @@ from campaigns.engine.services.shards import claim_shard
 from campaigns.models import Run
 from campaigns.operations.services.load_control import announce_host
 from tests.engine.scenes import age, preparing
-from workers.tasks import inject
-from workers.tasks.inject import UNHEARD_AFTER_S, Lookout, launch_unheard
+from workers import tasks
+from workers.tasks import UNHEARD_AFTER_S, Lookout, launch_unheard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HERE = "bench-7"
@@ -17,7 +17,7 @@ HERE = "bench-7"
 def _this_host(settings, monkeypatch):
     """It claims, and launches nothing."""
     settings.INJECTOR_NAME = HERE
-    monkeypatch.setattr(inject, "launch_one", claim_shard)
+    monkeypatch.setattr(tasks, "launch_one", claim_shard)
 
 
 def waiting(project, n_shards: int, waited_s: float = UNHEARD_AFTER_S + 1) -> Run:
@@ -66,7 +66,7 @@ def test_one_of_a_run_that_is_to_stop_is_not_launched(project):
 def test_a_child_that_is_told_to_drop_what_it_does_waits_for_no_launch(monkeypatch):
     """Who waits for a thread that never began fails."""
     with monkeypatch.context() as dropped:
-        dropped.setattr(inject, "terminate_handler_fired", lambda: True)
+        dropped.setattr(tasks, "terminate_handler_fired", lambda: True)
         Lookout().end()
     with pytest.raises(RuntimeError, match="before it is started"):
         Lookout().end()

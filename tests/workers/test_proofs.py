@@ -8,13 +8,13 @@ import pytest
 
 from campaigns.domain.plan.target import Origin
 from campaigns.targets.queries import networks_for
-from campaigns.targets.services.ownership import check_host as ask_check
-from campaigns.targets.services.ownership import claim_host
+from campaigns.targets.services import check_host as ask_check
+from campaigns.targets.services import claim_host
 from tests.factories import make_endpoint, make_target
 from tests.injector.servers import scripted
 from workers import single_requests
 from workers.single_requests import MOST_BYTES, check_host
-from workers.tasks.hosts import check_ownership
+from workers.tasks import check_ownership
 
 TOKEN = "t" * 43
 HOST = "shop.example"

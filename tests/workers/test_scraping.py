@@ -13,7 +13,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from campaigns.machines.models import EXPORTER_PROBLEM
-from campaigns.machines.services.scrapes import ScrapeOrder
+from campaigns.machines.services import ScrapeOrder
 from campaigns.models import Exporter, Run
 from tests.factories import make_target
 from tests.injector.authority import authority, issue, server_context
@@ -22,7 +22,7 @@ from tests.workers.launching import done, launch
 from tests.workers.node_exporter import BUSY, node_exporter, recorded_after, reply
 from workers import launcher, scraping
 from workers.scraping import ExporterClient, RunClock, ScrapeFailed
-from workers.tasks.hosts import check_exporter
+from workers.tasks import check_exporter
 
 SENDS_S = 2.6
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("spool_folder")]

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.lifecycle import StopReason
-from campaigns.engine.stop_calls import StopCall, call
+from campaigns.engine.services.endings import StopCall, call
 from campaigns.models import Project, Run
 from tests.engine.scenes import host
 from tests.factories import (
@@ -28,7 +28,7 @@ from tests.values import plan_spec
 from tests.waiting import eventually
 from tests.workers.launching import done, in_background, in_thread
 from workers import launcher
-from workers.stop_listener import StopListener
+from workers.watch import StopListener
 
 HELD_S = 1  # longer than a call through Redis takes on a busy machine
 SILENT_AFTER_S = 2
@@ -85,7 +85,7 @@ def test_a_call_is_for_its_run_its_campaign_or_all():
 
 def test_calls_are_heard_again_once_redis_is_back(settings, monkeypatch):
     heard, right = [], settings.REDIS_URL
-    monkeypatch.setattr("workers.stop_listener.REST_AFTER_ERROR_S", 0.1)
+    monkeypatch.setattr("workers.watch.REST_AFTER_ERROR_S", 0.1)
     settings.REDIS_URL = "redis://127.0.0.1:1"
     ear = StopListener(heard.append)
     try:

@@ -29,17 +29,14 @@ from tests.measured import measure
 from tests.workers.open_files import all_files_open
 from workers import celery_worker, tasks
 from workers.celery_worker import PatientConsumer, WorkerPulse, touch_pulse
-from workers.database import drop_connection, first_line_of, use_own_connection
-from workers.file_reserve import FileReserve
+from workers.database import FileReserve, drop_connection, first_line_of, use_own_connection
 from workers.side_threads import PERIODIC_TASKS_S, MessagesThread
-from workers.tasks import hosts, inject
-from workers.tasks.periodic import delete_old_rows, remove_seconds
+from workers.tasks import delete_old_rows, remove_seconds
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_worker_finds_every_task_by_its_name():
-    assert set(tasks.__all__) >= {"inject", "periodic", "checks"}
     ours = {name for name in current_app.tasks if name.startswith("workers.")}
     names = ("exporter", "inject", "housekeeping", "ownership", "results", "schedules")
     assert ours == {f"workers.{each}" for each in (*names, "retention", "so_far")}
@@ -57,7 +54,7 @@ def test_a_worker_that_starts_loads_no_page():
 def test_what_a_worker_has_loaded_is_left_alone_by_the_collector_of_each_child(monkeypatch):
     """Twelve children so share it; without that they took 720 MB instead of 275."""
     frozen = []
-    monkeypatch.setattr(hosts.gc, "freeze", lambda: frozen.append("all so far"))
+    monkeypatch.setattr(tasks.gc, "freeze", lambda: frozen.append("all so far"))
     worker_before_create_process.send(sender=None)
     assert frozen == ["all so far"]
 
@@ -77,20 +74,20 @@ def test_a_worker_whose_clock_is_wrong_removes_no_seconds(project, monkeypatch):
 def test_the_doorbell_does_one_waiting_shard(project, settings, monkeypatch):
     settings.INJECTOR_NAME = "bench-7"
     preparing(project)
-    monkeypatch.setattr(inject, "launch_one", claim_shard)
-    inject.inject()
+    monkeypatch.setattr(tasks, "launch_one", claim_shard)
+    tasks.inject()
     assert Shard.objects.get().host == "bench-7"
-    inject.inject()
+    tasks.inject()
     assert Run.objects.count() == 1
 
 
 def test_a_host_is_called_after_its_machine_where_nobody_names_it(settings):
     settings.INJECTOR_NAME = ""
-    assert hosts.host_name()
+    assert tasks.host_name()
 
 
 def test_a_host_tells_what_it_is():
-    facts = hosts.host_facts()
+    facts = tasks.host_facts()
     assert facts["cores"] >= facts["usable_cores"] >= 1
     assert facts["memory_bytes"] > 2**20
     assert facts["local_ports"]

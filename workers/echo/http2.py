@@ -73,9 +73,9 @@ class _Connection:
         elif isinstance(event, DataReceived):
             self._h2.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
         elif isinstance(event, StreamEnded):
-            asked = self._requests.pop(event.stream_id)
+            stream = self._requests.pop(event.stream_id)
             self._n_unanswered += 1
-            self._waiting.start(gevent.Greenlet(self._reply, event.stream_id, *asked))
+            self._waiting.start(gevent.Greenlet(self._reply, event.stream_id, *stream))
         elif isinstance(event, StreamReset):
             self._requests.pop(event.stream_id, None)
             self._bodies.pop(event.stream_id, None)

@@ -150,12 +150,12 @@ class EchoServer(StreamServer):
 
     def _understand(self, head: bytes) -> tuple[EchoRequest, list[bytes]]:
         """The same heads come again and again: parse each once and keep its reply."""
-        known = self._known.get(head)
-        if known is None:
-            known = self._known[head] = self._parse(head)
+        reply = self._known.get(head)
+        if reply is None:
+            reply = self._known[head] = self._parse(head)
             if len(self._known) > _KNOWN_CAP:
                 self._known.clear()
-        return known
+        return reply
 
     @staticmethod
     def _parse(head: bytes) -> tuple[EchoRequest, list[bytes]]:

@@ -35,7 +35,15 @@ def serve(sock: Any, head: bytes, request: EchoRequest, unread: bytes, alarm: Al
     if key is None or fault == "reject":
         sock.sendall(_REFUSAL % (b"400 Bad Request" if key is None else b"403 Forbidden"))
         return
-    sock.sendall(_accepting(head, b"x" * 24 if fault == "wrong-accept" else key[1]))
+    lines = [
+        b"HTTP/1.1 101 Switching Protocols",
+        b"Upgrade: websocket",
+        b"Connection: Upgrade",
+        b"Sec-WebSocket-Accept: " + accept_of(b"x" * 24 if fault == "wrong-accept" else key[1]),
+    ]
+    if offered := _PROTOCOL.search(head):
+        lines.append(b"Sec-WebSocket-Protocol: " + offered[1])
+    sock.sendall(b"\r\n".join([*lines, b"", b""]))
     if fault in FAULTS:
         FAULTS[fault](sock)
         return
@@ -45,18 +53,6 @@ def serve(sock: Any, head: bytes, request: EchoRequest, unread: bytes, alarm: Al
             alarm.sleep_until(time.monotonic_ns() + int(request.delay_s * _NS))
 
     _echo_messages(sock, FrameReader(expects_mask=True), unread, wait)
-
-
-def _accepting(head: bytes, key: bytes) -> bytes:
-    lines = [
-        b"HTTP/1.1 101 Switching Protocols",
-        b"Upgrade: websocket",
-        b"Connection: Upgrade",
-        b"Sec-WebSocket-Accept: " + accept_of(key),
-    ]
-    if offered := _PROTOCOL.search(head):
-        lines.append(b"Sec-WebSocket-Protocol: " + offered[1])
-    return b"\r\n".join([*lines, b"", b""])
 
 
 def _echo_messages(sock: Any, reader: FrameReader, data: bytes, wait: Callable[[], None]) -> None:

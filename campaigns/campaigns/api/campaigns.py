@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from campaigns.campaigns.api.cells import CellInput, SweepInput, cells_of
-from campaigns.campaigns.api.verdicts import CampaignVerdictSerializer
+from campaigns.campaigns.api.tables import CampaignVerdictSerializer
 from campaigns.campaigns.queries.answers import verdict_of
 from campaigns.campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.campaigns.queries.campaigns import checks_of_campaign
@@ -39,7 +39,7 @@ from campaigns.campaigns.services.campaigns import (
     start_campaign,
     stop_campaign,
 )
-from campaigns.core.connections import TURNS, release_connection
+from campaigns.core.database import TURNS, release_connection
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.profiles import PerfOf, perf_scope
@@ -56,7 +56,7 @@ from campaigns.notes.services import LONGEST_NOTE
 from campaigns.probes.services.probes import try_again
 from campaigns.rest import fields
 from campaigns.rest.access import ITEM_FIELDS, ItemViewSet, Tagged, actor_of, find, refuse_unknown
-from campaigns.targets.services.targets import MOST_PROFILES
+from campaigns.targets.services import MOST_PROFILES
 
 
 class TestSerializer(fields.ReadSerializer):
@@ -268,9 +268,9 @@ class CampaignViewSet(ItemViewSet):
         data = fields.validated(NewCampaign, request.data)
         project = find(Project, request, pk=data.pop("project"))
         cells = cells_of(self.actor, project, data.pop("cells"))
-        said = {name: data.pop(name) for name in Described().fields if name in data}
+        described = {name: data.pop(name) for name in Described().fields if name in data}
         campaign = create_campaign(by=self.actor, project=project, cells=cells, **data)
-        describe(self.actor, campaign, said)
+        describe(self.actor, campaign, described)
         return self.answer(campaign.pk, status.HTTP_201_CREATED)
 
     @extend_schema(request=Start, operation_id="campaigns_start")
@@ -313,9 +313,9 @@ class CampaignViewSet(ItemViewSet):
         """The campaign as soon as it has ended or is on hold, or after the timeout: then its
         `verdict` is null, so ask again."""
         refuse_unknown(request, "timeout", "format")
-        asked = request.query_params.dict()
-        asked.pop("format", None)
-        timeout_s = fields.validated(WaitQuery, asked)["timeout"]
+        query = request.query_params.dict()
+        query.pop("format", None)
+        timeout_s = fields.validated(WaitQuery, query)["timeout"]
         find(Campaign, request, pk=pk)
         release_connection()
         with suppress(ObjectDoesNotExist):  # deleted meanwhile: not found
@@ -350,9 +350,9 @@ class CampaignViewSet(ItemViewSet):
     @transaction.atomic
     def repeat(self, request, pk):
         """Creates a draft with the same cells."""
-        said = fields.validated(Described, request.data)
+        described = fields.validated(Described, request.data)
         again = repeat_campaign(by=self.actor, campaign=self.get_object())
-        describe(self.actor, again, said)
+        describe(self.actor, again, described)
         return self.answer(again.pk, status.HTTP_201_CREATED)
 
 
@@ -405,8 +405,8 @@ class LadderList(APIView):
         )
         if tags:
             describe_item(by=actor, item=campaign, tags=tags)
-        found = with_tests(with_counts(Campaign.objects.filter(pk=campaign.pk))).get()
-        return Response(CampaignSerializer(found).data, status.HTTP_201_CREATED)
+        row = with_tests(with_counts(Campaign.objects.filter(pk=campaign.pk))).get()
+        return Response(CampaignSerializer(row).data, status.HTTP_201_CREATED)
 
 
 class AskedCampaign(NewCampaign):
@@ -436,23 +436,23 @@ class CampaignEstimate(APIView):
     )
     def post(self, request):
         """Time, requests, ports and checks before the start. Creates nothing."""
-        asked = fields.validated(AskedCampaign, request.data)
-        actor, project = actor_of(request), find(Project, request, pk=asked["project"])
+        values = fields.validated(AskedCampaign, request.data)
+        actor, project = actor_of(request), find(Project, request, pk=values["project"])
         require(actor, Action.EDIT, project)
-        if asked["reference"] and (why := why_no_reference()):
+        if values["reference"] and (why := why_no_reference()):
             raise Refused(why)
-        cells = cells_of(actor, project, asked["cells"])
-        points = cells_of_sweep(cells, asked["injectors"], asked.get("sweep"))
-        may_take_turns = asked["order"] in {"", Campaign.Order.SIDE_BY_SIDE}
-        in_turns = may_take_turns and not why_in_blocks(points, asked["limit_s"])
-        perf = perf_scope(asked["perf"], is_profiled=asked["profile"])
+        cells = cells_of(actor, project, values["cells"])
+        points = cells_of_sweep(cells, values["injectors"], values.get("sweep"))
+        may_take_turns = values["order"] in {"", Campaign.Order.SIDE_BY_SIDE}
+        in_turns = may_take_turns and not why_in_blocks(points, values["limit_s"])
+        perf = perf_scope(values["perf"], is_profiled=values["profile"])
         estimate = estimate_cells(
             points,
             in_turns=in_turns,
-            repeats=asked["repeats"] or (1 if in_turns else USUAL_BLOCKS),
-            has_reference=asked["reference"],
+            repeats=values["repeats"] or (1 if in_turns else USUAL_BLOCKS),
+            has_reference=values["reference"],
             perf=perf,
-            **{name: asked[name] for name in ("pause_s", "limit_s", "until_settled")},
+            **{name: values[name] for name in ("pause_s", "limit_s", "until_settled")},
         )
         checks = checks_of_campaign(
             project,
@@ -461,5 +461,5 @@ class CampaignEstimate(APIView):
             injectors=max(each.injectors for each in points),
             perf=perf,
         )
-        found = {"notes": cost_notes(estimate), "checks": [asdict(each) for each in checks]}
-        return Response({**CostSerializer(estimate).data, **found})
+        answer = {"notes": cost_notes(estimate), "checks": [asdict(each) for each in checks]}
+        return Response({**CostSerializer(estimate).data, **answer})

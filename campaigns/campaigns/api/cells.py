@@ -95,8 +95,8 @@ class SweepInput(serializers.Field):
                 'Write {"field": …, "values": […]}, or a list of numbers of injector processes.'
             )
         if data["field"] not in known_fields():
-            known = ", ".join(known_fields())
-            raise serializers.ValidationError(f"There is no such field to sweep. Known: {known}.")
+            names = ", ".join(known_fields())
+            raise serializers.ValidationError(f"There is no such field to sweep. Known: {names}.")
         return self._sweep_of(data["field"], data["values"])
 
     def _sweep_of(self, field: str, values: Any) -> Sweep | None:

@@ -1,6 +1,6 @@
 """The tables of a campaign and of a run: the figures of the pages, as JSON and as CSV. How the
-tables of a campaign and of a run are described in the API's schema, and what around them is
-answered as it is described."""
+tables of a campaign and of a run, and the verdict on a campaign, are described in the API's schema,
+and what around them is answered as it is described."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
 
 from campaigns.campaigns.queries.answers import answer_of
-from campaigns.campaigns.queries.campaign_keys import final_key
+from campaigns.campaigns.queries.campaigns import final_key
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.compare.queries.arm_pairs import chosen_tests
-from campaigns.core.connections import without_connection
+from campaigns.core.database import without_connection
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
-from campaigns.domain.analysis.criteria import JudgementReason
+from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, METRICS_IN_TURNS
 from campaigns.domain.presentation.metrics import ALSO_CALLED
@@ -24,6 +24,7 @@ from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
 from campaigns.history.queries.baselines import campaign_against
 from campaigns.ladder.queries import ladder_metric
+from campaigns.live.hub import report_of
 from campaigns.machines.queries.machine_runs import machine_tables, target_side
 from campaigns.matrix.queries import relative_column
 from campaigns.models import Campaign, Run
@@ -31,7 +32,6 @@ from campaigns.rest import fields
 from campaigns.rest.access import answers
 from campaigns.rest.parsers import CSV
 from campaigns.runs.exports import campaign_tables_file, csv_of_campaign, run_tables_file
-from campaigns.runs.queries.followed import report_of
 
 JudgementReasonSerializer = fields.serializer_of(
     JudgementReason, "code state text value limit second"
@@ -382,23 +382,23 @@ def run_tables_csv(request, run: Run):
 
 
 def _answer(request, campaign: Campaign) -> Answer:
-    chosen = chosen_tests(campaign, request.query_params)
-    asked = request.query_params
-    _check_words(asked)
-    answer = answer_of(campaign, chosen, relative_column(asked), ladder_metric(asked))
+    pair = chosen_tests(campaign, request.query_params)
+    query = request.query_params
+    _check_words(query)
+    answer = answer_of(campaign, pair, relative_column(query), ladder_metric(query))
     n_columns = _n_columns(answer)
-    if 1 < n_columns < relative_column(asked):
+    if 1 < n_columns < relative_column(query):
         raise InvalidFields({"relative": f"Write the number of a column, from 1 to {n_columns}."})
     return answer
 
 
-def _check_words(asked: Mapping[str, str]) -> None:
+def _check_words(query: Mapping[str, str]) -> None:
     """Unlike a page, which may come from an old link, a program is told what it misspelt."""
-    known = ", ".join(_KNOWN)
-    faults = {name: f"Unknown parameter. Known: {known}." for name in asked if name not in _KNOWN}
-    if "metric" in asked and not ladder_metric(asked):
+    names = ", ".join(_KNOWN)
+    faults = {name: f"Unknown parameter. Known: {names}." for name in query if name not in _KNOWN}
+    if "metric" in query and not ladder_metric(query):
         faults["metric"] = f"Choose one of: {', '.join(_METRICS)}."
-    if asked.get("relative", "1") != str(relative_column(asked)):
+    if query.get("relative", "1") != str(relative_column(query)):
         faults["relative"] = "Write the number of a column, from 1."
     if faults:
         raise InvalidFields(faults)
@@ -410,3 +410,71 @@ def _n_columns(answer: Answer) -> int:
         return len(answer.matrix.columns)
     arms = Counter((each.plan_label, each.field) for each in answer.sweeps)
     return max(arms.values(), default=0)
+
+
+class ComparedMetricSerializer(serializers.Serializer):
+    metric = serializers.CharField(help_text="Such as p95 or typical: see /metrics/.")
+    title = serializers.CharField()
+    baseline_ms = serializers.FloatField()
+    candidate_ms = serializers.FloatField()
+    ratio = serializers.FloatField(help_text="Candidate / baseline.")
+    low = serializers.FloatField(help_text="The lower end of its interval.")
+    high = serializers.FloatField()
+
+
+class ComparedTestsSerializer(serializers.Serializer):
+    label = serializers.CharField(help_text="The candidate: its plan and arm.")
+    names = serializers.ListField(
+        child=serializers.CharField(), help_text="Of baseline and candidate."
+    )
+    baseline = serializers.CharField(
+        allow_blank=True, help_text="The name of a stored baseline; empty of two of its tests."
+    )
+    baseline_test = serializers.IntegerField()
+    candidate_test = serializers.IntegerField()
+    word = serializers.ChoiceField(choices=fields.WORDS, allow_blank=True)
+    why = serializers.CharField(
+        allow_blank=True, help_text="Why there is no word, or what would settle it."
+    )
+    said = serializers.CharField(allow_blank=True, help_text="Such as 12 % slower.")
+    bound = serializers.CharField(allow_blank=True, help_text="Such as 9.8 to 14 %.")
+    confidence = serializers.FloatField()
+    metrics = ComparedMetricSerializer(
+        many=True,
+        help_text="The one that the word is of first. Empty without a word, and where only the "
+        "direction is known.",
+    )
+
+
+class BrokenRuleSerializer(serializers.Serializer):
+    rule = serializers.CharField(help_text="With its test.")
+    kept = serializers.CharField(help_text="Such as 1 of 3 runs.")
+    worst = serializers.CharField()
+    limit = serializers.CharField()
+
+
+class CountedErrorsSerializer(serializers.Serializer):
+    failed = serializers.IntegerField(source="n_failed")
+    requests = serializers.IntegerField(source="n_requests")
+    share = serializers.FloatField(source="failed_share", allow_null=True)
+
+
+class CampaignVerdictSerializer(serializers.Serializer):
+    """What came of a campaign. `word`, `ratio`, `low`, `high` and `bound` are of the worst of its
+    `comparisons`: with the baselines of its tests where these have one, else of its tests."""
+
+    measured = serializers.BooleanField(
+        source="is_measured", help_text="Whether there are figures; else `why` says why not."
+    )
+    why = serializers.CharField(allow_blank=True)
+    sentence = serializers.CharField()
+    word = serializers.ChoiceField(source="worst.word", choices=fields.WORDS, default="")
+    metric = serializers.CharField(source="worst.judged.metric", default="")
+    ratio = serializers.FloatField(source="worst.judged.ratio", default=None, allow_null=True)
+    low = serializers.FloatField(source="worst.judged.low", default=None, allow_null=True)
+    high = serializers.FloatField(source="worst.judged.high", default=None, allow_null=True)
+    confidence = serializers.FloatField(source="worst.confidence", default=None, allow_null=True)
+    bound = serializers.CharField(source="worst.bound", default="")
+    comparisons = ComparedTestsSerializer(many=True, help_text="The worst first.")
+    broken_rules = BrokenRuleSerializer(many=True, help_text="Of the plans' rules.")
+    errors = CountedErrorsSerializer(source="*")

@@ -279,16 +279,16 @@ class CampaignForm(PickerFields):
 
     def known_cells(self) -> list[CampaignCell]:
         """The tests of all usable values, without those that cannot have a value of the sweep."""
-        known = self.known()
-        ticked = [self.grid.cells[key] for key in known["cells"]]
+        values = self.known()
+        ticked = [self.grid.cells[key] for key in values["cells"]]
         cells = [CampaignCell(row.version, arm.endpoint, arm.mode) for row, arm in ticked]
-        found = []
-        for value in known["sweep"].values:
+        right = []
+        for value in values["sweep"].values:
             with suppress(Refused):
-                sweep = Sweep(known["sweep"].field, (value,))
-                of_value = cells_of_sweep(cells, known["injectors"][0], sweep)
-                found += [cell for cell in of_value if cell.plan()]
-        return found
+                sweep = Sweep(values["sweep"].field, (value,))
+                of_value = cells_of_sweep(cells, values["injectors"][0], sweep)
+                right += [cell for cell in of_value if cell.plan()]
+        return right
 
     def fields_of_service(self) -> dict[str, Any]:
         """The arguments of services.campaigns.create_campaign."""

@@ -37,10 +37,10 @@ class PicksField(forms.MultipleChoiceField):
         return [each for each in dict.fromkeys(values) if each in self.keys]
 
     def clean(self, value: Any) -> list[str]:
-        known = self.known(value or ())
-        if self._is_strict and len(known) < len(set(value or ())):
+        picks = self.known(value or ())
+        if self._is_strict and len(picks) < len(set(value or ())):
             raise forms.ValidationError(self._GONE)
-        return known
+        return picks
 
 
 class Option(NamedTuple):
@@ -114,20 +114,20 @@ class PickerFields(CheckedForm):
         """What is chosen. A target that was chosen just now comes with the endpoints that fit."""
         if not self.is_bound:
             return Picks(*(self.initial.get(name, ()) for name in Picks._fields))
-        known = (self._known(name) for name in Picks._fields)
-        found = Picks(*([each[:1] for each in known] if self.is_single else known))
-        rows = [row for row in self.grid.plans if str(row.version.pk) in found.plans]
+        lists = (self._picks_of(name) for name in Picks._fields)
+        values = Picks(*([each[:1] for each in lists] if self.is_single else lists))
+        rows = [row for row in self.grid.plans if str(row.version.pk) in values.plans]
         offered, endpoints = self.data.getlist("offered"), []
-        for target in self._chosen_targets(found):
+        for target in self._chosen_targets(values):
             here = self.grid.endpoints_of(target)
-            chosen = [each for each in here if str(each.pk) in found.endpoints]
-            if not chosen and str(target.pk) not in offered:
+            own = [each for each in here if str(each.pk) in values.endpoints]
+            if not own and str(target.pk) not in offered:
                 question = self.data.get("question", "")
-                chosen = endpoints_to_propose(self.grid, target, rows, question)
-            endpoints += [str(each.pk) for each in chosen]
-        return found._replace(endpoints=endpoints[:1] if self.is_single else endpoints)
+                own = endpoints_to_propose(self.grid, target, rows, question)
+            endpoints += [str(each.pk) for each in own]
+        return values._replace(endpoints=endpoints[:1] if self.is_single else endpoints)
 
-    def _known(self, name: str) -> list[str]:
+    def _picks_of(self, name: str) -> list[str]:
         return self.fields[name].known(self.data.getlist(name)) if name in self.fields else []
 
     def _chosen_targets(self, picks: Picks) -> list[Target]:
@@ -140,7 +140,7 @@ class PickerFields(CheckedForm):
 
     @property
     def plan_picker(self) -> Picker:
-        chosen, rows = self.picks.plans, self.grid.recent_plans
+        picks, rows = self.picks.plans, self.grid.recent_plans
         names = Counter(row.version.plan.name for row in rows)
         named = (
             (str(v.pk), str(v) if names[v.plan.name] > 1 else v.plan.name, row)
@@ -149,12 +149,12 @@ class PickerFields(CheckedForm):
         )
         return self._picker(
             "plans",
-            (Option(key, name, row.words, key in chosen) for key, name, row in named),
+            (Option(key, name, row.words, key in picks) for key, name, row in named),
         )
 
     @property
     def target_picker(self) -> Picker:
-        chosen, measured_at = self.picks.targets, self.grid.measured_at
+        picks, measured_at = self.picks.targets, self.grid.measured_at
 
         def words(target: Target) -> str:
             hosts = dict.fromkeys(each.host for each in self.grid.endpoints_of(target))
@@ -165,7 +165,7 @@ class PickerFields(CheckedForm):
         rows = self.grid.recent_targets
         return self._picker(
             "targets",
-            (Option(str(e.pk), e.name, words(e), str(e.pk) in chosen) for e in rows),
+            (Option(str(e.pk), e.name, words(e), str(e.pk) in picks) for e in rows),
         )
 
     def _picker(self, field: str, options: Iterable[Option]) -> Picker:
@@ -183,25 +183,25 @@ class PickerFields(CheckedForm):
         picks = self.picks
         rows = [row for row in self.grid.plans if str(row.version.pk) in picks.plans]
         names = and_joined([f"“{row.version.plan.name}”" for row in rows]) if rows else ""
-        sent = "messages" if all(row.is_websocket for row in rows) else "HTTP requests"
+        nouns = "messages" if all(row.is_websocket for row in rows) else "HTTP requests"
 
         def option(each: Endpoint, is_spread: bool) -> Option:
             speaks = each.scheme in WEBSOCKET_SCHEMES
             fits = not rows or any(row.is_websocket == speaks for row in rows)
             scheme = each.scheme.upper()
-            what = f"{names} sends {sent}" if len(rows) == 1 else f"{names} send {sent}"
+            what = f"{names} sends {nouns}" if len(rows) == 1 else f"{names} send {nouns}"
             why = "" if fits else f"{scheme} isn't available: {what}."
             is_on = fits and str(each.pk) in picks.endpoints
             profile = f" {each.tls_profile}" if each.tls_profile else ""
             words = f"{each.host if is_spread else ''}:{each.port}{profile}"
             return Option(str(each.pk), each.scheme, words, is_on, why)
 
-        found = []
+        options = []
         for target in self._chosen_targets(picks):
             here = self.grid.endpoints_of(target)
             is_spread = len({each.host for each in here}) > 1  # a port tells them apart no longer
-            found.append((target, [option(each, is_spread) for each in here]))
-        return found
+            options.append((target, [option(each, is_spread) for each in here]))
+        return options
 
     @property
     def mode_options(self) -> list[Option]:

@@ -95,12 +95,12 @@ def _fail_all(overheads: Sequence[Overhead]) -> bool:
 
 def _limits(overheads: Sequence[Overhead]) -> list[str]:
     """What else has to be known of the comparisons; with its name where it is of one of several."""
-    said = [
+    limits = [
         (limit, each.pair.title) for each in overheads if each.turns for limit in each.turns.limits
     ]
-    said += [(words, each.pair.title) for each in overheads for words in _flow_words(each)]
+    limits += [(words, each.pair.title) for each in overheads for words in _flow_words(each)]
     titles: dict[str, list[str]] = {}
-    for limit, title in said:
+    for limit, title in limits:
         titles.setdefault(limit, []).append(title)
     return [
         f"{of[0]}: {limit[:1].lower()}{limit[1:]}" if len(of) == 1 < len(overheads) else limit
@@ -114,8 +114,8 @@ def _flow_words(overhead: Overhead) -> list[str]:
     for row in overhead.flow_rows:
         if row.metric != "p95" and row.word in CLEAR - {overhead.judged.word}:
             interval = row.interval
-            said, ends = difference_words(row.word, interval.ratio, interval.low, interval.high)
-            sentences.append(f"The flow {row.flow} is {said} ({ends})")
+            change, ends = difference_words(row.word, interval.ratio, interval.low, interval.high)
+            sentences.append(f"The flow {row.flow} is {change} ({ends})")
     return sentences
 
 
@@ -159,15 +159,15 @@ def _interval_ground(overhead: Overhead) -> str:
     if overhead.is_paired:
         # Such as "95 % intervals over 4 of 5 blocks, paired; run 12.7 cannot be used".
         paired = set.intersection(*({run.run.repeat for run in side} for side in sides))
-        done = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
-        if len(done) < 2 or len(paired) < 2:
+        repeats = {run.run.repeat for arm in overhead.pair for run in arm.runs if run.run.is_done}
+        if len(repeats) < 2 or len(paired) < 2:
             return "no interval with fewer than two repeats"
-        if paired == done:
+        if paired == repeats:
             return f"{_INTERVALS} over {len(paired)} paired blocks"
         runs = (run for arm in overhead.pair for run in arm.runs)
         missing = [run.run.label for run in runs if run.run.is_done and not run.is_usable]
         named = f"; {_named(missing)} cannot be used" if missing else ""
-        return f"{_INTERVALS} over {len(paired)} of {len(done)} blocks, paired{named}"
+        return f"{_INTERVALS} over {len(paired)} of {len(repeats)} blocks, paired{named}"
     k = min(map(len, sides))
     if k < 2:
         return "no interval with fewer than two repeats"
@@ -176,8 +176,8 @@ def _interval_ground(overhead: Overhead) -> str:
 
 def _named(labels: Sequence[str]) -> str:
     """Such as "run 12.7", "runs 12.7 and 12.9"."""
-    shown = [*labels[:3], f"{len(labels) - 3} more"] if len(labels) > 3 else list(labels)
-    return f"{'runs' if len(shown) > 1 else 'run'} {and_joined(shown)}"
+    names = [*labels[:3], f"{len(labels) - 3} more"] if len(labels) > 3 else list(labels)
+    return f"{'runs' if len(names) > 1 else 'run'} {and_joined(names)}"
 
 
 def _holm_ground(overheads: Sequence[Overhead]) -> list[str]:
@@ -216,7 +216,7 @@ def _notes(
         if (note.code in OTHERS) == disturbing and note.code not in besides
         if not (disturbing and each.judged.is_in_doubt)
     ]
-    found, codes = [], dict.fromkeys(note.code for note in notes)
+    texts, codes = [], dict.fromkeys(note.code for note in notes)
     if CROWDED_BESIDE in codes:  # of a run that was not answered nobody knows where its target is
         codes.pop(CROWDED, None)
     for code in codes:
@@ -225,8 +225,8 @@ def _notes(
         text = alike[-1].text
         if differ:
             text = f"{text.rstrip('.')} (in {len(alike)} of {len(runs)} runs, at most)."
-        found.append(text)
-    return found
+        texts.append(text)
+    return texts
 
 
 def first_words(
@@ -234,24 +234,24 @@ def first_words(
 ) -> Sentence:
     """What comes before the figures: broken rules, and the target's failures."""
     broken = said_of(noun, broken_words(judged_rules(runs)))
-    said = [(f"{broken}.", True), (" ", False)] if broken else []
+    sentence = [(f"{broken}.", True), (" ", False)] if broken else []
     may_see = all(each.run.shows_machine for each in runs)
     if stopped_because := stop_reason_of(campaign, shows_machines=may_see):
-        return [(stopped_because, True), (" ", False), *said]
+        return [(stopped_because, True), (" ", False), *sentence]
     if everything_failed(failures.rows, failures.attempts):
         failed = all_failed_sentence(failures.rows, failures.attempts, noun)
-        return [*failed, (" ", False), *said]
+        return [*failed, (" ", False), *sentence]
     if not counted_runs(runs):
-        return said
+        return sentence
     lead = failure_lead(failures.rows, failures.attempts, noun)
     is_found = all(each.run.has_found_limit for each in counted_runs(runs))
-    return [*said, *(LIMIT_FOUND if lead and is_found else []), *lead]
+    return [*sentence, *(LIMIT_FOUND if lead and is_found else []), *lead]
 
 
 def judged_rules(runs: Sequence[MeasuredRun]) -> list[list[Verdict]]:
     """The verdicts of each run whose measurement can be used."""
-    known = [each for each in runs if each.run.trust != Trust.NO_ANSWER]
-    return [verdicts for each in known if each.run.is_done and (verdicts := each.thresholds)]
+    measured = [each for each in runs if each.run.trust != Trust.NO_ANSWER]
+    return [verdicts for each in measured if each.run.is_done and (verdicts := each.thresholds)]
 
 
 def figures_words(
@@ -278,18 +278,18 @@ def figures_words(
         if spoilt:
             # Runs that a stop kept from beginning have ended, too.
             n_measured = sum(bool(each.run.judgement) for each in ended)
-            said = no_answer_words(spoilt, n_measured, so_far=not is_final)
-            return [(f"{said}.", True)]
+            text = no_answer_words(spoilt, n_measured, so_far=not is_final)
+            return [(f"{text}.", True)]
         if is_final and campaign.stop_reason:
             return [("Nothing was measured. Run it again.", False)]  # it has been said why
         if is_final:
-            said = " ".join(filter(None, ("Nothing was measured.", _why_none(ended))))
-            return [(f"{said} Run it again.", False)]
+            text = " ".join(filter(None, ("Nothing was measured.", _why_none(ended))))
+            return [(f"{text} Run it again.", False)]
         is_in_turns = campaign.order == Campaign.Order.SIDE_BY_SIDE
         return [(_awaited(len(ended), runs, is_in_turns), False)]
     verdicts = judged_rules(runs)
     rules = open_words([each for of_run in verdicts for each in of_run])
-    rules += [f"{kept}."] if (kept := kept_words(verdicts)) else []
+    rules += [f"{rules_kept}."] if (rules_kept := kept_words(verdicts)) else []
     return [
         *_overload_words(runs),
         *machine_words([each.judged for each in counted_runs(runs) if each.judged]),
@@ -305,8 +305,8 @@ def _overload_words(runs: Sequence[MeasuredRun]) -> Sentence:
     if not counted or not all(each.judged and each.judged.is_saturated for each in counted):
         return []
     is_found = all(each.run.has_found_limit for each in counted)
-    said = "The limit was found" if is_found else "The target was overloaded"
-    return [(said, True), (f": {counted[0].judged.target.text} ", False)]
+    finding = "The limit was found" if is_found else "The target was overloaded"
+    return [(finding, True), (f": {counted[0].judged.target.text} ", False)]
 
 
 def _figures_sentence(
@@ -317,15 +317,15 @@ def _figures_sentence(
     is_final: bool,
 ) -> Sentence:
     if not overheads or (_fail_all(overheads) and any(arm.pooled[1] for arm in arms)):
-        found = sweep_sentence(shapes.sweeps)
+        words = sweep_sentence(shapes.sweeps)
         if shapes.matrix:
-            found = matrix_sentence(shapes.matrix, is_final=is_final)
-            if found and not is_final and shapes.matrix.in_turns:
-                return [("So far: ", False), *found]
-        found = ladder_sentence(shapes.rungs) if shapes.rungs else found
-        if found and not is_final and shapes.rungs and shapes.rungs.in_turns:
-            return so_far(found)
-        return (found if is_final else []) or _plain_sentence(arms, is_final)
+            words = matrix_sentence(shapes.matrix, is_final=is_final)
+            if words and not is_final and shapes.matrix.in_turns:
+                return [("So far: ", False), *words]
+        words = ladder_sentence(shapes.rungs) if shapes.rungs else words
+        if words and not is_final and shapes.rungs and shapes.rungs.in_turns:
+            return so_far(words)
+        return (words if is_final else []) or _plain_sentence(arms, is_final)
     many_plans = len({each.pair.candidate.plan_label for each in overheads}) > 1
     pairs = [
         Pair(
@@ -373,8 +373,8 @@ def _awaited(n_done: int, runs: Sequence[MeasuredRun], is_in_turns: bool) -> str
     if is_in_turns:
         return f"The arms take turns. The first answer comes after {LOOKS[0]} rounds."
     has = "has" if 1 in (n_done, len(runs)) else "have"
-    done = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
-    return f"{done}. Figures appear with the first usable run, a verdict with the third repeat."
+    ended = f"{n_done} of {counted(len(runs), 'runs')} {has} ended"
+    return f"{ended}. Figures appear with the first usable run, a verdict with the third repeat."
 
 
 def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:

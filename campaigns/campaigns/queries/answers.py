@@ -13,7 +13,7 @@ from campaigns.campaigns.queries.answer_sentences import (
     judged_rules,
     lacked_cpu,
 )
-from campaigns.campaigns.queries.campaign_keys import CampaignKey, campaign_key, campaign_keys
+from campaigns.campaigns.queries.campaigns import CampaignKey, campaign_key, campaign_keys
 from campaigns.campaigns.queries.shapes import Shapes, shapes_of
 from campaigns.compare.queries.arm_pairs import (
     MeasuredTest,
@@ -92,10 +92,10 @@ def answer_of(
     shows_machines: bool = True,
 ) -> Answer:
     """As `campaign_answer`, made once in a process until it changes."""
-    asked = (chosen, relative, metric)
+    options = (chosen, relative, metric)
     return _ANSWERS.get(
-        (*campaign_key(campaign), *asked, shows_machines),
-        lambda: campaign_answer(campaign, *asked, shows_machines=shows_machines),
+        (*campaign_key(campaign), *options, shows_machines),
+        lambda: campaign_answer(campaign, *options, shows_machines=shows_machines),
     )
 
 
@@ -204,8 +204,8 @@ def _answer(
     is_busy = any(pair.is_busy for pair in pairs)
     overheads = [compare(campaign, pair, is_busy=is_busy) for pair in pairs]
     if not is_final:  # of plans that follow one another those that have begun
-        begun = [each for each in overheads if each.turns is None or each.turns.n_rounds]
-        overheads = begun or overheads
+        compared = [each for each in overheads if each.turns is None or each.turns.n_rounds]
+        overheads = compared or overheads
     failures = failures_of(runs)
     # Rounds that all arms had compare them, whatever became of the runs.
     in_turns = any(each.turns and each.has_word for each in overheads)
@@ -398,16 +398,16 @@ def _verdict(
     campaign: Campaign, answer: Answer, pairs: Sequence[tuple[Baseline, Test]]
 ) -> CampaignVerdict:
     labels = {each.test_id: f"{each.plan_label}, {each.label}" for each in answer.tests}
-    against, said = [], []
+    against, comparisons = [], []
     for (baseline, test), overhead in zip(pairs, compared_with_baselines(pairs), strict=True):
         if test.pk in labels:  # a reference counts in nothing
-            label, found = labels[test.pk], overhead_answer(overhead, is_final=True)
-            against.append(ComparedArms.of(found, label, baseline.name))
-            said.append((label, against_of(baseline, overhead)))
+            label, overhead_words = labels[test.pk], overhead_answer(overhead, is_final=True)
+            against.append(ComparedArms.of(overhead_words, label, baseline.name))
+            comparisons.append((label, against_of(baseline, overhead)))
     if search := Search.objects.filter(pk=campaign.pk).first():
         sentence = [*answer.sentence, (" ", False), *search_against(search)]
     else:
-        sentence = baseline_sentence(said) or answer.sentence
+        sentence = baseline_sentence(comparisons) or answer.sentence
     if not against:
         arms = _overheads_of_arms(campaign) if answer.matrix else answer.overheads
         against = [ComparedArms.of(each, labels[each.candidate_test_id]) for each in arms]

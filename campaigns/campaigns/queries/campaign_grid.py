@@ -231,9 +231,9 @@ def _plans(project: Project, wanted: Collection[int]) -> Iterator[GridPlan]:
     versions = PlanVersion.objects.filter(plan__in=plans)
     order = ("plan__name", "plan_id")
     latest = versions.order_by(*order, "-number").distinct(*order).values("pk")
-    shown = versions.filter(Q(pk__in=latest) | Q(pk__in=wanted)).select_related("plan")
+    needed = versions.filter(Q(pk__in=latest) | Q(pk__in=wanted)).select_related("plan")
     own = reference_version(project)
-    for version in shown.order_by(*order, "-number"):
+    for version in needed.order_by(*order, "-number"):
         if version == own and version.pk not in wanted:
             continue
         try:
@@ -271,19 +271,19 @@ def proposal(
     modes = modes or [str(row.plan.connection_mode)]
     if place is None:
         return Picks(plans, modes=modes)
-    chosen = endpoints_to_propose(grid, place, [row], question, schemes)
-    return Picks(plans, [str(place.pk)], [str(each.pk) for each in chosen], modes)
+    proposed = endpoints_to_propose(grid, place, [row], question, schemes)
+    return Picks(plans, [str(place.pk)], [str(each.pk) for each in proposed], modes)
 
 
-def _target(grid: Grid, asked: int, plan: int) -> Target | None:
+def _target(grid: Grid, wanted: int, plan: int) -> Target | None:
     """The one asked for; else that of the plan, or of any, that was measured last."""
     answering = [
         each
         for each in grid.targets
-        if each.pk == asked or not all(map(grid.is_silent, grid.endpoints_of(each)))
+        if each.pk == wanted or not all(map(grid.is_silent, grid.endpoints_of(each)))
     ]
     own = [each for each in answering if not each.is_reference] or answering
-    if asked_for := next((each for each in answering if each.pk == asked), None):
+    if asked_for := next((each for each in answering if each.pk == wanted), None):
         return asked_for
     by_key = {each.pk: each for each in own}
     used = sorted(grid.used, key=lambda each: each.plan != plan)
@@ -291,9 +291,9 @@ def _target(grid: Grid, asked: int, plan: int) -> Target | None:
     return next(last, own[0] if len(own) == 1 else None)
 
 
-def _plan(grid: Grid, asked: int, endpoints: Sequence[Endpoint]) -> GridPlan | None:
+def _plan(grid: Grid, wanted: int, endpoints: Sequence[Endpoint]) -> GridPlan | None:
     """The one asked for; else of those that fit the one used last, else the newest, HTTP first."""
-    if asked_for := next((row for row in grid.plans if row.version.plan_id == asked), None):
+    if asked_for := next((row for row in grid.plans if row.version.plan_id == wanted), None):
         return asked_for
     spoken = {each.scheme in WEBSOCKET_SCHEMES for each in endpoints}
     fitting = [row for row in grid.recent_plans if not endpoints or row.is_websocket in spoken]
@@ -321,9 +321,9 @@ def endpoints_to_propose(
     ]
     if question == "https":
         web = [each for each in fitting if each.scheme in ("http", "https")]
-        for chosen in ([each for each in web if not each.tls_profile], web):
-            if len({each.scheme for each in chosen}) == len(TLS_TWINS):
-                return chosen
+        for candidates in ([each for each in web if not each.tls_profile], web):
+            if len({each.scheme for each in candidates}) == len(TLS_TWINS):
+                return candidates
     last = [used for used in grid.used if used.target == target.pk]
     used = {each.endpoint for each in last if each.at == last[0].at}
     if not schemes and (again := [each for each in fitting if each.pk in used]):

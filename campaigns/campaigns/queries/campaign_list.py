@@ -79,10 +79,10 @@ def latest_by_name(actor: Actor, project: Project) -> dict[str, Campaign]:
     """The newest campaigns that were started, one of each name; no search, which starts anew."""
     rows = Campaign.objects.visible_to(actor).filter(IN_USE, project=project, search=None)
     rows = rows.filter(started_at__isnull=False).order_by("-pk")[: 4 * _MOST_NAMES]
-    found: dict[str, Campaign] = {}
+    latest: dict[str, Campaign] = {}
     for campaign in rows:
-        found.setdefault(campaign.name, campaign)
-    return dict([*found.items()][:_MOST_NAMES])
+        latest.setdefault(campaign.name, campaign)
+    return dict([*latest.items()][:_MOST_NAMES])
 
 
 def on_target(target: int) -> Q:
@@ -93,10 +93,10 @@ def on_target(target: int) -> Q:
 def going_on(actor: Actor, project: Project) -> QuerySet[Campaign]:
     """Started, unfinished campaigns: those with a run under way, then those that wait for one, by
     start time."""
-    found = Campaign.objects.visible_to(actor).filter(UNDER_WAY, project=project)
-    found = found.select_related("search")
+    campaigns = Campaign.objects.visible_to(actor).filter(UNDER_WAY, project=project)
+    campaigns = campaigns.select_related("search")
     active = Run.objects.filter(campaign=OuterRef("pk"), state__in=ACTIVE_STATES)
-    return found.order_by(Exists(active).desc(), "started_at", "pk")
+    return campaigns.order_by(Exists(active).desc(), "started_at", "pk")
 
 
 # --- the three answers of a campaign, as its list says them --------------------------------------
@@ -129,10 +129,10 @@ def trust_is(word: str) -> Q:
         has_it, has_better = Exists(runs.filter(trust=state)), Exists(runs.filter(trust__in=better))
         return Q(Exists(Test.objects.filter(has_it, ~has_better, campaign=OuterRef("pk"))))
 
-    found = has_test(Trust(word))
+    condition = has_test(Trust(word))
     for worse in states[states.index(word) + 1 :]:
-        found &= ~has_test(worse)
-    return found
+        condition &= ~has_test(worse)
+    return condition
 
 
 # --- views ---------------------------------------------------------------------------------------
@@ -140,11 +140,11 @@ def trust_is(word: str) -> Q:
 
 def campaign_views(actor: Actor) -> dict[str, Q]:
     """Drafts have a view of their own, so that they hide no results."""
-    begun = IN_USE & ~STATE_IS["draft"]
+    started = IN_USE & ~STATE_IS["draft"]
     return {
-        "": begun,
+        "": started,
         "look": IN_USE & needs_a_look(actor),
-        "mine": begun & Q(created_by=actor.user),
+        "mine": started & Q(created_by=actor.user),
         "running": IN_USE & UNDER_WAY,
         "drafts": IN_USE & STATE_IS["draft"],
         ARCHIVED: ~IN_USE,
@@ -210,27 +210,27 @@ def trends_of(campaigns: Sequence[Campaign]) -> dict[int, P95Trend]:
     firsts = Test.objects.filter(campaign__in=campaigns, position=0).order_by()
     alike, against = defaultdict(list), {}
     rows = firsts.values_list("campaign", "pk", "figures__against", *_SAME_TEST)
-    for campaign, test, said, *same in rows:
+    for campaign, test, answer, *same in rows:
         alike[tuple(same)].append((campaign, test))
-        against[campaign, test] = Against.from_json(said) if said else None
+        against[campaign, test] = Against.from_json(answer) if answer else None
     most = MOST + max(map(len, alike.values()), default=0)
     newest = [max(each) for each in alike.values()]
     until_newest = _p95s_until([test for _, test in newest], most)
     p95s_us: dict[int, list[float | None]] = {}
     for (_, last), each in zip(newest, alike.values(), strict=True):
-        told = until_newest.get(last, [])
+        earlier = until_newest.get(last, [])
         for campaign, test in each:
-            until = [p95 for at, p95 in told if at <= campaign][:MOST]
-            if len(until) == MOST or len(told) < most:
+            until = [p95 for at, p95 in earlier if at <= campaign][:MOST]
+            if len(until) == MOST or len(earlier) < most:
                 p95s_us[test] = until
     if apart := [test for _, test in against if test not in p95s_us]:
         alone = _p95s_until(apart, MOST)
-        p95s_us |= {test: [p95 for _, p95 in told] for test, told in alone.items()}
+        p95s_us |= {test: [p95 for _, p95 in earlier] for test, earlier in alone.items()}
     return {
         campaign: P95Trend(
-            [None if us is None else us / 1000 for us in reversed(p95s_us.get(test, ()))], said
+            [None if us is None else us / 1000 for us in reversed(p95s_us.get(test, ()))], answer
         )
-        for (campaign, test), said in against.items()
+        for (campaign, test), answer in against.items()
     }
 
 
@@ -239,19 +239,18 @@ def _p95s_until(tests: Sequence[int], most: int) -> dict[int, list[tuple[int, fl
     same = Test.objects.filter(**{name: OuterRef(name) for name in _SAME_TEST})
     same = same.filter(campaign__lte=OuterRef("campaign"), campaign__started_at__isnull=False)
     same = same.filter(campaign__deleted_at=None).order_by("-campaign_id")
-    told = JSONObject(at="campaign_id", us=Subquery(_p95_us()))
-    told = ArraySubquery(same.values(told=told)[:most])
-    rows = Test.objects.filter(pk__in=tests).order_by().annotate(told=told)
-    return {
-        test: [(each["at"], each["us"]) for each in found]
-        for test, found in rows.values_list("pk", "told")
-    }
-
-
-def _p95_us() -> QuerySet:
     runs = Run.objects.filter(test=OuterRef("pk"), outcome=Outcome.COMPLETE, p95_us__isnull=False)
     runs = runs.exclude(trust__in=[Trust.BUSY, Trust.NO_ANSWER]).exclude(is_alone=True).order_by()
-    return runs.values("test").annotate(median=_Median("p95_us")).values("median")
+    point = JSONObject(
+        at="campaign_id",
+        us=Subquery(runs.values("test").annotate(median=_Median("p95_us")).values("median")),
+    )
+    point = ArraySubquery(same.values(told=point)[:most])
+    rows = Test.objects.filter(pk__in=tests).order_by().annotate(told=point)
+    return {
+        test: [(each["at"], each["us"]) for each in points]
+        for test, points in rows.values_list("pk", "told")
+    }
 
 
 class _Median(Aggregate):

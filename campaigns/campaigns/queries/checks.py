@@ -32,7 +32,7 @@ from campaigns.engine.queries.injector_hosts import (
     own_addresses,
 )
 from campaigns.models import Endpoint, InjectorHost, Project, Run, Target
-from campaigns.operations.queries.caps import why_never
+from campaigns.operations.queries import why_never
 from campaigns.probes.queries.probes import is_watched
 from campaigns.targets.queries import why_not_permitted
 
@@ -132,8 +132,8 @@ def _busy_targets(endpoints: Sequence[Endpoint]) -> Iterable[Check]:
     active = Run.objects.filter(state__in=ACTIVE_STATES)
     for run in active.filter(target__in=targets).select_related("target"):
         yield Check("info", f"{run.target.name} is being measured; the first run waits for it")
-    held = active.exclude(target__in=targets).filter(machines__overlap=machines)
-    busy = {machine for run in held.only("machines") for machine in run.machines}
+    beside = active.exclude(target__in=targets).filter(machines__overlap=machines)
+    busy = {machine for run in beside.only("machines") for machine in run.machines}
     for machine in sorted(busy & set(machines)):
         yield Check("info", f"{machine} is being measured; the first run waits for it")
 
@@ -215,10 +215,10 @@ def unreported_rule(target: Target, rules: Sequence[Threshold]) -> str:
 
 def machine_rule_checks(cells: Iterable[tuple[Plan, Endpoint]]) -> Iterator[Check]:
     """Before a start; of each target and rule once."""
-    said = (
+    sentence = (
         unreported_rule(endpoint.target, plan.thresholds)
         for plan, endpoint in cells
         if endpoint.target_id
     )
-    for text in dict.fromkeys(filter(None, said)):
+    for text in dict.fromkeys(filter(None, sentence)):
         yield Check("warn", text)

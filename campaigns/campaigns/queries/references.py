@@ -81,14 +81,14 @@ def references_of(campaign: Campaign) -> list[Test]:
 
 
 def _references_of(campaigns: Collection[int]) -> dict[int, list[Test]]:
-    found: dict[int, list[Test]] = {pk: [] for pk in campaigns}
+    references: dict[int, list[Test]] = {pk: [] for pk in campaigns}
     tests = Test.objects.filter(
         campaign__in=campaigns, endpoint__target__tags__contains=[REFERENCE_TAG]
     )
     related = ("plan_version__plan", "endpoint__target", "campaign")
     for test in tests.select_related(*related).order_by("-campaign_id", "position"):
-        found[test.campaign_id].append(test)
-    return found
+        references[test.campaign_id].append(test)
+    return references
 
 
 def references_between(
@@ -96,9 +96,9 @@ def references_between(
 ) -> dict[tuple[int, int], ReferenceState | None]:
     """What became of the reference from one campaign to another, for each two of them; None if not
     both measured it. In a fixed number of queries."""
-    asked = set(campaigns)
-    tests = _references_of({pk for both in asked for pk in both})
-    pairs = {both: list(_pairs(*(tests[pk] for pk in both))) for both in asked}
+    pks = set(campaigns)
+    tests = _references_of({pk for both in pks for pk in both})
+    pairs = {both: list(_pairs(*(tests[pk] for pk in both))) for both in pks}
     compared = {test.pk: test for some in pairs.values() for pair in some for test in pair}
     columns = [ComparisonSide("", "test", test) for test in compared.values()]
     sides = dict(zip(compared, sides_of(columns) if columns else [], strict=True))
@@ -127,11 +127,11 @@ def reference_sentence(campaign: Campaign) -> str:
     ]
     if not means:
         return "Reference: none of its runs counts" if campaign.finished_at else ""
-    said = ", ".join(ms(mean) for mean in means)
+    text = ", ".join(ms(mean) for mean in means)
     before = _before(campaign, tests[0]) if campaign.finished_at else None
     both = (before, campaign.pk)
     state = references_between([both])[both] if before else None
-    return f"Reference: {said}{_SINCE.get(state, '')}"
+    return f"Reference: {text}{_SINCE.get(state, '')}"
 
 
 def _before(campaign: Campaign, test: Test) -> int | None:
@@ -185,9 +185,9 @@ def confirm_query(pairs: Sequence[tuple[int, int]]) -> str:
     return ",".join(f"{old}-{new}" for old, new in pairs[:MOST_PAIRS])
 
 
-def confirmation_of(actor: Actor, project: Project, asked: str) -> Confirmation | None:
+def confirmation_of(actor: Actor, project: Project, text: str) -> Confirmation | None:
     """None if `asked` names no tests of this project that the actor sees."""
-    pairs = [_PAIR.fullmatch(each) for each in asked.split(",")[:MOST_PAIRS]]
+    pairs = [_PAIR.fullmatch(each) for each in text.split(",")[:MOST_PAIRS]]
     if None in pairs:
         return None
     numbers = [(int(pair[1]), int(pair[2])) for pair in pairs]

@@ -69,8 +69,8 @@ def _against(campaign: Campaign, base: MeasuredTest, arm: MeasuredTest) -> PairR
             return PairResult("mean", text=_why_not(each.ended) or say("no_run"))
         if not (each.counted and each.is_sound):
             return PairResult("mean", text=say("target_overloaded"))
-    found = compare(campaign, ArmPair(base, arm, is_chosen=True))
-    return found.judged if found.has_word else replace(found.judged, word=None)
+    overhead = compare(campaign, ArmPair(base, arm, is_chosen=True))
+    return overhead.judged if overhead.has_word else replace(overhead.judged, word=None)
 
 
 def _names_of(arms: Sequence[MeasuredTest]) -> dict[int, tuple[str, str]]:
@@ -97,10 +97,10 @@ def _value(arm: MeasuredTest) -> float:
 def _point(arm: MeasuredTest) -> SweepPoint:
     ended = arm.ended
     trusted = [each for each in ended if _is_trusted(each)]
-    is_trusted = _is_trusted_point(arm)
-    shown = trusted if is_trusted else arm.counted or [each for each in ended if each.is_whole]
-    figures = arm.pooled[1] if shown == arm.counted else _pooled(shown)
-    rate, mean_us = of_runs([each.figures for each in shown]) if is_trusted else (None, None)
+    is_trusted = bool(arm.ended) and all(map(_is_trusted, arm.ended))
+    runs = trusted if is_trusted else arm.counted or [each for each in ended if each.is_whole]
+    figures = arm.pooled[1] if runs == arm.counted else _pooled(runs)
+    rate, mean_us = of_runs([each.figures for each in runs]) if is_trusted else (None, None)
     return SweepPoint(
         value=_value(arm),
         figures=figures,
@@ -114,12 +114,8 @@ def _point(arm: MeasuredTest) -> SweepPoint:
         mean_us=mean_us,
         why="" if is_trusted else _why_not(ended),
         test_id=arm.test.pk,
-        run_id=shown[-1].run.pk if shown else None,
+        run_id=runs[-1].run.pk if runs else None,
     )
-
-
-def _is_trusted_point(arm: MeasuredTest) -> bool:
-    return bool(arm.ended) and all(map(_is_trusted, arm.ended))
 
 
 def _is_trusted(each: MeasuredRun) -> bool:

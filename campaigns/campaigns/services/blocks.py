@@ -13,7 +13,6 @@ from campaigns.campaigns.queries.campaigns import archived_part, why_archived
 from campaigns.compare.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.estimates import (
@@ -54,11 +53,12 @@ from campaigns.models import (
     Shard,
     Test,
 )
-from campaigns.operations.queries.caps import why_never
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import why_never
 from campaigns.operations.services.caps import plan_use, require_room_for_runs
-from campaigns.projects.services.vault import require_secret
+from campaigns.projects.services import require_secret
 from campaigns.targets.queries import networks_for
-from campaigns.targets.services.ownership import require_permitted
+from campaigns.targets.services import require_permitted
 
 MAX_REPEATS = 50
 _LEAST_THRESHOLD = 0.001  # arms side by side are never alike to the last digit
@@ -101,10 +101,10 @@ def _held_tests(campaigns: Sequence[Campaign]) -> dict[Campaign, list[Test]]:
     """With their targets, which nobody archives until their runs are stored."""
     related = ("plan_version__plan__project", "endpoint__target__project")
     rows = Test.objects.filter(campaign__in=campaigns).select_related(*related)
-    held = rows.select_for_update(of=("endpoint__target",), no_key=True)
+    locked = rows.select_for_update(of=("endpoint__target",), no_key=True)
     tests: dict[Campaign, list[Test]] = {campaign: [] for campaign in campaigns}
     by_number = {campaign.pk: campaign for campaign in campaigns}
-    for test in sorted(held.order_by("endpoint__target"), key=lambda test: test.position):
+    for test in sorted(locked.order_by("endpoint__target"), key=lambda test: test.position):
         test.campaign = by_number[test.campaign_id]
         tests[test.campaign].append(test)
     return tests
@@ -114,7 +114,14 @@ def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run
     """Not stored yet."""
     if campaign.order == Campaign.Order.SIDE_BY_SIDE:
         return _runs_side_by_side(campaign, tests, after)
-    return _runs_in_blocks(campaign, tests, after)
+    is_random = campaign.order == Campaign.Order.BLOCKS
+    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
+    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
+    return [
+        queued_run(tests[turn.test], turn, snapshots[turn.test])
+        for turn in turns
+        if turn.repeat > after
+    ]
 
 
 def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
@@ -138,17 +145,6 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
 def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
     limit_s = turns_limit_s(plan.load, n_arms, test.campaign.limit_s, test.injectors)
     return plan_in_turns(plan, n_arms, limit_s)
-
-
-def _runs_in_blocks(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
-    is_random = campaign.order == Campaign.Order.BLOCKS
-    turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
-    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
-    return [
-        queued_run(tests[turn.test], turn, snapshots[turn.test])
-        for turn in turns
-        if turn.repeat > after
-    ]
 
 
 def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
@@ -360,10 +356,10 @@ def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
     what they speak."""
     cells = list(cells)
     versions = {cell.plan_version.pk: cell.plan_version for cell in cells}
-    sent = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
+    content = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
     groups: dict[Any, list[Any]] = {}
     for cell in cells:
-        same = (sent[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
+        same = (content[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
         groups.setdefault(same, []).append(cell)
     return groups
 
@@ -408,8 +404,8 @@ def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
     CPU it was only runs of single arms tell."""
     arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
     targets = {arm.endpoint.target_id for arm in arms}
-    told = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
-    watched = targets if perf else set(told)
+    reporting = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
+    watched = targets if perf else set(reporting)
     return [arm for arm in arms if arm.endpoint.target_id in watched]
 
 

@@ -28,11 +28,10 @@ from campaigns.campaigns.services.blocks import (
     why_in_blocks,
 )
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
-from campaigns.domain.audit_events import AuditEvent
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.profiles import PerfOf
 from campaigns.domain.plan.plan import ConnectionMode
@@ -42,16 +41,23 @@ from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.plan.turns import LIMIT_S, LONGEST_LIMIT_S, USUAL_BLOCKS
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_name, is_web_address, storable
-from campaigns.engine.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
-from campaigns.engine.stop_calls import StopCall, call
+from campaigns.engine.services.endings import (
+    STOPPED_BEFORE,
+    StopCall,
+    call,
+    end_queued,
+    lock_runs,
+    request_stop,
+)
 from campaigns.items.services import free_name, hold
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.notes.services import add_note
+from campaigns.operations.models import AuditEvent
 from campaigns.operations.services.caps import require_room_for_campaigns
-from campaigns.plans.services.plans import create_plan, plan_of_spec
+from campaigns.plans.services import create_plan, plan_of_spec
 from campaigns.probes.services.probes import forget_unsent, send_first_requests, start_anyway
-from campaigns.targets.services.targets import create_target, keep_target
+from campaigns.targets.services import create_target, keep_target
 
 
 @transaction.atomic
@@ -213,7 +219,13 @@ def _create(*campaigns: tuple[Campaign, list[CampaignCell]]) -> list[Campaign]:
         for campaign, own in campaigns
         for position, cell in enumerate(own)
     )
-    _check_that_all_is_there()
+    # Now, and not when the draft is stored; nobody can delete it from here on until then.
+    try:
+        connection.check_constraints()
+    except IntegrityError:
+        raise Refused(
+            "A plan or an endpoint of this campaign was deleted meanwhile. Choose others."
+        ) from None
     return drafts
 
 
@@ -251,16 +263,6 @@ def _draft(
         created_by=by.user,
     )
     return campaign, cells
-
-
-def _check_that_all_is_there() -> None:
-    """Now, and not when the draft is stored; nobody can delete it from here on until then."""
-    try:
-        connection.check_constraints()
-    except IntegrityError:
-        raise Refused(
-            "A plan or an endpoint of this campaign was deleted meanwhile. Choose others."
-        ) from None
 
 
 def _check_numbers(
@@ -317,11 +319,11 @@ def start_campaigns(
     require(by, Action.RUN, project)
     hold(project)  # so that nobody deletes it meanwhile
     numbers = [campaign.pk for campaign in campaigns]
-    asked = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
-    asked |= {"opened_at": Now()} if anyway else {}
+    start = {"started_at": Now(), "quiet_by": db_now(QUIET_WITHIN_S) if when_quiet else None}
+    start |= {"opened_at": Now()} if anyway else {}
     # Without a join, so that of two at once one updates nothing.
     drafts = Campaign.objects.filter(pk__in=numbers, started_at=None, deleted_at=None)
-    if drafts.update(**asked) < len(campaigns):
+    if drafts.update(**start) < len(campaigns):
         for campaign in campaigns:
             hold(campaign)  # which refuses one that is gone
         raise Refused("This campaign has already been started. Repeat it to measure again.")
@@ -362,8 +364,8 @@ def _store_stop(by: Actor, campaign: Campaign) -> None:
     under_way = Campaign.objects.filter(UNDER_WAY, pk=campaign.pk)
     if not under_way.exists():
         raise Refused("This campaign isn't running.")
-    asked = {"stop_requested_at": Now(), "stop_requested_by": by.user}
-    if under_way.filter(stop_requested_at=None).update(**asked):
+    request = {"stop_requested_at": Now(), "stop_requested_by": by.user}
+    if under_way.filter(stop_requested_at=None).update(**request):
         audit.note(
             by, AuditEvent.CAMPAIGN_STOPPED, audit.label_of(campaign), project=campaign.project
         )
@@ -388,15 +390,16 @@ def repeat_campaigns(
     """A new draft of each, in their order, with the same tests (the same plan versions) and a new
     random order; with the same names unless others are given. Raises Forbidden or Refused."""
     require(by, Action.EDIT, project)
-    held = Campaign.objects.outside_trash().select_for_update(of=("self",), no_key=True)
+    originals = Campaign.objects.outside_trash().select_for_update(of=("self",), no_key=True)
     numbers = {campaign.pk for campaign in campaigns}
-    held = {
-        row.pk: row for row in held.select_related("search").filter(pk__in=numbers).order_by("pk")
+    originals = {
+        row.pk: row
+        for row in originals.select_related("search").filter(pk__in=numbers).order_by("pk")
     }
     for campaign in campaigns:
-        if campaign.pk not in held:
+        if campaign.pk not in originals:
             raise Refused(f"{campaign.name} has been deleted.")
-        if hasattr(held[campaign.pk], "search"):
+        if hasattr(originals[campaign.pk], "search"):
             raise Refused("A search is started anew: choose Search again on its page.")
     cells: dict[int, list[CampaignCell]] = {number: [] for number in numbers}
     related = ("plan_version__plan", "endpoint__target")
@@ -406,7 +409,7 @@ def repeat_campaigns(
     require_room_for_campaigns(project, len(campaigns))
     drafts = []
     for campaign, name in zip(campaigns, names or [None] * len(campaigns), strict=True):
-        original = held[campaign.pk]
+        original = originals[campaign.pk]
         values = {each: getattr(original, each) for each in _EDITED if each not in _DRAWN_ANEW}
         values |= {"name": name or original.name}
         drafts.append(_draft(by, project, list(cells[campaign.pk]), **values))
@@ -476,9 +479,9 @@ def _cells(
         raise Refused(f"{target.name} has no HTTP endpoint. Add one, or untick it.")
     near = [each for each in endpoints if is_local(each.host)]
     far = [each for each in endpoints if not is_local(each.host)]
-    found = [*((True, each) for each in near[:1]), *((False, each) for each in far[:1])]
+    candidates = [*((True, each) for each in near[:1]), *((False, each) for each in far[:1])]
     return [
         CampaignCell(plan_of_spec(by, project, name, spec), endpoint, ConnectionMode.NEW)
-        for local, endpoint in found
+        for local, endpoint in candidates
         for name, spec in sets(local=local).items()
     ]

@@ -7,8 +7,7 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from campaigns.campaigns.queries.answers import answer_of
-from campaigns.campaigns.queries.campaign_keys import newest_event
-from campaigns.campaigns.queries.campaigns import current_run_of, why_archived
+from campaigns.campaigns.queries.campaigns import current_run_of, newest_event, why_archived
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.campaigns.services.blocks import MAX_REPEATS
 from campaigns.campaigns.views.campaign_drawings import drawn_ladder, drawn_matrix
@@ -57,7 +56,7 @@ from campaigns.engine.queries.engine import waiting_reason
 from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.history.queries.baselines import campaign_against, changed_tests, may_be_baseline
 from campaigns.ladder.queries import ladder_metric
-from campaigns.live.events import Cursor
+from campaigns.live.hub import Cursor
 from campaigns.machines.queries.machine_runs import target_resources
 from campaigns.machines.queries.target_costs import perf_counters, target_costs
 from campaigns.models import Campaign, Run, Test, without_references

@@ -39,7 +39,7 @@ from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAn
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, THIN, counted, ends_ms, figure, number
 from campaigns.models import Campaign, Run, Test
-from campaigns.operations.queries.load_control import why_nothing_begins
+from campaigns.operations.queries import why_nothing_begins
 from campaigns.runs.queries.runs import share_over
 
 # More comparisons are in the table of ratios alone.

@@ -14,14 +14,14 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from campaigns.campaigns.queries.answers import answer_of, gists_of
-from campaigns.campaigns.queries.campaign_keys import (
+from campaigns.campaigns.queries.campaign_list import going_on, on_target, trends_of
+from campaigns.campaigns.queries.campaigns import (
     campaign_key,
     campaign_keys,
+    current_runs_of,
     final_key,
     rows_of_campaign,
 )
-from campaigns.campaigns.queries.campaign_list import going_on, on_target, trends_of
-from campaigns.campaigns.queries.campaigns import current_runs_of
 from campaigns.campaigns.services import campaigns as services
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.views.campaign_new import whole
@@ -37,7 +37,7 @@ from campaigns.core.access import (
     rights_in,
     signed_in_get,
 )
-from campaigns.core.connections import without_connection
+from campaigns.core.database import without_connection
 from campaigns.core.drawings import trend_of
 from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_stream, unless_known, wants_blocks

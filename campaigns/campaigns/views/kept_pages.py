@@ -1,6 +1,6 @@
 """Pages of what has ended: made once for all who may do the same, and kept for as long as no row
 has changed that they show. Each process keeps what it showed; large pages are kept for all
-processes too, and made when a campaign ends (`workers/tasks/periodic.py`). What is kept is rendered
+processes too, and made when a campaign ends (`workers/tasks.py`). What is kept is rendered
 from the address alone, so it cannot name whoever asked first. It depends on no clock. The frame
 around it, with the reader's name, projects and messages, is rendered each time."""
 
@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import get_current_timezone_name
 
 from campaigns.campaigns.queries.answers import gist_of
-from campaigns.campaigns.queries.campaign_keys import rows_of_campaign
+from campaigns.campaigns.queries.campaigns import rows_of_campaign
 from campaigns.campaigns.views.campaign_page import campaign_context, disturbance
 from campaigns.core import cache
 from campaigns.core.access import find, rights_in

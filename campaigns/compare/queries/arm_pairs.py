@@ -194,9 +194,9 @@ class ArmPair:
         return [run for arm in self for run in arm.counted]
 
 
-def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> list[ArmPair]:
+def pairs_of(arms: Sequence[MeasuredTest], pair: tuple[int, int] | None) -> list[ArmPair]:
     """The pair that was chosen (candidate, baseline: ids of tests), else all pairs of TLS twins."""
-    if chosen is None:
+    if pair is None:
         # Each HTTPS (or wss) test with the HTTP (or ws) test of the same plan and mode. A test of
         # the same target is preferred; one of another target is used only if it is the only
         # candidate, and the comparison then says so. A resumed session has no HTTP counterpart: it
@@ -208,7 +208,7 @@ def pairs_of(arms: Sequence[MeasuredTest], chosen: tuple[int, int] | None) -> li
                 pairs += [ArmPair(baseline, candidate, place=candidate.place)] if baseline else []
         return pairs
     by_test = {arm.test.pk: arm for arm in arms}
-    candidate, baseline = (by_test[pk] for pk in chosen)
+    candidate, baseline = (by_test[pk] for pk in pair)
     return [ArmPair(baseline, candidate, is_chosen=True)]
 
 
@@ -223,19 +223,19 @@ def pairs_in_turns(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
     return pairs
 
 
-def chosen_tests(campaign: Campaign, asked: Mapping[str, str]) -> tuple[int, int] | None:
+def chosen_tests(campaign: Campaign, query: Mapping[str, str]) -> tuple[int, int] | None:
     """The tests of `?compare=CANDIDATE&with=BASELINE`; None where neither is given. Raises
     InvalidFields for anything but two different tests of this campaign."""
-    given = {name: asked.get(name, "") for name in ("compare", "with")}
-    if not any(given.values()):
+    texts = {name: query.get(name, "") for name in ("compare", "with")}
+    if not any(texts.values()):
         return None
     tests = {str(pk) for pk in campaign.tests.values_list("pk", flat=True)}
-    faults = {name: _NO_TEST for name, value in given.items() if value not in tests}
-    if not faults and given["compare"] == given["with"]:
+    faults = {name: _NO_TEST for name, value in texts.items() if value not in tests}
+    if not faults and texts["compare"] == texts["with"]:
         faults = {"with": "Choose two different tests."}
     if faults:
         raise InvalidFields(faults)
-    return int(given["compare"]), int(given["with"])
+    return int(texts["compare"]), int(texts["with"])
 
 
 def _partner(candidate: MeasuredTest, candidates: Sequence[MeasuredTest]) -> MeasuredTest | None:
@@ -272,8 +272,8 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
     counts = {test.injectors for test in tests}
     places = {(test.endpoint.target_id, test.endpoint.scheme) for test in tests}
     addresses = _addresses({test.endpoint for test in tests}, n_told_apart=len(places))
-    found: list[MeasuredTest] = []
-    pooled = PooledCache(lambda: [each.counted for each in found])
+    arms: list[MeasuredTest] = []
+    pooled = PooledCache(lambda: [each.counted for each in arms])
     for test in tests:
         version = test.plan_version
         of_test = sorted(by_test[test.pk], key=lambda each: each.run.repeat)
@@ -282,7 +282,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
             addresses.get(test.endpoint_id, ""),
         ]
         value = [injector_words(test.injectors) if len(counts) > 1 else "", test.swept_words]
-        found.append(
+        arms.append(
             MeasuredTest(
                 test,
                 _joined(arm_words(test), *place, test.endpoint.tls_profile, *value),
@@ -293,7 +293,7 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
                 alone=tuple(each for each in of_test if each.run.is_alone),
             )
         )
-    return found
+    return arms
 
 
 def _joined(*parts: str) -> str:

@@ -152,11 +152,11 @@ def _numbers_of(test: Test) -> Callable[[str], float | None]:
     return number
 
 
-def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparisonSide] | None:
+def columns_of(actor: Actor, query: Mapping[str, str]) -> list[ComparisonSide] | None:
     """The columns of an address such as a=campaign-7&b=campaign-12; None if the actor cannot see
     one of them, or it was deleted. Raises InvalidFields for what names no row, the same twice, or a
     seventh column."""
-    references = references_of(asked)
+    references = references_of(query)
     rows = {
         noun: _ROWS[noun]
         .objects.visible_to(actor)
@@ -172,12 +172,12 @@ def columns_of(actor: Actor, asked: Mapping[str, str]) -> list[ComparisonSide] |
         else ComparisonSide(letter, noun, rows[noun][pk])
         for letter, (noun, pk, days) in references.items()
     ]
-    seen: set[int] = set()
+    tests_so_far: set[int] = set()
     for column in columns:
         tests = set(column.tests) or ({column.row.pk} if column.noun == "test" else set())
-        if seen & tests:
+        if tests_so_far & tests:
             raise InvalidFields({column.letter: "These days are part of another column."})
-        seen |= tests
+        tests_so_far |= tests
     return _labelled(columns)
 
 
@@ -250,27 +250,27 @@ def _instants(days: tuple[date, date]) -> tuple[datetime, datetime]:
     return datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
 
 
-def references_of(asked: Mapping[str, str]) -> dict[str, Reference]:
+def references_of(query: Mapping[str, str]) -> dict[str, Reference]:
     """What the columns of an address name, by letter; nothing is read. Raises InvalidFields."""
     faults = {
         name: f"At most {len(LETTERS)} columns can be compared, a to {LETTERS[-1]}."
-        for name in asked
+        for name in query
         if re.fullmatch("[g-z]", name)
     }
-    found: dict[str, Reference] = {}
+    references: dict[str, Reference] = {}
     for letter in LETTERS:
-        if not asked.get(letter):
+        if not query.get(letter):
             continue
-        reference = _reference(asked[letter])
+        reference = _reference(query[letter])
         if reference is None:
             faults[letter] = _HOW
-        elif reference in found.values():
+        elif reference in references.values():
             faults[letter] = "This is a column already. Choose another one."
         else:
-            found[letter] = reference
+            references[letter] = reference
     if faults:
         raise InvalidFields(faults)
-    return found
+    return references
 
 
 def _reference(text: str) -> Reference | None:

@@ -85,9 +85,9 @@ def _facts_of(each: MeasuredRun) -> dict:
     # All that may differ between two runs beside their results, secrets as digests.
     frozen = each.run.frozen
     # The plan; bodies, headers and tables, which may be secret or long, as size and digest.
-    told = {"headers", *BODIES}
+    elsewhere = {"headers", *BODIES}
     steps = [
-        {name: _told_apart(value) if name in told else value for name, value in step.items()}
+        {name: _told_apart(value) if name in elsewhere else value for name, value in step.items()}
         for step in frozen.plan_json["steps"]
     ]
     exchange = frozen.plan_json.get("exchange")
@@ -123,17 +123,17 @@ def differences_of(
     pairs: Sequence[ComparedPair], overheads: Sequence[Overhead]
 ) -> list[Difference]:
     """What differs, each fact once with the tests that it concerns; what forbids a word first."""
-    found: dict[tuple[str, str, str, str, bool], list[str]] = {}
+    by_change: dict[tuple[str, str, str, str, bool], list[str]] = {}
     for pair, overhead in zip(pairs, overheads, strict=True):
         for path, (one, other) in pair.changes.items():
             forbids = _forbids(path) and (pair.is_found or path.startswith("plan.load."))
             key = (field_name(path), pair.letter, one, other, forbids)
-            found.setdefault(key, []).append(pair.label)
+            by_change.setdefault(key, []).append(pair.label)
         for name, one, other in overhead.likeness["different"]:
             if name in _MEASURED:
                 forbids = name in unlike_by_accident(pair, overhead.likeness)
                 key = (_MEASURED[name], pair.letter, one, other, forbids)
-                found.setdefault(key, []).append(pair.label)
+                by_change.setdefault(key, []).append(pair.label)
     n_tests = {pair.letter: sum(p.letter == pair.letter for p in pairs) for pair in pairs}
     rows = [
         Difference(
@@ -144,7 +144,7 @@ def differences_of(
             () if len(labels) == n_tests[letter] else tuple(labels),
             forbids,
         )
-        for (name, letter, one, other, forbids), labels in found.items()
+        for (name, letter, one, other, forbids), labels in by_change.items()
     ]
     return sorted(rows, key=lambda each: not each.forbids)
 
@@ -165,13 +165,13 @@ _SAME = ("plan", "target", "host", "injector hosts", "reply", "status")
 def same_of(pairs: Sequence[ComparedPair], overheads: Sequence[Overhead]) -> list[tuple[str, str]]:
     """What all tests have alike on both sides: (name, value), and the load that they reached."""
     alike = [dict(each.likeness["same"] + each.likeness["equal"]) for each in overheads]
-    found = [
+    facts = [
         (name, ", ".join(dict.fromkeys(each[name] for each in alike)))
         for name in _SAME
         if alike and all(name in each for each in alike)
     ]
     loads = dict.fromkeys(load for pair in pairs if (load := _load(pair)))
-    return [*found, *([("requests sent", ", ".join(loads))] if loads else [])]
+    return [*facts, *([("requests sent", ", ".join(loads))] if loads else [])]
 
 
 def _load(pair: ComparedPair) -> str:
@@ -182,8 +182,8 @@ def _load(pair: ComparedPair) -> str:
 
 def _rate(test: MeasuredTest) -> str:
     measurements: list[Measurement] = [each.measurement for each in test.counted]
-    known = [each.sent_per_s for each in measurements if each.sent_per_s is not None]
-    return rate(sum(known) / len(known)) if known else ""
+    rates = [each.sent_per_s for each in measurements if each.sent_per_s is not None]
+    return rate(sum(rates) / len(rates)) if rates else ""
 
 
 def _told_apart(value: Any) -> str:
@@ -254,10 +254,10 @@ def _counts_table(
     names: tuple[str, str], pooled: Sequence[tuple[Total, Figures | None]], noun: str
 ) -> Table:
     """Rate, errors and number of requests; of WebSocket tests also handshakes and messages."""
-    known = [_figures(*each) for each in pooled]
-    labels = dict.fromkeys(label for figures in known for label in figures)
+    totals = [_figures(*each) for each in pooled]
+    labels = dict.fromkeys(label for figures in totals for label in figures)
     rows = [
-        _row(label, *(figures.get(label, Figure(None, _ABSENT)) for figures in known), noun)
+        _row(label, *(figures.get(label, Figure(None, _ABSENT)) for figures in totals), noun)
         for label in labels
     ]
     return Table(

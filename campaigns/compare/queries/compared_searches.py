@@ -39,8 +39,8 @@ class SearchColumn:
 def searches_among(columns: Sequence[ComparisonSide]) -> dict[str, SearchColumn]:
     """By letter, the columns that are searches. A single trial is a run like any other."""
     wanted = {each.campaign.pk for each in columns if each.noun != "run"}
-    found = Search.objects.filter(pk__in=wanted).select_related("campaign")
-    by_campaign = {each.report.search.pk: each for each in search_columns(found)}
+    rows = Search.objects.filter(pk__in=wanted).select_related("campaign")
+    by_campaign = {each.report.search.pk: each for each in search_columns(rows)}
     return {
         each.letter: replace(by_campaign[each.campaign.pk], column=each)
         for each in columns
@@ -50,13 +50,13 @@ def searches_among(columns: Sequence[ComparisonSide]) -> dict[str, SearchColumn]
 
 def search_columns(searches: Iterable[Search]) -> list[SearchColumn]:
     """Each with its campaign as the column; in two queries, if all have their answers stored."""
-    found = {each.pk: each for each in searches}
-    if not found:
+    by_pk = {each.pk: each for each in searches}
+    if not by_pk:
         return []
     related = ("plan_version__plan", "endpoint__target")
-    tests = Test.objects.filter(campaign__in=found).select_related(*related)
+    tests = Test.objects.filter(campaign__in=by_pk).select_related(*related)
     by_campaign = {test.campaign_id: test for test in tests}
-    firsts = Run.objects.filter(campaign__in=found, repeat=1)
+    firsts = Run.objects.filter(campaign__in=by_pk, repeat=1)
     rules = {run.campaign_id: run.frozen.plan.thresholds for run in firsts}
     return [
         SearchColumn(
@@ -64,7 +64,7 @@ def search_columns(searches: Iterable[Search]) -> list[SearchColumn]:
             _without_trials(each, rules.get(pk, ())),
             by_campaign[pk],
         )
-        for pk, each in found.items()
+        for pk, each in by_pk.items()
     ]
 
 
@@ -93,12 +93,12 @@ def over_time(
 ) -> list[tuple[SearchColumn, SearchColumn | None, ComparedCapacity | None]]:
     """Each, newest first, with the one before it that found a capacity for the same objective, and
     what it is against that; None without such a one."""
-    found = []
+    comparisons = []
     for place, each in enumerate(columns):
         earlier = (other for other in columns[place + 1 :] if _is_comparable(other, each))
         before = next(earlier, None)
-        found.append((each, before, before and _between(before, each)))
-    return found
+        comparisons.append((each, before, before and _between(before, each)))
+    return comparisons
 
 
 def _is_comparable(before: SearchColumn, now: SearchColumn) -> bool:
@@ -109,10 +109,14 @@ def _is_comparable(before: SearchColumn, now: SearchColumn) -> bool:
 def against_search(baseline: Baseline, search: Search) -> Against:
     both = Search.objects.filter(pk__in=[baseline.test.campaign_id, search.pk])
     columns = {each.report.search.pk: each for each in search_columns(both)}
-    found = _between(columns[baseline.test.campaign_id], columns[search.pk])
-    ends = (found.ratio.ratio, found.ratio.low, found.ratio.high) if found.ratio else ()
-    why = f"{found.why[:1].upper()}{found.why[1:]}"
-    return Against(baseline.name, "capacity", found.word, why, *ends)
+    comparison = _between(columns[baseline.test.campaign_id], columns[search.pk])
+    ends = (
+        (comparison.ratio.ratio, comparison.ratio.low, comparison.ratio.high)
+        if comparison.ratio
+        else ()
+    )
+    why = f"{comparison.why[:1].upper()}{comparison.why[1:]}"
+    return Against(baseline.name, "capacity", comparison.word, why, *ends)
 
 
 def compared_capacity(

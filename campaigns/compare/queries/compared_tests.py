@@ -46,7 +46,7 @@ from campaigns.domain.units import percent, typed_percent, with_unit
 
 
 def comparison_of(
-    columns: Sequence[ComparisonSide], asked: str = "", *, shows_machines: bool = True
+    columns: Sequence[ComparisonSide], query: str = "", *, shows_machines: bool = True
 ) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
     `asked` is the key of the test whose detail is wanted: by default the first one that is listed.
@@ -69,7 +69,7 @@ def comparison_of(
     judged = [_judge(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [test for test, _ in judged], [overhead for _, overhead in judged]
     ordered = worst_first(tests)
-    chosen = _chosen(ordered, references, asked)
+    reference = _select(ordered, references, query)
     overhead_by_key = {test.key: overhead for test, overhead in [*apart, *judged]}
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
@@ -87,7 +87,7 @@ def comparison_of(
             {side.column.letter: side.column.name for side in candidates},
             baseline.column.name,
         ),
-        detail=detail_of(chosen, overhead_by_key[chosen.key]) if chosen else None,
+        detail=detail_of(reference, overhead_by_key[reference.key]) if reference else None,
         capacities=list(capacities.values()),
         profiles=_compared_profiles(columns) if shows_machines else [],
     )
@@ -115,12 +115,12 @@ def _sides(
     return [by_letter.get(each.letter) or Side(each, []) for each in columns]
 
 
-def _chosen(
-    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], asked: str
+def _select(
+    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], query: str
 ) -> ComparedTest | None:
     """The one that is asked for, the first that is listed, or any; None without a test."""
-    known = [*listed(ordered), *ordered, *references]
-    return next((test for test in known if test.key == asked), next(iter(known), None))
+    choices = [*listed(ordered), *ordered, *references]
+    return next((test for test in choices if test.key == query), next(iter(choices), None))
 
 
 def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
@@ -149,9 +149,9 @@ def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
     is_chosen = all(column.is_single for column in columns)
     if not (baseline.tests and candidate.tests):
         return
-    found = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
+    pairs = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
     called = tuple(column.name for column in columns)
-    for first, second in found:
+    for first, second in pairs:
         yield ComparedPair(
             baseline.tests[first],
             candidate.tests[second],
@@ -194,11 +194,11 @@ def _judge(
 
 
 def _why(pair: ComparedPair, overhead: Overhead) -> str:
-    found = overhead.judged
-    if pair.columns[1].noun == "run" and found.reason is Reason.TOO_FEW_REPEATS:
+    judged = overhead.judged
+    if pair.columns[1].noun == "run" and judged.reason is Reason.TOO_FEW_REPEATS:
         return "A single run has no spread. Compare the tests of these runs."
-    do = MESSAGES[found.reason].remedy if found.reason else ""
-    return f"{found.text} {do}".strip()
+    do = MESSAGES[judged.reason].remedy if judged.reason else ""
+    return f"{judged.text} {do}".strip()
 
 
 def _ran_in_turn(pair: ArmPair) -> bool:
@@ -239,8 +239,8 @@ def _sentence(
 ) -> Sentence:
     called = [side.column.name for side in (baseline, candidate)]
     if tests:
-        found = comparison_sentence(tests, *called)
-        return [*found, *reference_sentence(tests, references)]
+        words = comparison_sentence(tests, *called)
+        return [*words, *reference_sentence(tests, references)]
     return [
         (f"{called[0][:1].upper()}{called[0][1:]} and {called[1]} have no test in common", True),
         (". Compare campaigns of the same plan, or two tests by choice.", False),
@@ -257,10 +257,10 @@ def _grounds(tests: Sequence[ComparedTest], pairs: Sequence[ComparedPair]) -> li
     grounds.append(
         f"practical threshold {' to '.join(typed_percent(t) for t in _ends(thresholds))}"
     )
-    shown = [each.could_have_shown for each in tests if each.could_have_shown is not None]
-    if shown:
-        told = " to ".join(dict.fromkeys(least_change(each) for each in _ends(shown)))
-        grounds.append(f"smallest detectable change: {with_unit(told, '%')}")
+    least = [each.could_have_shown for each in tests if each.could_have_shown is not None]
+    if least:
+        span = " to ".join(dict.fromkeys(least_change(each) for each in _ends(least)))
+        grounds.append(f"smallest detectable change: {with_unit(span, '%')}")
     return grounds
 
 
@@ -273,8 +273,8 @@ def _metrics(tests: Sequence[ComparedTest]) -> str:
 
 def _over(tests: Sequence[ComparedTest]) -> str:
     """Such as "over 5 and 5 runs"."""
-    known = [each for each in tests if each.row.interval]
-    if any(each.row.interval.k > min(map(len, each.runs)) for each in known):
+    measured = [each for each in tests if each.row.interval]
+    if any(each.row.interval.k > min(map(len, each.runs)) for each in measured):
         return "over stretches of passes, of runs where a test has three"
     numbers = [_ends(len(each.runs[side]) for each in tests) for side in (0, 1)]
     first, second = (" to ".join(map(str, ends)) for ends in numbers)

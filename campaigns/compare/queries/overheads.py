@@ -64,8 +64,8 @@ class Overhead:
         totals = [each.total for each in self.pair.counted]
         rows = overhead_rows(sides, paired=self.is_paired, totals=totals)
         if self.turns:
-            known = [row for row in rows if row.baseline is not None]
-            rows = self.turns.with_intervals(known)
+            complete = [row for row in rows if row.baseline is not None]
+            rows = self.turns.with_intervals(complete)
         others = (each for each in rows if each.metric != self.judged.metric)
         return [self.judged, *others, *self.flow_rows]
 
@@ -125,13 +125,13 @@ def compare(
         return _in_turns(campaign, turns, metric)
     if stretches := _stretches(pair):
         judged = times_row(TYPICAL, stretches, paired=False)
-        found = _of_runs(campaign, pair, judged, [arm.comparable for arm in pair])
-        if not (more := found.judged.more):
-            return found
+        overhead = _of_runs(campaign, pair, judged, [arm.comparable for arm in pair])
+        if not (more := overhead.judged.more):
+            return overhead
         # Stretches cannot be added like repeats: what takes longer has more rounds in each.
         times = 1 + more / judged.interval.k
         text = say("settle_longer", times=figure(times, 2))
-        return replace(found, judged=replace(found.judged, text=text, more=None))
+        return replace(overhead, judged=replace(overhead.judged, text=text, more=None))
     is_widened = not metric and _worst_share(pair) > _WIDENING_ERROR_SHARE
     is_typical = (is_busy or pair.is_busy or is_widened) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
@@ -198,11 +198,11 @@ def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhe
     if blockers:
         judged = judged.without_word(*blockers[0])
     text = next((text for _, text in blockers), "")
-    found = Overhead(pair, sides, judged, True, judged.word is not None, likeness, text, turns)
+    result = Overhead(pair, sides, judged, True, judged.word is not None, likeness, text, turns)
     if metric:  # of the rounds, too
-        row = next((each for each in found.rows if each.metric == metric), judged)
+        row = next((each for each in result.rows if each.metric == metric), judged)
         judged = row.judged(campaign.practical_threshold, blockers=blockers)
-    return replace(found, judged=judged, has_word=judged.word is not None)
+    return replace(result, judged=judged, has_word=judged.word is not None)
 
 
 def mean_against(campaign: Campaign, pair: ArmPair) -> PairResult:
@@ -238,16 +238,16 @@ def _cause(spoilt: MeasuredRun) -> str:
 
 
 def _blockers(pair: ArmPair, likeness) -> list[Blocker]:
-    found = pair.blockers
+    blockers = pair.blockers
     if _worst_share(pair) > MOST_FAILED:
         shares = " and ".join(percent(arm.error_share) for arm in pair)
-        found.append((Reason.ERRORS, say("errors", share=shares, where="")))
-    found += _unlike(pair, likeness)
+        blockers.append((Reason.ERRORS, say("errors", share=shares, where="")))
+    blockers += _unlike(pair, likeness)
     if unlike_loads := _unlike_loads(pair):
-        found.append((Reason.UNLIKE_LOAD, unlike_loads))
+        blockers.append((Reason.UNLIKE_LOAD, unlike_loads))
     if _one_after_the_other(pair):
-        found.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
-    return found
+        blockers.append((Reason.ORDER_CONFOUNDED, say("order_confounded")))
+    return blockers
 
 
 def _unlike(pair: ArmPair, likeness) -> list[Blocker]:
@@ -261,8 +261,8 @@ def unlike_by_accident(pair: ArmPair, likeness) -> list[str]:
     names = [row[0] for row in likeness["different"]]
     if not pair.is_chosen:
         return names
-    chosen = _DIFFERS_BY_CHOICE | ({"status"} if _have_two_plans(pair) else set())
-    return [name for name in names if name not in chosen]
+    deliberate = _DIFFERS_BY_CHOICE | ({"status"} if _have_two_plans(pair) else set())
+    return [name for name in names if name not in deliberate]
 
 
 def _have_two_plans(pair: ArmPair) -> bool:
@@ -344,14 +344,14 @@ def _narrowing(turns: TurnsComparison) -> list[dict[str, Any]]:
         {
             "rounds": n,
             "seconds": seconds,
-            "ratio": said.p50.ratio,
-            "low": said.p50.low,
-            "high": said.p50.high,
-            "word": str(said.word),
+            "ratio": look.p50.ratio,
+            "low": look.p50.low,
+            "high": look.p50.high,
+            "word": str(look.word),
             "primary": n == turns.n_rounds,
         }
-        for n, seconds, said in turns.narrowing
-        if said.p50
+        for n, seconds, look in turns.narrowing
+        if look.p50
     ]
 
 

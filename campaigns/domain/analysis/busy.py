@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from campaigns.domain.analysis.criteria import Observed
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.metrics.machine import MachinePoint, MachineUse
 from campaigns.domain.units import clock, count, duration
 
@@ -166,11 +166,11 @@ def observed_machines(
     for name, points in machines.items():
         place = f" on {name}" if len(machines) > 1 else ""
         is_anybodys = is_co_located and all(point.watched_share is None for point in points)
-        for code, seen in _of_one(points, attempts, place):
+        for code, observed in _of_one(points, attempts, place):
             if is_anybodys and code == "target_cpu":
                 continue
-            if code not in worst or seen.value > worst[code].value:
-                worst[code] = seen
+            if code not in worst or observed.value > worst[code].value:
+                worst[code] = observed
     return worst
 
 

@@ -28,8 +28,8 @@ from campaigns.domain.analysis.ratio import RatioInterval, Word, word_of
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.failures import without_addresses
+from campaigns.domain.percentiles import t_quantile, t_reach
 from campaigns.domain.plan.threshold import TARGET_METRICS
-from campaigns.domain.special import t_quantile, t_reach
 from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit
 
 # Stored with each answer. Raise it with every change of the rule.
@@ -410,16 +410,16 @@ def trial_of(
     is_open = is_open or any(each.code in UNSENT for each in judgement.measurement.reasons)
     if is_open and not broken:
         return Trial(rate_per_s, TrialResult.UNTRUSTED, judgement.measurement.text)
-    left = [each.text for each in judgement.target.reasons if each.code in NOT_KEPT_UP]
-    reason = broken or (left[0] if left else "")
-    result = TrialResult.FAILED if broken or left else TrialResult.PASSED
+    behind = [each.text for each in judgement.target.reasons if each.code in NOT_KEPT_UP]
+    reason = broken or (behind[0] if behind else "")
+    result = TrialResult.FAILED if broken or behind else TrialResult.PASSED
     return Trial(rate_per_s, result, reason)
 
 
 def without_machine(trial: Trial, host: str) -> Trial:
     """For readers who may know neither the target's machine nor what it did."""
-    told = [each for each in trial.reason.split(", ") if not each.startswith(TARGET_METRICS)]
-    return replace(trial, reason=without_addresses(", ".join(told), host))
+    reasons = [each for each in trial.reason.split(", ") if not each.startswith(TARGET_METRICS)]
+    return replace(trial, reason=without_addresses(", ".join(reasons), host))
 
 
 def _measured(verdict: Verdict) -> str:

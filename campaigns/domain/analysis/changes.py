@@ -15,7 +15,7 @@ from math import exp, inf, log, sqrt
 import numpy as np
 
 from campaigns.domain.analysis.steady import spikes_of
-from campaigns.domain.special import t_quantile, t_reach, t_two_sided
+from campaigns.domain.percentiles import t_quantile, t_reach, t_two_sided
 
 MIN_CAMPAIGNS = 5  # below this a history has no levels
 MIN_SEGMENT = 3
@@ -75,8 +75,8 @@ def course_of(values: Sequence[float | None]) -> Course:
 
     Indices are those of `values`. A value that is not above 0 counts as none.
     """
-    known = [index for index, value in enumerate(values) if value is not None and value > 0]
-    series = np.array([values[index] for index in known], dtype=float)
+    usable = [index for index, value in enumerate(values) if value is not None and value > 0]
+    series = np.array([values[index] for index in usable], dtype=float)
     if len(series) < MIN_CAMPAIGNS:
         return Course((), frozenset(), None)
     # For each value whether it is a spike of a relevant size, and no neighbour went along:
@@ -88,12 +88,12 @@ def course_of(values: Sequence[float | None]) -> Course:
     with_it = np.abs(beside - logs) < np.abs(beside - medians)
     is_relevant = np.abs(np.expm1(logs - medians)) > _LEAST_SHARE
     is_outlier = is_spike & is_relevant & ~with_it.any(axis=0)
-    places = np.flatnonzero(~is_outlier)  # in `known`, of the values that make levels
-    kept = series[places]
-    cuts = _cuts(kept)
-    indices = [known[place] for place in places]
-    changes = [_change(kept, *around, indices) for around in _neighbours(cuts, len(kept))]
-    outliers = frozenset(known[place] for place in np.flatnonzero(is_outlier))
+    places = np.flatnonzero(~is_outlier)  # in `usable`, of the values that make levels
+    wanted = series[places]
+    cuts = _cuts(wanted)
+    indices = [usable[place] for place in places]
+    changes = [_change(wanted, *around, indices) for around in _neighbours(cuts, len(wanted))]
+    outliers = frozenset(usable[place] for place in np.flatnonzero(is_outlier))
     level = places[cuts[-1]] if cuts else 0
     stretch = [series[place] for place in places if level <= place < len(series) - 1]
     return Course(tuple(changes), outliers, _expected(stretch, series[-1]))

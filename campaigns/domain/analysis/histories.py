@@ -130,14 +130,14 @@ class TestHistory:
 
     @cached_property
     def marks(self) -> tuple[FactsChanged, ...]:
-        found: list[FactsChanged] = []
-        known: dict[str, str] = {}  # as each fact was last told: a target that is down tells none
+        changes: list[FactsChanged] = []
+        latest: dict[str, str] = {}  # as each fact was last told: a target that is down tells none
         for index, point in enumerate(self.points):
             facts = {PLAN_VERSION: f"v{point.plan_version}", **point.facts}
-            if differences := tuple(_differences(known, facts)):
-                found.append(FactsChanged(index, differences))
-            known |= facts
-        return tuple(found)
+            if differences := tuple(_differences(latest, facts)):
+                changes.append(FactsChanged(index, differences))
+            latest |= facts
+        return tuple(changes)
 
     def causes(self, change: Change) -> tuple[tuple[str, str, str], ...]:
         """What was changed where this change may have begun: it may be the reason for it."""
@@ -188,7 +188,7 @@ class Sighting:
     is_higher: bool
 
 
-def same_changes(seen: Sequence[Sighting], known: Sequence[Sighting]) -> dict[int, int]:
+def same_changes(sightings: Sequence[Sighting], earlier: Sequence[Sighting]) -> dict[int, int]:
     """Which known change each one seen now is: {its place in `seen`: the place in `known`}.
 
     More campaigns may move a change. It stays the same one if it goes in the same direction and
@@ -197,8 +197,8 @@ def same_changes(seen: Sequence[Sighting], known: Sequence[Sighting]) -> dict[in
     """
     pairs = sorted(
         (abs(now.index - then.index), first, second)
-        for first, now in enumerate(seen)
-        for second, then in enumerate(known)
+        for first, now in enumerate(sightings)
+        for second, then in enumerate(earlier)
         if now.index == then.index
         or (
             now.is_higher == then.is_higher
@@ -208,8 +208,8 @@ def same_changes(seen: Sequence[Sighting], known: Sequence[Sighting]) -> dict[in
             )
         )
     )
-    found: dict[int, int] = {}
+    matches: dict[int, int] = {}
     for _, first, second in pairs:
-        if first not in found and second not in found.values():
-            found[first] = second
-    return found
+        if first not in matches and second not in matches.values():
+            matches[first] = second
+    return matches

@@ -16,11 +16,13 @@ from campaigns.domain.analysis.criteria import (
     CRITERIA,
     HIGH_EFFECT,
     LATE,
-    LIMITS,
     SATURATED,
     TARGET_MACHINE,
     UNSENT,
     Aspect,
+)
+from campaigns.domain.analysis.reasons import (
+    LIMITS,
     JudgementReason,
     LimitsByCode,
     Observed,
@@ -214,7 +216,7 @@ def _reasons_of_measurement(
     bad target is none of these."""
     if HIGH_EFFECT in observed:
         # What lateness added was timed.
-        observed = {code: seen for code, seen in observed.items() if code != LATE}
+        observed = {code: value for code, value in observed.items() if code != LATE}
     reasons = list(_beyond(Aspect.MEASUREMENT, observed, limits))
     if reasons and "no_seconds" not in observed:
         for code in sorted(UNSENT & observed.keys()):

@@ -14,7 +14,6 @@ from campaigns.domain.units import count, percent
 
 _EQUAL_WITHIN = 0.01
 HOSTS = "injector hosts"
-_NOT_SHOWN = "not shown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,7 @@ def like_for_like(
     facts: dict[str, list[list[str]]] = {"same": [], "equal": [], "different": []}
     if not baseline or not candidate:
         return facts
-    for name, values, agree in _chosen([baseline, candidate]):
+    for name, values, agree in _choices([baseline, candidate]):
         _sort_in(facts, "same", name, values, agree)
     for each in likeness_among([baseline, candidate]):
         kind = "same" if each.name == HOSTS else "equal"
@@ -68,7 +67,7 @@ def likeness_among(arms: Sequence[Sequence[ArmRun]]) -> list[Likeness]:
     within = _EQUAL_WITHIN + max(map(_failed_share, totals))
     is_close = max(sizes) - min(sizes) <= within * max(sizes)
     return [
-        Likeness(HOSTS, tuple(_shown(arms, hosts)), len(set(hosts)) == 1),
+        Likeness(HOSTS, tuple(_host_texts(arms, hosts)), len(set(hosts)) == 1),
         Likeness("reply", tuple(f"{size:,.0f} B" for size in sizes), is_close),
         Likeness(
             "status",
@@ -87,20 +86,20 @@ def _sort_in(facts: dict, kind: str, name: str, values: Sequence[str], agree: bo
         facts["different"].append([name, *values])
 
 
-def _chosen(arms: Sequence[Sequence[ArmRun]]):
+def _choices(arms: Sequence[Sequence[ArmRun]]):
     for name, of_run in (
         ("target", lambda each: each.frozen.target),
         ("host", _host),
         ("plan", lambda each: each.frozen.plan_label),
     ):
         values = [_joined(of_run(each) for each in arm) for arm in arms]
-        texts = _shown(arms, values) if of_run is _host else values
+        texts = _host_texts(arms, values) if of_run is _host else values
         yield name, texts, values[0] == values[1]
 
 
-def _shown(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Sequence[str]:
+def _host_texts(arms: Sequence[Sequence[ArmRun]], hosts: Sequence[str]) -> Sequence[str]:
     may_see = all(each.shows_machine for arm in arms for each in arm)
-    return hosts if may_see else [_NOT_SHOWN] * len(hosts)
+    return hosts if may_see else ["not shown"] * len(hosts)
 
 
 def _joined(values) -> str:

@@ -17,10 +17,10 @@ from campaigns.domain.analysis.criteria import (
     SATURATED,
     TYPICAL_EFFECT,
     UNSENT,
-    JudgementReason,
     Who,
 )
 from campaigns.domain.analysis.judgement import Finding, Judgement
+from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.plan.load import Model
@@ -88,8 +88,8 @@ def limit_of(
         if each.state or CRITERIA[each.code].who == Who.NETWORK
     ]
     if doubts:
-        known = (each for each in doubts if CRITERIA[each.code].who or each.code in UNSENT)
-        first = next(known, None)
+        candidates = (each for each in doubts if CRITERIA[each.code].who or each.code in UNSENT)
+        first = next(candidates, None)
         if first is None:
             return Limit(Who.UNKNOWN, doubts[0].text)
         if (who := CRITERIA[(cause := blame(judged)).code].who) in _TOOK_CPU:
@@ -134,8 +134,8 @@ def _of_target_side(reason: JudgementReason, machines: Sequence[MachineUse]) -> 
         if (cpu := _highest_of(use)) is not None
     )
     # What was not in use may have been somebody else's.
-    told = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
-    stolen = max(told, default=0.0)
+    shares = [use.figures["stolen"][1] for use in machines if "stolen" in use.figures]
+    stolen = max(shares, default=0.0)
     took = f"other guests of its hypervisor took up to {percent_at_most(stolen)} of it"
     causes = [took] if stolen > _STOLEN else []
     of_all = max(use.figures["cpu"][1] for use in machines if "cpu" in use.figures)
@@ -173,8 +173,8 @@ def _room_words(machines: Sequence[MachineUse]) -> str:
 
 def _highest_cpu(machines: Sequence[MachineUse]) -> float | None:
     """In the highest second of any machine; None where none told it."""
-    known = [cpu for use in machines if (cpu := _highest_of(use)) is not None]
-    return max(known, default=None)
+    shares = [cpu for use in machines if (cpu := _highest_of(use)) is not None]
+    return max(shares, default=None)
 
 
 def _highest_of(use: MachineUse) -> float | None:

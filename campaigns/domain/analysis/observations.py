@@ -10,9 +10,9 @@ from campaigns.domain.analysis.criteria import (
     HIGH_EFFECT,
     LATE,
     TYPICAL_EFFECT,
-    Observed,
 )
 from campaigns.domain.analysis.failures import causes_of, is_of_overload, of_target, row_words
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.analysis.steady import Steadiness, steadiness
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.injector_end import totals_by_peer
@@ -225,12 +225,14 @@ def steadiness_of(measurement: Measurement) -> tuple[Steadiness | None, int, int
 
 def _unsteady(measurement: Measurement) -> dict[str, Observed]:
     """How much of the run precedes its last stretch at one level, or was away from that level."""
-    steady, left, second = steadiness_of(measurement)
+    steady, departure, second = steadiness_of(measurement)
     if steady is None or not steady.steady_from:
         return {}
     if steady.left_at:
         code = "longer_for_a_while" if steady.ratio > 1 else "shorter_for_a_while"
-        return {code: Observed(steady.unsteady_share, second, measure=f"from second {left} on")}
+        return {
+            code: Observed(steady.unsteady_share, second, measure=f"from second {departure} on")
+        }
     code = "warming_up" if steady.ratio > 1 else "slowing_down"
     return {code: Observed(steady.unsteady_share, second)}
 
@@ -277,14 +279,18 @@ def _missing(series: list[Point]) -> Observed | None:
 def _starts_apart(measurement: Measurement) -> Observed | None:
     """The maximum distance between two injectors' starts; None for a single injector."""
     errors = [end.start_error_us for end in measurement.ends]
-    known = sorted(error for error in errors if error is not None)
-    return Observed(float(sum(known[-2:]))) if len(known) > 1 else None
+    sorted_us = sorted(error for error in errors if error is not None)
+    return Observed(float(sum(sorted_us[-2:]))) if len(sorted_us) > 1 else None
 
 
 def _resent(total: Total) -> Observed | None:
     """Retransmitted TCP segments of the run's own connections, as a share of all sent."""
-    sent = total.count("segments_sent")
-    return Observed(total.count("segments_resent") / max(sent, _FEW_SEGMENTS)) if sent else None
+    segments = total.count("segments_sent")
+    return (
+        Observed(total.count("segments_resent") / max(segments, _FEW_SEGMENTS))
+        if segments
+        else None
+    )
 
 
 def _target_errors(measurement: Measurement) -> dict[str, Observed]:
@@ -364,8 +370,8 @@ def _cause(measurement: Measurement) -> str:
 def _body_changed(series: list[Point]) -> Observed | None:
     """The body change of the worst second, against all before it."""
     changes = [(point.get("body_change"), point["second"]) for point in series]
-    known = [(change, second) for change, second in changes if change is not None]
-    worst = max(known, key=lambda pair: pair[0], default=None)
+    pairs = [(change, second) for change, second in changes if change is not None]
+    worst = max(pairs, key=lambda pair: pair[0], default=None)
     return None if worst is None else Observed(*worst)
 
 

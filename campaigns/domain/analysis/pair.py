@@ -202,11 +202,11 @@ def times_row(
     why: str = "",
 ) -> PairResult:
     """Of a time of each run in µs, None where it has none. The means are of all runs."""
-    known = [{block: us for block, us in side.items() if us is not None} for side in sides]
-    if not all(known):
+    times = [{block: us for block, us in side.items() if us is not None} for side in sides]
+    if not all(times):
         return PairResult(metric, why=why or say("no_runs"))
-    means = [fmean(side.values()) for side in known]
-    arms = _paired([{block: us for block, us in side.items() if us} for side in known], paired)
+    means = [fmean(side.values()) for side in times]
+    arms = _paired([{block: us for block, us in side.items() if us} for side in times], paired)
     steps = [max(1.0, fmean(arm) * BUCKET_SHARE) if arm else 1.0 for arm in arms]
     interval = ratio_interval(*arms, paired=paired, resolutions=steps)
     if interval is None:
@@ -398,10 +398,10 @@ def shift_of(
     if min(map(len, sides)) < MIN_REPEATS:
         return {}
     fewest = min(timing.n for side in sides for timing in side)
-    known = [q for q in PERCENTILES if shown(fewest, q) is Shown.OK]
-    values = [[percentiles_us(timing, known) for timing in side] for side in sides]
+    ranks = [q for q in PERCENTILES if shown(fewest, q) is Shown.OK]
+    values = [[percentiles_us(timing, ranks) for timing in side] for side in sides]
     points = {}
-    for q in known:
+    for q in ranks:
         first, second = ([each[q] for each in side] for side in values)
         steps = (BUCKET_SHARE * max(first), BUCKET_SHARE * max(second))
         points[q] = ratio_interval(first, second, paired=paired, resolutions=steps)

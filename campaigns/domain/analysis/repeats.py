@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import exp, fsum, log, sqrt
 from statistics import fmean, median, stdev
 
-from campaigns.domain.special import t_reach
+from campaigns.domain.percentiles import t_reach
 
 MIN_REPEATS = 3  # below this there is no verdict
 _MAD_LIMIT = 3.5

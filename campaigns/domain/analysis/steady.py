@@ -86,10 +86,10 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
     begin = bounds[first]
     if not begin:
         return Steadiness(0.0, 0, 1.0)
-    left = bounds[1] if _are_alike(levels[0], levels[-1]) else 0
-    off = _off_before(_median(logs[left:begin]), levels[first - 1], levels[-1])
-    share = (begin - left) / len(logs)
-    return Steadiness(share, begin * size, float(np.exp(off)), left * size)
+    departure = bounds[1] if _are_alike(levels[0], levels[-1]) else 0
+    off = _off_before(_median(logs[departure:begin]), levels[first - 1], levels[-1])
+    share = (begin - departure) / len(logs)
+    return Steadiness(share, begin * size, float(np.exp(off)), departure * size)
 
 
 def _are_alike(level: float, other: float) -> bool:
@@ -108,7 +108,10 @@ def change_points(series: np.ndarray, raw: np.ndarray) -> list[int]:
     """The indices at which a new level begins, at least five values apart. `raw`: with spikes."""
     if len(series) < 2 * _MIN_SEGMENT:
         return []
-    noise = _Noise.of(_without_a_step(series))
+    # The series without its largest change of level, the cut with the least squared residuals.
+    cuts, steps = _steps(series)
+    best = int((np.abs(steps) * np.sqrt(cuts * (len(series) - cuts))).argmax())
+    noise = _Noise.of(series - np.where(np.arange(len(series)) < cuts[best], steps[best], 0.0))
     points = _split(series, 0, len(series), noise, _limit_of(_LIMITS, len(series)))
     return points or _hump(series, raw)
 
@@ -179,13 +182,6 @@ def _steps(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     cuts = np.arange(_MIN_SEGMENT, n - _MIN_SEGMENT + 1)
     before = np.cumsum(series)[cuts - 1]
     return cuts, before / cuts - (series.sum() - before) / (n - cuts)
-
-
-def _without_a_step(series: np.ndarray) -> np.ndarray:
-    """The series without its largest change of level, the cut with the least squared residuals."""
-    cuts, steps = _steps(series)
-    best = int((np.abs(steps) * np.sqrt(cuts * (len(series) - cuts))).argmax())
-    return series - np.where(np.arange(len(series)) < cuts[best], steps[best], 0.0)
 
 
 def _hump(series: np.ndarray, raw: np.ndarray) -> list[int]:

@@ -269,8 +269,8 @@ _Parts = tuple[float, float]
 
 
 def _resent(point: MachinePoint) -> _Parts | None:
-    resent, sent = point.did.get("retransmitted"), point.did.get("segments_sent")
-    return None if resent is None or sent is None else (resent, sent)
+    resent, segments = point.did.get("retransmitted"), point.did.get("segments_sent")
+    return None if resent is None or segments is None else (resent, segments)
 
 
 _PARTS: dict[str, Callable[[MachinePoint], _Parts | None]] = {

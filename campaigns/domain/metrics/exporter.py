@@ -216,7 +216,7 @@ def read_exporter(samples: Iterable[Sample], *, itself: str = "") -> ExporterRea
     for sample in samples:
         if isfinite(sample.value) and 0 <= sample.value <= HIGHEST:
             by_name[sample.name].append(sample)
-    totals = {name: sum(each.value for each in found) for name, found in by_name.items()}
+    totals = {name: sum(each.value for each in values) for name, values in by_name.items()}
     counters, processes = dict(_counters(by_name)), _groups(by_name)
     start = [round(totals.get(_BOOT, 0.0))]
     for sample in by_name.get(_GROUP_CPU, ()):

@@ -226,10 +226,10 @@ def without_addresses(text: str, *hosts: str) -> str:
     return _ADDRESS.sub(_unless_an_address, text)
 
 
-def _unless_an_address(found: re.Match[str]) -> str:
-    host, _, port = found["host"].rpartition(":")
-    for text in (found["host"], host if port.isdecimal() else ""):
+def _unless_an_address(match: re.Match[str]) -> str:
+    host, _, port = match["host"].rpartition(":")
+    for text in (match["host"], host if port.isdecimal() else ""):
         with suppress(ValueError):
             ip_address(text)
             return HIDDEN
-    return found[0]
+    return match[0]

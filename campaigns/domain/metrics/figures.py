@@ -121,12 +121,12 @@ class RankedHistogram(Histogram):
         return self._read.counts
 
     def value_at_rank(self, rank: int) -> float:
-        known = self._known.get(rank)
-        return super().value_at_rank(rank) if known is None else known
+        value = self._known.get(rank)
+        return super().value_at_rank(rank) if value is None else value
 
     def values_at_ranks(self, ranks: list[int]) -> list[float]:
-        known = [self._known.get(rank) for rank in ranks]
-        return super().values_at_ranks(ranks) if None in known else known
+        values = [self._known.get(rank) for rank in ranks]
+        return super().values_at_ranks(ranks) if None in values else values
 
     def jump_at(self, per_100k: int) -> tuple[float, float] | None:
         return self._jumps[per_100k] if per_100k in self._jumps else super().jump_at(per_100k)
@@ -155,9 +155,9 @@ class _BriefTimings(Mapping[str, Timing]):
 
     def _timing(self, name: str, *told: Any) -> Timing:
         *moments, ranks, values_us = told
-        whole, known = self._whole, dict(zip(ranks, values_us, strict=True))
+        whole, by_rank = self._whole, dict(zip(ranks, values_us, strict=True))
         jumps = self._jumps if name == "response" else None
-        return Timing(*moments, RankedHistogram(known, lambda: whole(name), jumps))
+        return Timing(*moments, RankedHistogram(by_rank, lambda: whole(name), jumps))
 
     @property
     def _jumps(self) -> Jumps:
@@ -204,8 +204,8 @@ class QuieterSeconds:
         self._n_seconds[group] += 1
         for part in parts:
             if timing := part.timings.get("undelayed"):
-                known = self._timings.get((group, part.step), Timing())
-                self._timings[group, part.step] = known.merged(timing)
+                total = self._timings.get((group, part.step), Timing())
+                self._timings[group, part.step] = total.merged(timing)
 
     def timings(self, n_steps: int) -> list[Timing]:
         """Of all steps together, then of each."""

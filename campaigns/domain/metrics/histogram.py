@@ -124,7 +124,9 @@ class Histogram:
 
     def encode(self) -> str:
         """HdrHistogram's V2 compressed payload in base64."""
-        return payload_of(_zigzag_runs(np.trim_zeros(self.counts, "b")))
+        counts = np.trim_zeros(self.counts, "b")
+        buckets = np.flatnonzero(counts)
+        return payload_of(runs_of_buckets(buckets, counts[buckets]))
 
     @classmethod
     def decode(cls, text: str) -> Self:
@@ -216,15 +218,9 @@ def _buckets(values: np.ndarray) -> np.ndarray:
     return (shift << (SUB_BITS[DIGITS] - 1)) + (values >> shift)
 
 
-def _zigzag_runs(counts: np.ndarray) -> bytes:
-    """ZigZag LEB128 of the counts; a run of k zeros is written as −k, as HdrHistogram does."""
-    buckets = np.flatnonzero(counts)
-    return runs_of_buckets(buckets, counts[buckets])
-
-
 def runs_of_buckets(buckets: np.ndarray, counts: np.ndarray) -> bytes:
-    """The same of the buckets that hold anything, ascending, and their counts; both int64 of shape
-    (k,)."""
+    """ZigZag LEB128 of the counts; a run of k zeros is written as −k, as HdrHistogram does. Takes
+    the buckets that hold anything, ascending, and their counts; both int64 of shape (k,)."""
     gaps = np.diff(buckets, prepend=-1) - 1
     numbers = np.empty((len(buckets), 2), dtype=np.int64)
     # A single zero is written as the count 0.

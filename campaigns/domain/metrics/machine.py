@@ -196,14 +196,14 @@ def _figures(points: Sequence[MachinePoint]) -> dict[str, Pair]:
 
 
 def _of_process(name: str, points: Sequence[MachinePoint]) -> dict[str, Pair]:
-    told = [
+    figures = [
         (point, point.did["processes"][name])
         for point in points
         if (name in point.did.get("processes", {}))
     ]
-    columns = {key: [did.get(key) for _, did in told] for key in OF_PROCESSES}
+    columns = {key: [did.get(key) for _, did in figures] for key in OF_PROCESSES}
     columns["cpu_s"] = [
-        did["cpu_s"] / point.lasted_s if "cpu_s" in did else None for point, did in told
+        did["cpu_s"] / point.lasted_s if "cpu_s" in did else None for point, did in figures
     ]
     return {key: pair for key, values in columns.items() if (pair := _pair(values))}
 

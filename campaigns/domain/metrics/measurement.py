@@ -48,10 +48,10 @@ class Vitals:
     sums: dict[str, float] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, second: int, seen: Mapping[str, float]) -> None:
+    def add(self, second: int, values: Mapping[str, float]) -> None:
         self.seconds += 1
         for name in VITALS:
-            if (value := seen.get(name)) is not None:
+            if (value := values.get(name)) is not None:
                 if name not in self.worst or value > self.worst[name]:
                     self.worst[name], self.at[name] = value, second
                 self.sums[name] = self.sums.get(name, 0) + value
@@ -411,8 +411,8 @@ def sent_per_s(
 
 
 def _sent_per_s(total: Total, over_s: float) -> float | None:
-    sent = total.count("started") - total.count("dropped")
-    return sent / over_s if over_s else None
+    n = total.count("started") - total.count("dropped")
+    return n / over_s if over_s else None
 
 
 def mean_in_flight(total: Total, duration_s: float) -> float | None:
@@ -457,5 +457,5 @@ def _holds_its_connections(plan: Plan) -> bool:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if numbers else None

@@ -75,13 +75,13 @@ _Buckets = tuple[np.ndarray, np.ndarray]  # those that hold anything, and their 
 
 def pack(line: Mapping[str, Any]) -> bytes:
     """A second as its line tells it (`Second.to_json`), without `second`, `step` and examples."""
-    timings, found = _parted(line["timings"])
+    timings, parts = _parted(line["timings"])
     head = [
         *(_in_order(line[name]) for name in ("counters", "errors", "statuses")),
         line["in_flight"],
         line["vitals"] and _in_order(line["vitals"]),
         timings,
-        [len(buckets) for buckets, _ in found],
+        [len(buckets) for buckets, _ in parts],
     ]
     details = line.get("details")
     if details:
@@ -91,9 +91,9 @@ def pack(line: Mapping[str, Any]) -> bytes:
     text = deflater.compress(json.dumps(head, separators=(",", ":")).encode() + b"\n")
     # Words and numbers have codes of their own.
     text += deflater.flush(zlib.Z_BLOCK)
-    gaps = [np.diff(buckets, prepend=-1) - 1 for buckets, _ in found]
+    gaps = [np.diff(buckets, prepend=-1) - 1 for buckets, _ in parts]
     number = _WITH_DETAILS if details else _FORMAT
-    return bytes([number]) + text + _shortest(deflater, gaps, [counts for _, counts in found])
+    return bytes([number]) + text + _shortest(deflater, gaps, [counts for _, counts in parts])
 
 
 def _shortest(deflater: Any, gaps: list[np.ndarray], counts: list[np.ndarray]) -> bytes:
@@ -172,12 +172,12 @@ def _moments_of(buckets: np.ndarray, counts: np.ndarray) -> list[int] | None:
 
 
 def _timings_with_moments(
-    timings: Mapping[str, Any], found: list[Any]
+    timings: Mapping[str, Any], histograms: list[Any]
 ) -> Iterator[tuple[str, list[Any]]]:
     """Each timing's name, with its moments and its place."""
     for name, parted in timings.items():
         if len(parted) == 1:
-            yield name, [*_moments_of(*found[parted[0]]), parted[0]]
+            yield name, [*_moments_of(*histograms[parted[0]]), parted[0]]
         else:
             yield name, parted
 
@@ -191,8 +191,8 @@ def _read(packed: bytes) -> tuple[list[Any], list[_Buckets]]:
     """The head, with details instead of sizes, and its histograms. Raises ValueError for another
     format."""
     if not packed or packed[0] not in (_FORMAT, _WITH_DETAILS):
-        known = f"{_FORMAT} and {_WITH_DETAILS}"
-        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads {known}.")
+        formats = f"{_FORMAT} and {_WITH_DETAILS}"
+        raise ValueError(f"A packed second of format {packed[:1]!r}; this release reads {formats}.")
     text, _, rest = zlib.decompressobj(_RAW, WORDS).decompress(packed[1:]).partition(b"\n")
     head = json.loads(text)
     details = head.pop() if packed[0] == _WITH_DETAILS else {}

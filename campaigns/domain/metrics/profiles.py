@@ -148,13 +148,13 @@ class PerfUse:
         return cls(**{**data, "of": PerfOf(data["of"]), "rates": rates})
 
 
-def perf_use(told: Sequence[Mapping[str, Any]]) -> PerfUse | None:
+def perf_use(readings: Sequence[Mapping[str, Any]]) -> PerfUse | None:
     """Of seconds as `PerfReading.since` tells them; None without one. An event has its rate over
     the seconds in which it was counted."""
-    if not told:
+    if not readings:
         return None
-    of = told[-1]["of"]
-    counted = [each for each in told if each["of"] == of and "counts" in each]
+    of = readings[-1]["of"]
+    counted = [each for each in readings if each["of"] == of and "counts" in each]
     events = dict.fromkeys(event for each in counted for event in each["counts"])
     lacks = {event: why for each in counted for event, why in each["lacks"].items()}
     return PerfUse(
@@ -162,7 +162,7 @@ def perf_use(told: Sequence[Mapping[str, Any]]) -> PerfUse | None:
         sum(each["lasted_s"] for each in counted),
         {event: _rate(event, counted) for event in events},
         {event: why for event, why in lacks.items() if event not in events},
-        next((each["fault"] for each in reversed(told) if "fault" in each), ""),
+        next((each["fault"] for each in reversed(readings) if "fault" in each), ""),
     )
 
 

@@ -110,8 +110,8 @@ def _bodies_by_step(seconds: Iterable[Second]) -> dict[int, _Bodies]:
     for second in seconds:
         count = second.counters.get
         if count("ok") and count("head_received"):
-            seen = _Bodies(count("ok"), count("body_received", 0), count("body_squares", 0))
-            bodies.setdefault(second.step, _Bodies()).add(seen)
+            counts = _Bodies(count("ok"), count("body_received", 0), count("body_squares", 0))
+            bodies.setdefault(second.step, _Bodies()).add(counts)
     return bodies
 
 

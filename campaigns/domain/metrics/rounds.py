@@ -46,9 +46,9 @@ class ArmRound:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        known = {name: data[name] for name in cls.__slots__ if name in data}
-        bounds = known.pop("p50_bounds_us", None)
-        return cls(**known, p50_bounds_us=None if bounds is None else tuple(bounds))
+        values = {name: data[name] for name in cls.__slots__ if name in data}
+        bounds = values.pop("p50_bounds_us", None)
+        return cls(**values, p50_bounds_us=None if bounds is None else tuple(bounds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +148,8 @@ class ArmsEnd:
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Self:
-        known = {name: line[name] for name in cls.__slots__}
-        return cls(**known | {"arms": tuple(map(InjectorEnd.from_json, line["arms"]))})
+        values = {name: line[name] for name in cls.__slots__}
+        return cls(**values | {"arms": tuple(map(InjectorEnd.from_json, line["arms"]))})
 
     @property
     def by_arm(self) -> list[InjectorEnd]:

@@ -273,9 +273,9 @@ class Second:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        known = {name: data[name] for name in cls.__slots__ if name in data}
+        values = {name: data[name] for name in cls.__slots__ if name in data}
         counts = {name: dict(data[name]) for name in ("counters", "errors", "statuses")}
-        return cls(**known | counts | {"timings": _timings_of(data)})
+        return cls(**values | counts | {"timings": _timings_of(data)})
 
 
 def _json_of(timings: dict[str, Timing]) -> dict[str, Any]:
@@ -406,7 +406,7 @@ def session_figures(total: Total, duration_s: float) -> SessionFigures | None:
     count = total.count
     if not count("sessions_started") + count("sessions_carried"):
         return None
-    begun = count("sessions_started") - count("sessions_dropped")
+    n_started = count("sessions_started") - count("sessions_dropped")
     return SessionFigures(
         started=count("sessions_started"),
         ok=count("sessions_ok"),
@@ -415,7 +415,7 @@ def session_figures(total: Total, duration_s: float) -> SessionFigures | None:
         calls_skipped=count("calls_skipped"),
         calls_retried=count("calls_retried"),
         rate_per_s=total.per_s("sessions_ok", duration_s),
-        connections_each=count("connections_opened") / begun if begun > 0 else None,
+        connections_each=count("connections_opened") / n_started if n_started > 0 else None,
         lengths=lengths_of(total.counters),
     )
 

@@ -65,7 +65,7 @@ def _initiated(total: Total) -> int:
     )
 
 
-def _sent(total: Total) -> int:
+def _n_requests(total: Total) -> int:
     return total.count("started") - total.count("dropped") - total.count("unsent")
 
 
@@ -89,18 +89,18 @@ def _total(result: Measurement, head: ReportHead, notes: Footnotes) -> list[str]
     return [
         _command(result, head, notes),
         *longest,
-        f"Total: connections {_initiated(total)} requests {_sent(total)} replies "
+        f"Total: connections {_initiated(total)} requests {_n_requests(total)} replies "
         f"{_replies_of(total)} test-duration {result.duration_s:.3f} s"
         f"{notes.mark(tail_note(result))}{notes.mark(differs if cut_short else '')}",
     ]
 
 
 def _command(result: Measurement, head: ReportHead, notes: Footnotes) -> str:
-    found = next((each for each in equivalents(result.plan) if each.tool == "httperf"), None)
-    if found is None or not found.command:
-        why = found.words if found else "It has no HTTP/2."
+    equivalent = next((each for each in equivalents(result.plan) if each.tool == "httperf"), None)
+    if equivalent is None or not equivalent.command:
+        why = equivalent.words if equivalent else "It has no HTTP/2."
         return f"httperf{notes.mark(f'No command of httperf does what this plan does. {why}')}"
-    command = found.command.replace("HOST", head.host, 1).replace("PORT", str(head.port), 1)
+    command = equivalent.command.replace("HOST", head.host, 1).replace("PORT", str(head.port), 1)
     return f"{command} --ssl" if any(end.tls for end in result.ends) else command
 
 
@@ -109,7 +109,12 @@ def _connections(result: Measurement, head: ReportHead, notes: Footnotes) -> lis
     most = sum_of(result.ends, "connections_at_once")
     at_once = "" if most is None else f", <={most} concurrent connections"
     rate = _rate(_initiated(total), result.duration_s, "conn")
-    has_one_each = _has_one_each(result, head)
+    # With one request in each connection its lifetime is its request's time.
+    has_one_each = (
+        result.plan.calls_per_arrival == 1
+        if result.plan.load.counts_connections
+        else head.connection_mode != ConnectionMode.KEEP_ALIVE
+    )
     replies, opened = _replies_of(total), total.count("connections_opened")
     with_reply = replies if has_one_each else opened
     length = f"{replies / with_reply:.3f}" if with_reply else DASH
@@ -133,13 +138,6 @@ def _connections(result: Measurement, head: ReportHead, notes: Footnotes) -> lis
     ]
 
 
-def _has_one_each(result: Measurement, head: ReportHead) -> bool:
-    """Whether a connection has one request, so that its lifetime is its request's time."""
-    if result.plan.load.counts_connections:
-        return result.plan.calls_per_arrival == 1
-    return head.connection_mode != ConnectionMode.KEEP_ALIVE
-
-
 def _lifetimes(result: Measurement, notes: Footnotes, *, has_one_each: bool) -> str:
     """Of connections with a reply, whatever its status."""
     total, lives, why = result.total, Timing(), ""
@@ -155,10 +153,10 @@ def _lifetimes(result: Measurement, notes: Footnotes, *, has_one_each: bool) -> 
 
 
 def _requests(result: Measurement, notes: Footnotes) -> list[str]:
-    sent = _sent(result.total)
-    size = f"{result.total.count('bytes_sent') / sent:.1f}" if sent else DASH
+    n_sent = _n_requests(result.total)
+    size = f"{result.total.count('bytes_sent') / n_sent:.1f}" if n_sent else DASH
     return [
-        f"Request rate: {_rate(sent, result.duration_s, 'req')}){notes.mark(tail_note(result))}",
+        f"Request rate: {_rate(n_sent, result.duration_s, 'req')}){notes.mark(tail_note(result))}",
         f"Request size [B]: {size}",
     ]
 

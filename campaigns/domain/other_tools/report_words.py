@@ -135,7 +135,7 @@ def _clock_line(title: str, name: str, total: Total, since: str) -> str:
 def load_lines(result: Measurement) -> list[str]:
     """Planned against achieved load: compare these between tools before the times."""
     load, nouns = result.plan.load, result.plan.nouns
-    sent = tenths(result.sent_per_s)
+    rate_sent = tenths(result.sent_per_s)
     # What a WebSocket plan sends are its opening handshakes, one for each connection.
     verb = "begun" if result.plan.exchange else "sent"
     most = result.most_in_flight
@@ -147,7 +147,7 @@ def load_lines(result: Measurement) -> list[str]:
         return [
             *lines,
             f"Load: closed loop, {counted(load.connections or 1, 'connections')} planned, "
-            f"{in_flight}, {sent} {nouns}/s {verb}.",
+            f"{in_flight}, {rate_sent} {nouns}/s {verb}.",
             said_of(
                 nouns,
                 "Times apply to this concurrency: a slow reply delays the next request.",
@@ -157,7 +157,7 @@ def load_lines(result: Measurement) -> list[str]:
         return [
             *lines,
             f"Load: window, {load.low:,} to {load.high:,} being opened per injector process planned"
-            f", {in_flight}, {sent} connections/s started.",
+            f", {in_flight}, {rate_sent} connections/s started.",
             "A slow target gets fewer connections.",
         ]
     rate_per_s = mean_rate_per_s(load)
@@ -165,7 +165,7 @@ def load_lines(result: Measurement) -> list[str]:
     wanted = f"{tenths(rate_per_s)} {unit}" if rate_per_s else "its own schedule"
     return [
         *lines,
-        f"Load: {load.model}, {wanted} planned, {sent} {nouns}/s {verb}, {in_flight}.",
+        f"Load: {load.model}, {wanted} planned, {rate_sent} {nouns}/s {verb}, {in_flight}.",
     ]
 
 
@@ -174,7 +174,7 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
     warm_up = result.warm_up
     n_ended = warm_up.count("ok") + warm_up.count("failed")
     longest = ms(warm_up.timing("response").max_us)
-    begun = f"Warm-up, in no figure: {counted(n_ended, result.plan.nouns)}, longest {longest} ms."
+    line = f"Warm-up, in no figure: {counted(n_ended, result.plan.nouns)}, longest {longest} ms."
     trust = head.judged.measurement.state if head.judged else None
     rules = ["Thresholds:"] if result.thresholds else []
     for each in weigh(result.thresholds, trust):
@@ -186,7 +186,7 @@ def closing_lines(result: Measurement, head: ReportHead) -> list[str]:
         failed = "NOT MEASURED" if each.lacks_agent else "FAILED"
         state = "passed" if each.passed else failed
         rules.append(f"  {state}  {each.rule}: {measured}{since}")
-    lines = ["", *([begun] if n_ended else []), *warnings_of(result.ends), *rules]
+    lines = ["", *([line] if n_ended else []), *warnings_of(result.ends), *rules]
     if (judged := head.judged) is None:
         return [*lines, "Measurement: not judged until the run has ended"]
     state = judged.target.state

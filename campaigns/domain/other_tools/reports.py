@@ -1,8 +1,15 @@
 """Text reports in the style of the classic tools and in our own, for the terminal, the run page and
-download, all from the same measurement.
+download, all from the same measurement. Figures that a tool defines incorrectly are left out or
+corrected, and the report says so.
 
-Figures that a tool defines incorrectly are left out or corrected, and the report says so.
-"""
+JMeter's Aggregate Report and Summary Report have a row for each step, below its flow where there
+are flows, and a total. JMeter counts failed samples in every time and takes the deviation of the
+whole population; here times are of ok requests, percentiles nearest rank, the deviation that of a
+sample (n - 1).
+
+wsperf prints the opening handshake only, although its title speaks of closing too, takes failed
+connections in, and prints the maximum as q99.99 where there are too few for it. Here the other
+phases of a connection are beside it."""
 
 from collections.abc import Callable
 
@@ -24,10 +31,10 @@ from campaigns.domain.metrics.snapshot import (
 )
 from campaigns.domain.other_tools.ab import ab
 from campaigns.domain.other_tools.httperf import httperf
-from campaigns.domain.other_tools.jmeter import jmeter
 from campaigns.domain.other_tools.report_words import (
     DASH,
     ReportHead,
+    clock_lines,
     closing_lines,
     intended_start,
     load_lines,
@@ -35,10 +42,10 @@ from campaigns.domain.other_tools.report_words import (
     merged,
     ms,
     per_s,
+    percent_of,
     quantile,
     tenths,
 )
-from campaigns.domain.other_tools.wsperf import wsperf
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.plan_words import replay_words
@@ -47,7 +54,141 @@ from campaigns.domain.presentation.report_tables import handshake_lines, hop_wor
 from campaigns.domain.presentation.threshold_tables import broken_words
 from campaigns.domain.units import counted, rate, said_of
 
-_NAME_WIDTH, _LABEL_WIDTH = 15, 24
+_JMETER_HEADS = (
+    "# Samples", "Average", "Median", "90% Line", "95% Line", "99% Line", "Min", "Max",
+    "Std. Dev.", "Error %", "Thr./sec", "Recv KiB/s", "Sent KiB/s", "Avg. Bytes",
+)  # fmt: skip
+_LABEL_WIDTH, _WIDTH = 24, 11
+
+
+def jmeter(result: Measurement, head: ReportHead) -> str:
+    below = "  " if result.plan.flows else ""
+    rows = [(below * (each.kind == "step") + each.label, each.total) for each in parts_of(result)]
+    lines = [
+        *load_lines(result),
+        *clock_lines(result),
+        "",
+        "Times below in ms, from the actual start to the last byte, of ok requests.",
+        f"{'Label':<{_LABEL_WIDTH}}" + "".join(f"{head:>{_WIDTH}}" for head in _JMETER_HEADS),
+        *(_jmeter_row(label, total, result.duration_s) for label, total in rows),
+        _jmeter_row("TOTAL", result.total, result.duration_s),
+    ]
+    return "\n".join([*lines, *closing_lines(result, head)])
+
+
+def _jmeter_row(label: str, total: Total, duration_s: float) -> str:
+    elapsed = total.timing("service")
+    ended = total.count("ok") + total.count("failed")
+    ranks = (50_000, 90_000, 95_000, 99_000)
+    times = [
+        ms(elapsed.mean_us),
+        *(quantile(elapsed, rank) for rank in ranks),
+        ms(elapsed.min_us),
+        ms(elapsed.max_us),
+        ms(elapsed.sd_us),
+    ]
+    cells = [str(ended), *times, percent_of(total.count("failed"), ended)]
+    cells += [_per_s(total.in_time("ok") + total.in_time("failed"), duration_s)]
+    cells += [
+        _per_s(total.in_time(name) / 1024, duration_s) for name in ("bytes_received", "bytes_sent")
+    ]
+    cells.append(f"{total.count('bytes_received') / ended:.1f}" if ended else DASH)
+    name = label if len(label) < _LABEL_WIDTH else f"{label[: _LABEL_WIDTH - 2]}…"
+    return f"{name:<{_LABEL_WIDTH}}" + "".join(f"{cell:>{_WIDTH}}" for cell in cells)
+
+
+def _per_s(amount: float, duration_s: float) -> str:
+    return f"{amount / duration_s:.2f}" if duration_s else DASH
+
+
+# A kind of request that is no WebSocket has the columns that it has.
+_PHASES = (
+    ("TCP", "connect"),
+    ("TLS", "tls"),
+    ("opening", "handshake"),
+    ("messages", "exchange"),
+    ("closing", "close"),
+    ("whole", "service"),
+)
+_QUANTILES = {
+    "q90": 90_000, "q95": 95_000, "q99": 99_000, "q99.9": 99_900, "q99.99": 99_990,
+}  # fmt: skip
+_PHASE_WIDTH = 18
+
+
+def wsperf(result: Measurement, head: ReportHead) -> str:
+    phases = [(title, result.total.timing(name)) for title, name in _PHASES]
+    timed = [(title, timing) for title, timing in phases if timing.n]
+    # (name, how a timing says it), in wsperf's order.
+    lines = [
+        *_counts(result),
+        "",
+        *load_lines(result),
+        *clock_lines(result),
+        *_marks(result),
+        "whole: from the actual start to the end of the connection.",
+        f"{'ms, of successes':>{_PHASE_WIDTH}}"
+        + "".join(f"{title:>{_WIDTH}}" for title, _ in timed),
+        *(
+            (
+                f"{name + ':':>{_PHASE_WIDTH}}"
+                + "".join(f"{cell:>{_WIDTH}}" for cell in [text(timing) for _, timing in timed])
+            )
+            for name, text in [
+                ("Min", lambda timing: ms(timing.min_us)),
+                ("SD", lambda timing: ms(timing.sd_us)),
+                ("Avg", lambda timing: ms(timing.mean_us)),
+                ("Median", lambda timing: quantile(timing, 50_000)),
+                *((name, _at(rank)) for name, rank in _QUANTILES.items()),
+                ("Max", lambda timing: ms(timing.max_us)),
+            ]
+        ),
+    ]
+    return "\n".join([*lines, *closing_lines(result, head)])
+
+
+def _counts(result: Measurement) -> list[str]:
+    total, duration_s = result.total, result.duration_s
+    success, fail = total.count("ok"), total.count("failed")
+    ended = success + fail
+    per_s = f"{total.in_time('ok') / duration_s:.0f}" if duration_s else DASH
+    share = percent_of(fail, ended)
+    title = "Aggregate results"
+    if result.plan.exchange is not None:
+        title += " (WebSocket Opening+Closing Handshake)"
+    return [
+        title,
+        "",
+        f"{'Duration:':>{_PHASE_WIDTH}} {duration_s:9.1f} s",
+        f"{'Total:':>{_PHASE_WIDTH}} {ended:9d}",
+        f"{'Success:':>{_PHASE_WIDTH}} {success:9d}",
+        f"{'Fail:':>{_PHASE_WIDTH}} {fail:9d}",
+        f"{'Fail %:':>{_PHASE_WIDTH}} {share:>9}",
+        f"{'Handshakes/sec:':>{_PHASE_WIDTH}} {per_s:>9}",
+    ]
+
+
+def _marks(result: Measurement) -> list[str]:
+    load, total = result.plan.load, result.total
+    if load.low is None:
+        return []
+    throttled, resumed = total.count("window_throttled"), total.count("window_resumed")
+    return [
+        f"Marks per injector process: {load.low} and {load.high}; "
+        f"reached the high one {counted(throttled, 'times')}, "
+        f"refilled {counted(resumed, 'times')}.",
+        "",
+    ]
+
+
+def _at(rank: int):
+    def text(timing: Timing) -> str:
+        return quantile(timing, rank)
+
+    return text
+
+
+_NAME_WIDTH = 15
 _COLUMNS = ("mean", "min", "p50", "p90", "p95", "p99", "max")
 
 
@@ -58,9 +199,9 @@ def plain(result: Measurement, head: ReportHead) -> str:
     dropped = f", {total.count('dropped'):,} dropped" if total.count("dropped") else ""
     n_replayed = total.count("replayed")
     replayed = f", {n_replayed:,} {replay_words(result.plan)[0]}" if n_replayed else ""
-    sent, received = total.count("messages_sent"), total.count("messages_received")
+    n_sent, received = total.count("messages_sent"), total.count("messages_received")
     rates = f"{per_s(result, 'messages_sent')} and {per_s(result, 'messages_received')} messages/s"
-    messages = f"{counted(sent, 'messages')} sent, {received:,} received: {rates}"
+    messages = f"{counted(n_sent, 'messages')} sent, {received:,} received: {rates}"
     undelayed = "; undelayed is response without what the injector added"
     # Most frequent first, those of all steps together.
     error_lines = [
@@ -73,7 +214,7 @@ def plain(result: Measurement, head: ReportHead) -> str:
         f"{counted(n_ok + n_failed, result.plan.nouns)} in {duration_s:.2f} s: {n_ok:,} ok, "
         f"{n_failed:,} failed{dropped}{replayed}",
         f"{per_s(result, 'ok')} ok/s",
-        *([messages] if sent + received else []),
+        *([messages] if n_sent + received else []),
         *filter(None, [redirects_words(total)]),
         *_session_lines(result),
         *load_lines(result),

@@ -192,7 +192,7 @@ def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
         headers.append(("Content-Type", FORM_TYPE))
     usual = "HEAD" if "head" in options.switches else "POST" if options.data else ""
     usual = "PUT" if options.upload else usual
-    made = RequestDraft(
+    result = RequestDraft(
         url=url,
         method=draft.method or ("GET" if is_got else usual),
         headers=headers,
@@ -206,14 +206,14 @@ def _request(options: _Options, url: str, omissions: Omissions) -> TypedRequest:
         missing=draft.missing,
     )
     if options.upload or (options.has_file and is_posted):
-        made.set_file(options.upload[1] if options.upload else data)
+        result.set_file(options.upload[1] if options.upload else data)
     elif is_posted:
-        made.body = data.decode()
-    request = made.request(omissions)
+        result.body = data.decode()
+    request = result.request(omissions)
     for host, port, address in options.pins:
         if host in {request.host, "*"} and port == str(request.port):
-            made.pinned = address
-    return made.request(omissions) if made.pinned else request
+            result.pinned = address
+    return result.request(omissions) if result.pinned else request
 
 
 def _options(words: list[str], omissions: Omissions) -> Iterator[tuple[str, str]]:

@@ -50,11 +50,11 @@ def read_httpie(text: str, omissions: Omissions) -> list[TypedRequest]:
     words, options, kind = [], {"scheme": command.words[0], "stdin": command.stdin}, "json"
     rest = iter(command.words[1:])
     for word in rest:
-        name, equals, given = word.partition("=")
+        name, equals, typed = word.partition("=")
         if word in _KINDS:
             kind = _KINDS[word]
         elif word.startswith("-") and (name in _WITH_VALUE or word in _WITH_VALUE):
-            value = given if equals else next(rest, "")
+            value = typed if equals else next(rest, "")
             if name in _REFUSED:
                 raise NotUnderstood(f"{name} cannot be followed. Leave it out.")
             if name in _FOLLOWED:

@@ -51,8 +51,8 @@ def _operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, 
             operation = item.get(method)
             if not isinstance(operation, dict):
                 continue
-            given = [*_list(item.get("parameters")), *_list(operation.get("parameters"))]
-            rows = (_resolved(document, each) for each in given)
+            own = [*_list(item.get("parameters")), *_list(operation.get("parameters"))]
+            rows = (_resolved(document, each) for each in own)
             parameters = {(str(row.get("name")), str(row.get("in"))): row for row in rows}
             servers = operation.get("servers") or item.get("servers") or document.get("servers")
             shared = {"parameters": list(parameters.values()), "servers": servers}
@@ -214,7 +214,7 @@ class _Samples:
     left: int = _MOST_VALUES
     left_in_all: int = _MOST_IN_ALL
 
-    def value(self, given: Any, deep: int = 0) -> Any:
+    def value(self, node: Any, deep: int = 0) -> Any:
         """As a schema, a parameter or a media type describes it."""
         self.left -= 1
         self.left_in_all -= 1
@@ -223,7 +223,7 @@ class _Samples:
                 f"The examples of this OpenAPI document have more than {_MOST_IN_ALL:,} values. "
                 "Leave operations out."
             )
-        schema = _resolved(self.document, given)
+        schema = _resolved(self.document, node)
         if "example" in schema:
             return schema["example"]
         examples = schema.get("examples")

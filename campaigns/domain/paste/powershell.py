@@ -128,19 +128,19 @@ class _ParameterReader:
         return False
 
     def parameters(self) -> list[tuple[str, Any]]:
-        found: list[tuple[str, Any]] = []
+        pairs: list[tuple[str, Any]] = []
         while True:
             before = self.at
             while blank := re.compile(r"[ \t]+|`\r?\n").match(self.text, self.at):
                 self.at = blank.end()
             if self.at >= len(self.text) or self.text[self.at] in ";|\r\n":
-                return found
+                return pairs
             if match := _PARAMETER.match(self.text, self.at):
                 self.at = match.end()
                 is_switch = match[1].lower() in _SWITCHES or match[2] or self._is_at_end()
-                found.append((match[1], True if is_switch else self._value()))
+                pairs.append((match[1], True if is_switch else self._value()))
             else:
-                found.append(("Uri", self._value()))
+                pairs.append(("Uri", self._value()))
             if self.at == before:
                 raise self.fault()
 

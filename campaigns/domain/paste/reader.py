@@ -10,8 +10,8 @@ from typing import Any
 from campaigns.domain.paste import httpie, javascript, powershell, recorded
 from campaigns.domain.paste.curl import read_curl
 from campaigns.domain.paste.draft import MAX_REQUESTS, Omissions
-from campaigns.domain.paste.http_file import is_http_file, read_http_file
 from campaigns.domain.paste.openapi import read_openapi
+from campaigns.domain.paste.recorded import is_http_file, read_http_file
 from campaigns.domain.plan.typed_request import NotUnderstood, TypedRequest, read_address, shortened
 from campaigns.domain.typed_text import whole
 from campaigns.domain.yaml_text import InvalidYaml, read_yaml

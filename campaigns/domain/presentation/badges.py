@@ -125,18 +125,18 @@ class Answers:
     is_usable_in_part: bool = False
 
 
-def run_badge(state: str, outcome: str, found: Answers) -> Badge:
+def run_badge(state: str, outcome: str, answers: Answers) -> Badge:
     """The state until a run is done; then how it ended, and what was not as it should be."""
-    return _ended(outcome, found) if state == "done" else badge_of(state)
+    return _ended(outcome, answers) if state == "done" else badge_of(state)
 
 
 def campaign_badge(
-    state: str, found: Answers, *, is_stopped: bool, end: tuple[str, str] | None = None
+    state: str, answers: Answers, *, is_stopped: bool, end: tuple[str, str] | None = None
 ) -> Badge:
     """The state until a campaign is done; then as a run's, of the worst of its tests. `end`: how
     its turns ended, and that in words."""
     outcome = "stopped" if is_stopped else "complete"
-    return _ended(outcome, found, end) if state == "done" else badge_of(state)
+    return _ended(outcome, answers, end) if state == "done" else badge_of(state)
 
 
 def on_hold_badge() -> Badge:
@@ -144,28 +144,28 @@ def on_hold_badge() -> Badge:
     return badge_of("on_hold", "paused")
 
 
-def _ended(outcome: str, found: Answers, end: tuple[str, str] | None = None) -> Badge:
-    words, is_whole = _words(found), outcome == "complete"
-    shown, said = end if end and is_whole else (outcome, outcome)
+def _ended(outcome: str, answers: Answers, end: tuple[str, str] | None = None) -> Badge:
+    words, is_whole = _words(answers), outcome == "complete"
+    glyph, word = end if end and is_whole else (outcome, outcome)
     answer = next(iter(words), "") if is_whole else ""
-    return badge_of(answer or shown, ", ".join([said, *words.values()]))
+    return badge_of(answer or glyph, ", ".join([word, *words.values()]))
 
 
-def _words(found: Answers) -> dict[str, str]:
+def _words(answers: Answers) -> dict[str, str]:
     """The answers that a badge tells, with their words; the first decides the glyph. Of a campaign,
     the target's state is known of its trusted runs while others are in doubt."""
-    state = found.target_state
-    limit_found = found.finds_limit and state == "overloaded"
-    no_answer = found.trust == "no_answer"
-    told = {
-        "broken": ("threshold broken", found.thresholds == "broken"),
-        "no_answer": ("no answer", no_answer and not found.is_usable_in_part),
-        "warning": ("no answer in part", no_answer and found.is_usable_in_part),
+    state = answers.target_state
+    limit_found = answers.finds_limit and state == "overloaded"
+    no_answer = answers.trust == "no_answer"
+    texts = {
+        "broken": ("threshold broken", answers.thresholds == "broken"),
+        "no_answer": ("no answer", no_answer and not answers.is_usable_in_part),
+        "warning": ("no answer in part", no_answer and answers.is_usable_in_part),
         "failing": ("target failing", state == "failing"),
         "overloaded": ("target overloaded", state == "overloaded" and not limit_found),
-        "busy": ("busy machine", found.trust == "busy"),
+        "busy": ("busy machine", answers.trust == "busy"),
         "changing": ("target changing", state == "changing"),
         "complete": ("limit found", limit_found),
     }
-    words = {name: word for name, (word, is_so) in told.items() if is_so}
-    return words or ({"kept": "thresholds kept"} if found.thresholds == "kept" else {})
+    words = {name: word for name, (word, is_so) in texts.items() if is_so}
+    return words or ({"kept": "thresholds kept"} if answers.thresholds == "kept" else {})

@@ -4,14 +4,15 @@ limited it: in a word, and the evidence of its trials' judgements.
 Of the target its replies are known, so an answer names the target's side: the target, or the
 network on the way to it. Whether injectors had room is read from their vitals near the answer. What
 the target's own machine told is set beside that (`beside_machine`), and may name it.
-"""
+
+The table "Who was the limit?": each side's figures beside what they are limited by."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from campaigns.domain.analysis.busy import Busy
+from campaigns.domain.analysis.busy import FULL_CPU, FULL_LINK, Busy
 from campaigns.domain.analysis.capacity import (
     FEWEST_FOR_INTERVAL,
     LEAST_DRIFT,
@@ -20,19 +21,30 @@ from campaigns.domain.analysis.capacity import (
     Ending,
     TrialResult,
 )
-from campaigns.domain.analysis.criteria import CRITERIA, LIMITS, TARGET_MACHINE, LimitsByCode
+from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE
 from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.limit import OTHERS, blame
+from campaigns.domain.analysis.limit import OTHERS, Limit, blame
 from campaigns.domain.analysis.messages import MESSAGES, say, sentence
+from campaigns.domain.analysis.reasons import LIMITS, LimitsByCode, Observed
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.metrics.failures import without_addresses
+from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.plan.threshold import TARGET_METRICS, Threshold
 from campaigns.domain.presentation.remedies import cause_words
 from campaigns.domain.presentation.results import Sentence, joined, so_far
-from campaigns.domain.presentation.tables import Column, Row, Table, text_cell
+from campaigns.domain.presentation.tables import (
+    Column,
+    Figure,
+    Row,
+    Table,
+    empty,
+    figure_cell,
+    text_cell,
+)
 from campaigns.domain.units import (
     DASH,
     counted,
+    decimals_alone,
     decimals_beside,
     decimals_for,
     percent,
@@ -64,7 +76,7 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
             return sentence("searching")
         waits = answer.capacity and n < FEWEST_FOR_INTERVAL
         after = sentence("interval_of_searches", searches=counted(n, "searches"))
-        return joined([so_far(_known(answer, objective)), after if waits else []])
+        return joined([so_far(_answer_words(answer, objective)), after if waits else []])
     if answer.ending == Ending.BELOW:
         return sentence("capacity_below", rate=_per_s(answer.below), objective=objective)
     if answer.ending == Ending.DRIFTED:
@@ -73,10 +85,10 @@ def search_sentence(answer: CapacityAnswer, objective: str, *, is_going_on: bool
         change = f" by {percent(answer.drift, decimals=0, signed=True)}" if is_told else ""
         between = "the first search to the last" if change else "one search to the next"
         return sentence("capacity_drifted", change=change, between=between)
-    known = _known(answer, objective)
+    words = _answer_words(answer, objective)
     if answer.ending == Ending.FOUND:
-        return known
-    return joined([known, sentence(_limited_by(answer.ending, bool(answer.below)))])
+        return words
+    return joined([words, sentence(_limited_by(answer.ending, bool(answer.below)))])
 
 
 def _limited_by(ending: Ending | None, some_failed: bool) -> str:
@@ -105,13 +117,13 @@ def _is_bound(answer: CapacityAnswer) -> bool:
     return answer.ending in (Ending.LIMIT, Ending.INJECTOR) and bool(answer.at_least)
 
 
-def _known(answer: CapacityAnswer, objective: str) -> Sentence:
+def _answer_words(answer: CapacityAnswer, objective: str) -> Sentence:
     """What the trials say so far."""
-    found, least, below = answer.capacity, answer.at_least, answer.below
+    interval, least, below = answer.capacity, answer.at_least, answer.below
     if _is_bound(answer):
-        found = below = None
-    if found:
-        code, at = "capacity" if found.low else "capacity_about", found.rate_per_s
+        interval = below = None
+    if interval:
+        code, at = "capacity" if interval.low else "capacity_about", interval.rate_per_s
     elif below:
         code, at = "capacity_between" if least else "capacity_under", below
     else:
@@ -119,9 +131,9 @@ def _known(answer: CapacityAnswer, objective: str) -> Sentence:
     return sentence(
         code,
         rate=_per_s(at),
-        low=rate(found.low if found else least),
-        high=rate(found.high if found else None),
-        searches=counted(found.n_searches if found else 0, "searches"),
+        low=rate(interval.low if interval else least),
+        high=rate(interval.high if interval else None),
+        searches=counted(interval.n_searches if interval else 0, "searches"),
         objective=objective,
     )
 
@@ -192,9 +204,9 @@ class Limiter:
 
     def beside_machine(self, near: Busy) -> "Limiter":
         """With what the target's machine did near the answer, as far as anybody told that."""
-        told = _of_machine(near, may_be=self.word in (_TARGET_SIDE, DASH))
-        known = self.rows if near.target_cpu is None else _without_unknown(self.rows)
-        rows = (*told, *known)
+        machine = _of_machine(near, may_be=self.word in (_TARGET_SIDE, DASH))
+        usual = self.rows if near.target_cpu is None else _without_unknown(self.rows)
+        rows = (*machine, *usual)
         if self.word != _TARGET_SIDE:
             return replace(self, rows=rows)
         word, why = _named(near)
@@ -209,8 +221,8 @@ class Limiter:
             if row.figure not in _MACHINE_SIGNS.values()
             and not row.figure.startswith(TARGET_METRICS)
         ]
-        told = [replace(row, figure=without_addresses(row.figure, host)) for row in rows]
-        return replace(self, rows=tuple(told))
+        evidence = [replace(row, figure=without_addresses(row.figure, host)) for row in rows]
+        return replace(self, rows=tuple(evidence))
 
     @property
     def names_machine(self) -> bool:
@@ -253,8 +265,8 @@ def limiter_of(
     if ending == Ending.INJECTOR and spoilt:
         cause = blame(spoilt[-1])
         word = CRITERIA[cause.code].who.removeprefix("the ") if cause.code in OTHERS else word
-        said = cause_words(spoilt, len(spoilt), "trials")
-        why = f"{said[:1].upper()}{said[1:]}. {CRITERIA[cause.code].remedy}"
+        causes = cause_words(spoilt, len(spoilt), "trials")
+        why = f"{causes[:1].upper()}{causes[1:]}. {CRITERIA[cause.code].remedy}"
     return Limiter(word, why, rows)
 
 
@@ -298,8 +310,8 @@ def _named(near: Busy) -> tuple[str, str]:
         if share is not None and share >= BUSY_FROM:
             return _FULL[code], say(code, share=percent(share, decimals=0))
     cpu = near.target_cpu
-    told = "" if cpu is None else f"; its CPU was at {percent(cpu, decimals=0)}"
-    return _TARGET_SIDE, say("found", cpu=told)
+    cpu_words = "" if cpu is None else f"; its CPU was at {percent(cpu, decimals=0)}"
+    return _TARGET_SIDE, say("found", cpu=cpu_words)
 
 
 def _share_row(who: str, figure: str, share: float, limit: float, was_it: str) -> LimitRow:
@@ -327,3 +339,86 @@ def _of_injectors(busy: Sequence[Mapping[str, float]], limits: LimitsByCode) -> 
                 was_it = "yes" if mean > mild else "no"
                 rows.append(_share_row("Injectors", figure, mean, mild, was_it))
     return rows
+
+
+_NO_LIMIT = "There is no limit to compare it with."
+_INJECTORS = {
+    "cpu": "injector: CPU, % of a core, mean",
+    "link": "injector: network link, %",
+}
+
+
+def limit_table(
+    limit: Limit,
+    judged: Judgement,
+    vitals: Mapping[str, Observed],
+    machines: Sequence[MachineUse],
+    rates: tuple[float | None, float | None],
+    limits: LimitsByCode = LIMITS,
+    nouns: str = "requests",
+) -> Table:
+    """`vitals`: the injectors' by code. `rates`: how many of the `nouns` a second were ok, and were
+    planned. `limits`: by which runs are judged."""
+    rows = []
+    for code, label in _INJECTORS.items():
+        if code in vitals:
+            mild, is_it = limits[code].mild, judged.measurement.has(code)
+            least = None if mild is None else 100 * mild
+            rows.append(_row(label, 100 * vitals[code].value, least, is_it=is_it))
+    rows += _of_machines(judged, machines)
+    if rates[0] is not None:
+        rows.append(_row(f"load: ok {nouns}/s", *rates))
+    columns = (
+        Column("measured", "highest", "", "The highest second, or as the row says."),
+        Column("limit", "limit from", "", "From here on it may be the limit."),
+        Column("result", "bottleneck?", "", "By the rules of the judgement.", True),
+    )
+    return Table("limit", f"Bottleneck: {limit.who}", columns, tuple(rows), "figure", limit.why)
+
+
+def _of_machines(judged: Judgement, machines: Sequence[MachineUse]) -> Iterator[Row]:
+    for use in machines:
+        whose = f"{use.source}: " if len(machines) > 1 else "target: "
+        highest = {name: pair[1] for name, pair in use.figures.items()}
+        is_it = judged.target.has("target_cpu")
+        if "watched" in highest:
+            # Full with what interrupts and the system need beside them.
+            yield _row(f"{whose}CPU of chosen processes, %", 100 * highest["watched"], is_it=is_it)
+        elif "cpu" in highest:
+            yield _row(f"{whose}CPU, %", 100 * highest["cpu"], 100 * FULL_CPU, is_it=is_it)
+        if highest.get("stolen"):
+            # A CPU is full with it.
+            yield _row(f"{whose}CPU stolen by other guests, %", 100 * highest["stolen"])
+        if highest.get("memory_bytes") and "memory_used_bytes" in highest:
+            share = highest["memory_used_bytes"] / highest["memory_bytes"]
+            yield _row(f"{whose}memory, %", 100 * share)
+        yield from _of_network(judged, whose, highest)
+        if "listen_overflows" in highest:
+            is_it = judged.target.has("listen_overflows")
+            yield _row(f"{whose}listen queue overflows/s", highest["listen_overflows"], is_it=is_it)
+        if "retransmitted" in highest:
+            yield _row(f"{whose}segments sent again/s", highest["retransmitted"])
+
+
+def _of_network(judged: Judgement, whose: str, highest: Mapping[str, float]) -> Iterator[Row]:
+    """As a share of the link's speed where that is known."""
+    rates = [highest[name] for name in ("received_bytes", "sent_bytes") if name in highest]
+    if not rates:
+        return
+    if speed := highest.get("link_bytes_per_s"):
+        is_it = judged.target.has("target_link")
+        share = 100 * max(rates) / speed
+        yield _row(f"{whose}network link, %", share, 100 * FULL_LINK, is_it=is_it)
+    else:
+        yield _row(f"{whose}network, MB/s", max(rates) / 1e6)
+
+
+def _row(label: str, value: float, limit: float | None = None, *, is_it: bool | None = None) -> Row:
+    mark = {None: "", True: "yes", False: "no"}[is_it]
+    verdict = text_cell(mark, tone="bad" if is_it else "") if mark else empty(_NO_LIMIT)
+    if limit is None:
+        measured = figure_cell(Figure(value), decimals_alone(value))
+        return Row(label, (measured, empty(_NO_LIMIT), verdict))
+    decimals = decimals_beside(value, limit, decimals_alone(value))
+    limited = figure_cell(Figure(limit), decimals_alone(limit))
+    return Row(label, (figure_cell(Figure(value), decimals), limited, verdict))

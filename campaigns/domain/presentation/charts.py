@@ -116,8 +116,8 @@ class Series:
 
 def columns(names: str, rows: Iterable[Sequence[Any]]) -> dict[str, list[Any]]:
     """{name: its values} of rows of values, for a `Series`."""
-    found = list(rows)
-    return {name: [row[n] for row in found] for n, name in enumerate(names.split())}
+    points = list(rows)
+    return {name: [row[n] for row in points] for n, name in enumerate(names.split())}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +224,8 @@ def _json(value: Any) -> Any:
         return {
             name: _json(each)
             for name, each in pairs
-            if name not in _OF_TEMPLATE and not _is_empty(each)
+            if name not in _OF_TEMPLATE
+            and not (each is None or each is False or (isinstance(each, Sequence) and not each))
         }
     if isinstance(value, str):
         return value
@@ -232,7 +233,3 @@ def _json(value: Any) -> Any:
         return [_json(each) for each in value]
     # Finer than a pixel; seconds since 1970 are whole numbers.
     return float(f"{value:.7g}") if isinstance(value, float) else value
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or value is False or (isinstance(value, Sequence) and not value)

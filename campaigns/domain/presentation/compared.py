@@ -50,28 +50,27 @@ class ComparedCapacity:
     @property
     def interval_words(self) -> str:
         """Of the change, such as +3.1 to +10.0 %; it takes a ratio."""
-        found = self.ratio
-        return f"{' to '.join(change_ends(found.ratio, found.low, found.high))}{THIN}%"
+        ratio = self.ratio
+        return f"{' to '.join(change_ends(ratio.ratio, ratio.low, ratio.high))}{THIN}%"
 
 
-def capacity_words(found: CapacityInterval | None) -> str:
+def capacity_words(interval: CapacityInterval | None) -> str:
     """1,850 (1,790 to 1,910)"""
-    if found is None:
+    if interval is None:
         return DASH
-    if found.low is None:
-        return f"about {rate(found.rate_per_s)}"
-    return f"{rate(found.rate_per_s)} ({rate(found.low)} to {rate(found.high)})"
+    if interval.low is None:
+        return f"about {rate(interval.rate_per_s)}"
+    return f"{rate(interval.rate_per_s)} ({rate(interval.low)} to {rate(interval.high)})"
 
 
-def capacity_sentence(found: ComparedCapacity, baseline: str, candidate: str) -> Sentence:
+def capacity_sentence(compared: ComparedCapacity, baseline: str, candidate: str) -> Sentence:
     """Both columns by name."""
-    if found.ratio is None or not found.word:
-        return sentence("no_capacities", why=found.why)
-    rates = (
-        f"{rate(found.candidate.rate_per_s)} against {rate(found.baseline.rate_per_s)} requests/s"
-    )
-    much = percent(abs(found.ratio.ratio - 1), decimals=1)
-    if found.word in _CLEAR:
+    if compared.ratio is None or not compared.word:
+        return sentence("no_capacities", why=compared.why)
+    ours, theirs = rate(compared.candidate.rate_per_s), rate(compared.baseline.rate_per_s)
+    rates = f"{ours} against {theirs} requests/s"
+    much = percent(abs(compared.ratio.ratio - 1), decimals=1)
+    if compared.word in _CLEAR:
         code, first = "capacities_differ", f"{candidate[:1].upper()}{candidate[1:]}"
     else:
         code, first = "capacities_alike", candidate
@@ -79,10 +78,10 @@ def capacity_sentence(found: ComparedCapacity, baseline: str, candidate: str) ->
         code,
         first=first,
         second=baseline,
-        more=f"{much} {_CLEAR.get(found.word, '')}",
-        word=f"{found.word[:1].upper()}{found.word[1:]}",
+        more=f"{much} {_CLEAR.get(compared.word, '')}",
+        word=f"{compared.word[:1].upper()}{compared.word[1:]}",
         rates=rates,
-        interval=found.interval_words,
+        interval=compared.interval_words,
     )
 
 
@@ -91,18 +90,18 @@ _KEYS = ("ratio", "low", "high")
 
 def shift_words(shift: Mapping[int, RatioInterval]) -> str:
     """p10 to p99 take 9.1 to 13.2 % longer; for p99.9 these runs cannot tell."""
-    told = []
+    clauses = []
     longer = [q for q, each in shift.items() if each.low > 1]
     shorter = [q for q, each in shift.items() if each.high < 1]
     unsure = [q for q in shift if q not in longer and q not in shorter]
-    for found, word in ((longer, "longer"), (shorter, "less")):
-        if found:
-            takes = "takes" if len(found) == 1 else "take"
-            sizes = _sizes([shift[q].ratio for q in found], word)
-            told.append(f"{_names(found, [*shift])} {takes} {sizes}")
+    for ranks, word in ((longer, "longer"), (shorter, "less")):
+        if ranks:
+            takes = "takes" if len(ranks) == 1 else "take"
+            sizes = _sizes([shift[q].ratio for q in ranks], word)
+            clauses.append(f"{_names(ranks, [*shift])} {takes} {sizes}")
     if unsure:
-        told.append(f"for {_names(unsure, [*shift])} these runs cannot tell")
-    words = "; ".join(told)
+        clauses.append(f"for {_names(unsure, [*shift])} these runs cannot tell")
+    words = "; ".join(clauses)
     return f"{words[:1].upper() if words.startswith('for') else words[:1]}{words[1:]}."
 
 
@@ -213,10 +212,10 @@ class ComparedTest:
     def times_us(self) -> tuple[float | None, float | None]:
         """Of both sides; with an interval those whose quotient is its ratio, so that one outlier
         among the runs moves no figure further than its interval."""
-        found = self.interval
-        if found is None:
+        interval = self.interval
+        if interval is None:
             return self.row.baseline, self.row.candidate
-        return found.baseline, found.baseline * found.ratio
+        return interval.baseline, interval.baseline * interval.ratio
 
     @property
     def difference_ms(self) -> float | None:
@@ -228,9 +227,9 @@ class ComparedTest:
     @property
     def difference_ends_ms(self) -> tuple[float, float] | None:
         """Of its interval."""
-        found = self.interval
-        return found and tuple(
-            (each - 1) * found.baseline / 1000 for each in (found.low, found.high)
+        interval = self.interval
+        return interval and tuple(
+            (each - 1) * interval.baseline / 1000 for each in (interval.low, interval.high)
         )
 
     @property

@@ -81,8 +81,8 @@ def comparison_sentence(tests: Sequence[ComparedTest], baseline: str, candidate:
         words = f" against {baseline} in {n_tests}. {first.why}"
         return [(f"{name} gets ", False), ("no verdict", True), (words, False)]
     if first.is_changed:
-        said = _change(first, baseline, name, f" on {first.label}")
-        return [*said, (_environment([first]), False), *_rest(ordered)]
+        change = _change(first, baseline, name, f" on {first.label}")
+        return [*change, (_environment([first]), False), *_rest(ordered)]
     if all(each.word == Word.SAME for each in tests):
         low = min(each.interval.low for each in tests)
         high = max(each.interval.high for each in tests)
@@ -98,12 +98,12 @@ def _capital(name: str) -> str:
 
 def _change(test: ComparedTest, baseline: str, name: str, where: str) -> Sentence:
     """Campaign #2 is 1.2 ms slower than campaign #1 (10.0 → 11.2 ms; 11 to 13 %)"""
-    found = test.interval
+    interval = test.interval
     before, after = (us / 1000 for us in test.times_us)
     decimals = difference_decimals(test, decimals_for([before, after]))
     size = with_unit(number(abs(after - before), decimals), "ms")
     times = f"{number(before, decimals)} → {with_unit(number(after, decimals), 'ms')}"
-    _, ends = difference_words(Word(test.word), found.ratio, found.low, found.high)
+    _, ends = difference_words(Word(test.word), interval.ratio, interval.low, interval.high)
     return [
         (f"{name} is ", False),
         (f"{size} {test.word} than {baseline}", True),
@@ -129,10 +129,10 @@ def _rest(tests: Sequence[ComparedTest]) -> Sentence:
 
 def _environment(tests: Sequence[ComparedTest]) -> str:
     """What speaks against the target, as far as it is not ruled out by a reference."""
-    told = {each.reference for each in tests if each.or_environment}
-    if told == {ReferenceState.MOVED}:
+    states = {each.reference for each in tests if each.or_environment}
+    if states == {ReferenceState.MOVED}:
         return ", but the environment changed"
-    return f", {say('unless')}" if told else ""
+    return f", {say('unless')}" if states else ""
 
 
 REFERENCE_DID = {
@@ -150,11 +150,11 @@ def reference_sentence(
     state = reference_of(references)
     if state is None or not any(each.can_be_confirmed for each in tests):
         return []
-    shown = [each for each in references if each.interval]
+    measured = [each for each in references if each.interval]
     figures = "; ".join(
         f"{percent(each.increase, decimals=_PERCENT_DECIMALS, signed=True)}, "
         f"{interval_words(each.interval, _PERCENT_DECIMALS)}"
-        for each in shown
+        for each in measured
     )
     return [(f" {REFERENCE_DID[state]}{f' ({figures})' if figures else ''}.", False)]
 
@@ -184,13 +184,13 @@ def _of_one(test: ComparedTest, baseline: str, candidate: str) -> Sentence:
         return [(words, False), (_NO_VERDICT, True), (f". {test.why}", False)]
     if test.is_changed:
         return [*_change(test, baseline, name, where), (f"{_environment([test])}.", False)]
-    found = test.interval
-    said, ends = difference_words(test.word, found.ratio, found.low, found.high)
+    interval = test.interval
+    size, ends = difference_words(test.word, interval.ratio, interval.low, interval.high)
     verb, preposition = link_words(test.word)
     settle = f" {test.why}" if test.word in BOUNDED and test.why else ""
     return [
         (f"{name} {verb} ", False),
-        (f"{said} {preposition} {baseline}", True),
+        (f"{size} {preposition} {baseline}", True),
         (f"{where} ({ends}{_metric(test)}).{settle}", False),
     ]
 
@@ -203,11 +203,11 @@ def comparison_table(
 ) -> Table:
     """A row per test, then one per reference; times in ms. `names` are the candidates' by column
     letter."""
-    known = [*tests, *references]
-    said = [each.said for each in tests] + [str(reference_of([each])) for each in references]
-    of_times, of_differences = time_and_difference_decimals(known)
+    rows = [*tests, *references]
+    texts = [each.said for each in tests] + [str(reference_of([each])) for each in references]
+    of_times, of_differences = time_and_difference_decimals(rows)
     formats = (Format(of_times), Format(of_times), Format(of_differences, signed=True), *_FORMATS)
-    cells = rows_of_cells([_figures(each) for each in known], formats)
+    cells = rows_of_cells([_figures(each) for each in rows], formats)
     return Table(
         "comparison",
         f"{', '.join(names.values())} against {baseline}",
@@ -224,7 +224,7 @@ def comparison_table(
                     "candidate_test": each.candidate_test_id,
                 },
             )
-            for each, of_test, text in zip(known, _with_least(cells), said, strict=True)
+            for each, of_test, text in zip(rows, _with_least(cells), texts, strict=True)
         ),
         label_title="test",
         note=_NOTE,
@@ -313,10 +313,12 @@ def _reference_did(tests: Sequence[tuple[str, Against]]) -> str:
     """The reference did not move. "" where nothing changed, or without a reference; of baselines
     that it tells apart, for how many tests each holds."""
     states = Counter(_reference_of(against) for _, against in tests if against.is_clear)
-    told = [state for state in ReferenceState if states[state]]
-    if len(told) < 2:
-        return "".join(f" {REFERENCE_DID[state]}." for state in told)
-    return "".join(f" {REFERENCE_DID[each]} for {counted(states[each], 'tests')}." for each in told)
+    present = [state for state in ReferenceState if states[state]]
+    if len(present) < 2:
+        return "".join(f" {REFERENCE_DID[state]}." for state in present)
+    return "".join(
+        f" {REFERENCE_DID[each]} for {counted(states[each], 'tests')}." for each in present
+    )
 
 
 def _one_against(against: Against) -> tuple[str, str]:
@@ -325,10 +327,10 @@ def _one_against(against: Against) -> tuple[str, str]:
     if against.ratio is None or not against.word:
         return against.word or "No verdict", f" against baseline “{against.baseline}”"
     if against.metric == "capacity":
-        said, ends = against.word, against_size(against)
+        change, ends = against.word, against_size(against)
     else:
         word = Word(against.word)
-        said, ends = difference_words(word, against.ratio, against.low, against.high)
+        change, ends = difference_words(word, against.ratio, against.low, against.high)
     is_changed = against.is_clear or "take" in against.word  # of a capacity
     link = " than" if is_changed else " against"
     rest = f"{link} baseline “{against.baseline}” ({ends}, {metric})"
@@ -338,7 +340,7 @@ def _one_against(against: Against) -> tuple[str, str]:
             rest += f", due to the {ENVIRONMENT}"
         elif reference is not ReferenceState.UNMOVED:
             rest += f", {say('unless')}"
-    return said[:1].upper() + said[1:], rest
+    return change[:1].upper() + change[1:], rest
 
 
 def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
@@ -349,20 +351,20 @@ def baseline_sentence(tests: Sequence[tuple[str, Against]]) -> Sentence:
     if len(tests) == 1:
         ((_, against),) = tests
         why = (f". {against.why}" if against.why else ".") + _reference_did(tests)
-        said, rest = _one_against(against)
-        return [(said, True), (f"{rest}{why}", False)]
+        change, rest = _one_against(against)
+        return [(change, True), (f"{rest}{why}", False)]
     counts = Counter(_counted_as(against) for _, against in tests)
     order = (Word.SLOWER, Word.FASTER, ENVIRONMENT, *BOUNDED, Word.SAME, _NO_VERDICT)
-    told = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
+    text = ", ".join(f"{counts[word]} {word}" for word in order if counts[word])
     sentence = [
         (f"Against baseline {names}: ", False),
-        (told, any(each.is_clear for _, each in tests)),
+        (text, any(each.is_clear for _, each in tests)),
         (f" of {counted(len(tests), 'tests')}", False),
     ]
     slower = [each for each in tests if _counted_as(each[1]) == Word.SLOWER]
     if not slower:
         return [*sentence, ("." + _reference_did(tests), False)]
     label, worst = max(slower, key=lambda each: each[1].ratio)
-    told = f"; worst: {label}, {_METRICS[worst.metric]} {against_words(worst)}."
-    told += _reference_did(tests)
-    return [*sentence, (told, False)]
+    text = f"; worst: {label}, {_METRICS[worst.metric]} {against_words(worst)}."
+    text += _reference_did(tests)
+    return [*sentence, (text, False)]

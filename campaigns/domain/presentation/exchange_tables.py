@@ -60,14 +60,14 @@ def exchanges_table(key: str, measured: Sequence[tuple[str, Total, float]]) -> T
         Row(f"{label}: {METRICS[part].title}" if label else METRICS[part].title, cells, part)
         for (label, part, *_), cells in zip(parts, zip(*columns, strict=True), strict=True)
     )
-    sent, received = (
+    n_sent, received = (
         sum(total.count(name) for _, total, _ in measured)
         for name in ("messages_sent", "messages_received")
     )
     others = sum(total.count("messages_other") for _, total, _ in measured)
     no_replies = f", {others:,} of them no replies" if others else ""
-    note = f"{counted(sent, 'messages')} sent, {received:,} received{no_replies}."
-    if not sent and not received:
+    note = f"{counted(n_sent, 'messages')} sent, {received:,} received{no_replies}."
+    if not n_sent and not received:
         note = "No messages: connections were opened and closed."
     return Table(
         key,
@@ -200,11 +200,11 @@ _NO_EXCHANGE = "Not a WebSocket run."
 
 def exchange_columns(measured: Sequence[tuple[Total, float] | None]) -> list[list[Cell]]:
     """Handshake p50, p99 and messages/s of each (total, seconds), for lists of runs of any kind."""
-    found = [exchange_figures(*each) if each else {} for each in measured]
+    by_name = [exchange_figures(*each) if each else {} for each in measured]
     columns = []
     for key in ("handshake p50, ms", "handshake p99, ms", "messages/s"):
         none = Figure(None, f"No {key}: connections were opened and closed.")
-        figures = [each.get(key, none) if each else Figure(None, _NO_EXCHANGE) for each in found]
+        figures = [each.get(key, none) if each else Figure(None, _NO_EXCHANGE) for each in by_name]
         columns.append(column_cells(figures))
     return columns
 

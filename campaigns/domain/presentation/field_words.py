@@ -71,11 +71,11 @@ def written_tables(text: str) -> str:
 
     With several parts (`options: load, session`) the field names are prefixed with their part's.
     """
-    return _TABLE.sub(_written, text)
+    return _TABLE.sub(_table, text)
 
 
-def _written(found: re.Match[str]) -> str:
-    start, what, names, end = found.groups()
+def _table(match: re.Match[str]) -> str:
+    start, what, names, end = match.groups()
     rows = map(_line, (_field_rows if what == "fields" else _option_rows)(names.split(", ")))
     head = _HEADS[what]
     rule = "|---" * (head.count("|") + 1) + "|"
@@ -110,20 +110,22 @@ def _option_rows(paths: list[str]) -> Iterator[tuple[str, ...]]:
 def written_schema(text: str) -> str:
     """The protocol's JSON schema with the plan's scalar fields regenerated; the rest is kept."""
     schema = json.loads(text)
-    kept = schema["$defs"]
-    _write_fields(kept["plan"], Plan, kept)
+    definitions = schema["$defs"]
+    _write_fields(definitions["plan"], Plan, definitions)
     return _dumped(schema) + "\n"
 
 
-def _write_fields(node: dict[str, Any], owner: type, kept: dict[str, Any]) -> None:
+def _write_fields(node: dict[str, Any], owner: type, definitions: dict[str, Any]) -> None:
     """`kept`: the definitions, where some parts of a plan have theirs."""
     properties = node["properties"]
     for name, field in fields_of(owner).items():
         if field.part:
-            _write_fields(kept[name] if name in _DEFINED else properties[name], field.part, kept)
+            _write_fields(
+                definitions[name] if name in _DEFINED else properties[name], field.part, definitions
+            )
         elif field.kind is not None:
-            said = {key: properties[name][key] for key in _SAID & properties.get(name, {}).keys()}
-            properties[name] = said | _schema_of(field)
+            texts = {key: properties[name][key] for key in _SAID & properties.get(name, {}).keys()}
+            properties[name] = texts | _schema_of(field)
     later = {name for name, field in fields_of(owner).items() if field.later}
     node["required"] = [name for name in properties if name not in later]
 

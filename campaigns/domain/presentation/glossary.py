@@ -284,13 +284,13 @@ _LINK = re.compile(rf"\b(?:{'|'.join(map(re.escape, _LINKED))})\b", re.I)
 def split_at_terms(text: str) -> list[tuple[str, Term | None]]:
     """The text in pieces; where a linked term occurs first, that piece and the term."""
     pieces: list[tuple[str, Term | None]] = []
-    seen, end = set(), 0
-    for found in _LINK.finditer(text):
-        term = term_of(found.group())
-        if term not in seen:
-            seen.add(term)
-            pieces += [(text[end : found.start()], None), (found.group(), term)]
-            end = found.end()
+    terms, end = set(), 0
+    for match in _LINK.finditer(text):
+        term = term_of(match.group())
+        if term not in terms:
+            terms.add(term)
+            pieces += [(text[end : match.start()], None), (match.group(), term)]
+            end = match.end()
     return [piece for piece in (*pieces, (text[end:], None)) if piece[0]]
 
 

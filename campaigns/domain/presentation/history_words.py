@@ -34,20 +34,22 @@ from campaigns.domain.units import (
 METRICS = {"typical": "median", "p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
 
 
-def trend_words(found: Steadiness | None, left: int, steady: int, *, is_over: bool) -> str:
+def trend_words(
+    steadiness: Steadiness | None, departure_s: int, steady: int, *, is_over: bool
+) -> str:
     """ "" where the seconds do not say. `steady`: the second in which the last level begins;
     `left`: the one in which it was left, where it had been there before."""
-    if found is None:
+    if steadiness is None:
         return ""
-    if not found.steady_from:
+    if not steadiness.steady_from:
         # A short stretch in between, or several, may not have been told from noise.
         return say("no_trend", found="was found" if is_over else "so far")
-    if found.left_at:
-        between = f"from {second_text(left)} to {second_text(steady)}"
-        higher = "higher" if found.ratio > 1 else "lower"
-        size = percent(abs(found.ratio - 1))
+    if steadiness.left_at:
+        between = f"from {second_text(departure_s)} to {second_text(steady)}"
+        higher = "higher" if steadiness.ratio > 1 else "lower"
+        size = percent(abs(steadiness.ratio - 1))
         return say("trend_back", between=between, size=size, higher=higher)
-    change = 1 / found.ratio - 1
+    change = 1 / steadiness.ratio - 1
     rose = change > 0
     verb = ("rose" if rose else "fell") if is_over else ("are rising" if rose else "are falling")
     higher, size = "higher" if rose else "lower", percent(abs(change))
@@ -171,10 +173,10 @@ def range_words(low: float, high: float) -> str:
 def cause_words(causes: Sequence[Sequence[str]]) -> str:
     """Version 4 of the plan, or Server changed from nginx 1.24 to nginx 1.25, and 2 more."""
     (name, before, after), *more = causes
-    said = f"{name} changed from {before} to {after}"
+    cause = f"{name} changed from {before} to {after}"
     if name == PLAN_VERSION:
-        said = f"version {after.removeprefix('v')} of the plan"
-    return f"{said} and {counted(len(more), 'more changes')}" if more else said
+        cause = f"version {after.removeprefix('v')} of the plan"
+    return f"{cause} and {counted(len(more), 'more changes')}" if more else cause
 
 
 def words_of_causes(causes: Sequence[Sequence[str]]) -> str:
@@ -198,17 +200,14 @@ def _outlook(history: TestHistory, newest: str) -> Sentence:
     span = f"{expected_words(expected)}{THIN}ms"
     if history.is_outlier:
         return sentence("history_outlier", value=newest, span=span)
-    is_inside = _reads_inside(expected, history.newest.value_us)
-    return sentence("history_expected" if is_inside else "history_outside", value=newest, span=span)
-
-
-def _reads_inside(expected: Expected, value_us: float) -> bool:
-    """With the decimals of the range as it is told."""
+    # With the range's decimals, as readers see both.
     decimals = decimals_for([expected.level / 1000])
     low, value, high = (
-        rounded(each / 1000, decimals) for each in (expected.low, value_us, expected.high)
+        rounded(each / 1000, decimals)
+        for each in (expected.low, history.newest.value_us, expected.high)
     )
-    return low <= value <= high
+    is_inside = low <= value <= high
+    return sentence("history_expected" if is_inside else "history_outside", value=newest, span=span)
 
 
 def expected_words(expected: Expected) -> str:
@@ -292,8 +291,8 @@ def when_words(then: datetime, now: datetime) -> str:
     if then.year != now.year and days > _HALF_A_YEAR:
         return f"{then:%a} {then.day} {then:%b %Y}"
     weeks = (_monday(now) - _monday(then)) // 7
-    told = ", last week" if weeks == 1 else ""
-    return f"{then:%a} {then.day} {then:%b} {clock}{told}"
+    when = ", last week" if weeks == 1 else ""
+    return f"{then:%a} {then.day} {then:%b} {clock}{when}"
 
 
 _HALF_A_YEAR = 183

@@ -43,8 +43,10 @@ class HostUse:
     @classmethod
     def of(cls, whose: str, use: dict[str, Any]) -> "HostUse":
         """Of what workers/host_use.py tells."""
-        told = use["programs"]
-        programs = tuple(BusyProgram(each["name"], each["cores"] / use["cores"]) for each in told)
+        reports = use["programs"]
+        programs = tuple(
+            BusyProgram(each["name"], each["cores"] / use["cores"]) for each in reports
+        )
         shares = (use[f"{name}_share"] for name in ("others", "steal", "throttled"))
         return cls(whose, *shares, use["load_1min"], programs)
 
@@ -99,9 +101,9 @@ class HostUse:
         return [*load, *steal, *(quota if self.throttled_share else []), others]
 
 
-def programs_of(told: Iterable[Iterable[tuple[str, float]]]) -> tuple[BusyProgram, ...]:
+def programs_of(lists: Iterable[Iterable[tuple[str, float]]]) -> tuple[BusyProgram, ...]:
     """Of those that each run's host told: at most three, by their mean share."""
-    runs = list(told)
+    runs = list(lists)
     shares: Counter[str] = Counter()
     for name, share in chain.from_iterable(runs):
         shares[name] += share / len(runs)

@@ -29,13 +29,13 @@ _MOST = 10  # times as much more, +1,000 %
 Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
 
-def interval_words(found: RatioInterval, decimals: int | None = None) -> str:
+def interval_words(interval: RatioInterval, decimals: int | None = None) -> str:
     """Such as "95 % interval +52 to +56 %"; by default with the decimals that it supports, or in
     factors, as the ratio itself is told."""
-    name = f"{percent(found.confidence, decimals=0)} interval"
+    name = f"{percent(interval.confidence, decimals=0)} interval"
     if decimals is None:
-        return f"{name} {ends_words(found.ratio, found.low, found.high)}"
-    low, high = change_ends(found.ratio, found.low, found.high, decimals)
+        return f"{name} {ends_words(interval.ratio, interval.low, interval.high)}"
+    low, high = change_ends(interval.ratio, interval.low, interval.high, decimals)
     return f"{name} {low} to {high}{THIN}%"
 
 
@@ -175,34 +175,36 @@ def size_words(ratio: float, low: float, high: float, *, signed: bool = True) ->
     if signed:
         return f"{number(change, places, signed=True)}{THIN}% [{', '.join(ends)}]"
     sizes = [end.replace("+", "").replace(MINUS, "") for end in ends]
-    told = ", ".join(sizes if change > 0 else reversed(sizes))
-    return f"{number(abs(change), places)}{THIN}% [{told}]"
+    text = ", ".join(sizes if change > 0 else reversed(sizes))
+    return f"{number(abs(change), places)}{THIN}% [{text}]"
 
 
-def answer(found: ArmComparison, names: Names) -> str:
+def answer(compared: ArmComparison, names: Names) -> str:
     """One sentence; `names` are those of all arms."""
-    reference, arm = names[found.reference], names[found.arm]
-    if found.p50 is None:
-        return why_no_word(found, names)
-    p50 = found.p50
-    said, ends = difference_words(found.word, p50.ratio, p50.low, p50.high, at_least=found.at_least)
-    if found.behind and found.word in CLEAR:
-        return f"{arm} is {found.word} than {reference}."
-    verb, preposition = link_words(found.word)
-    return f"{arm} {verb} {said} {preposition} {reference} ({ends})."
+    reference, arm = names[compared.reference], names[compared.arm]
+    if compared.p50 is None:
+        return why_no_word(compared, names)
+    p50 = compared.p50
+    change, ends = difference_words(
+        compared.word, p50.ratio, p50.low, p50.high, at_least=compared.at_least
+    )
+    if compared.behind and compared.word in CLEAR:
+        return f"{arm} is {compared.word} than {reference}."
+    verb, preposition = link_words(compared.word)
+    return f"{arm} {verb} {change} {preposition} {reference} ({ends})."
 
 
-def why_no_word(found: ArmComparison, names: Names) -> str:
+def why_no_word(compared: ArmComparison, names: Names) -> str:
     """Of arms that fail, or have had no round yet."""
-    if found.failing:
-        who = and_joined([names[number] for number in found.failing])
+    if compared.failing:
+        who = and_joined([names[number] for number in compared.failing])
         return say("errors", share="More than a tenth", where=f" to {who}")
-    reference, arm = names[found.reference], names[found.arm]
+    reference, arm = names[compared.reference], names[compared.arm]
     return say("no_replies", first=reference, second=arm)
 
 
 def limits_of(
-    found: ArmComparison,
+    compared: ArmComparison,
     names: Names,
     *,
     rate_per_s: float | None = None,
@@ -211,18 +213,18 @@ def limits_of(
 ) -> list[str]:
     """What else has to be known, a sentence each."""
     sentences = []
-    if found.behind and found.p50 is not None:
-        who = and_joined([names[number] for number in found.behind])
-        do = "does" if len(found.behind) == 1 else "do"
+    if compared.behind and compared.p50 is not None:
+        who = and_joined([names[number] for number in compared.behind])
+        do = "does" if len(compared.behind) == 1 else "do"
         at = f" at {rate_per_s:,g}/s" if rate_per_s else ""
         sentences.append(say("behind", at=at, who=who, do=do))
     if rate_per_s and asked_per_s and rate_per_s < asked_per_s:
         sentences.append(say("lower_rate", sent=f"{rate_per_s:,g}", asked=f"{asked_per_s:,g}"))
     for half, code in (("load", "load_matters"), ("time", "changed_midway")):
-        if half in found.halves:
-            first, second = (slower_words(each.ratio) for each in found.halves[half])
+        if half in compared.halves:
+            first, second = (slower_words(each.ratio) for each in compared.halves[half])
             sentences.append(say(code, first=first, second=second))
-    left_s = None if elapsed_s is None or found.is_settled else found.seconds_left(elapsed_s)
+    left_s = None if elapsed_s is None or compared.is_settled else compared.seconds_left(elapsed_s)
     if left_s is not None:
         sentences.append(seconds_left_words(left_s))
     return sentences

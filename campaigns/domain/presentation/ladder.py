@@ -44,9 +44,9 @@ def split_rows(
     rows = []
     for label, scheme, parts in arms:
         present = {part: value / 1000 for part, value in parts.items() if value is not None}
-        shown, total = rounded_to_sum(present, decimals)
-        told = {part: float(shown[part]) if part in shown else None for part in parts}
-        rows.append({"label": label, "scheme": scheme, "parts": told, "total_ms": float(total)})
+        rounded, total = rounded_to_sum(present, decimals)
+        values = {part: float(rounded[part]) if part in rounded else None for part in parts}
+        rows.append({"label": label, "scheme": scheme, "parts": values, "total_ms": float(total)})
     return rows, decimals
 
 
@@ -230,11 +230,11 @@ class Ladder:
         """Those of which a page draws nothing, with the rungs of which they have a figure."""
         many = [_many_table(self)] if self.of(Section.MANY) else []
         tables = (_wire_table(self), *many, _agreed_table(self))
-        known = [
+        candidates = [
             replace(each, rows=tuple(r for r in each.rows if any(c.value for c in r.cells[1:])))
             for each in tables
         ]
-        return [each for each in known if each.rows]
+        return [each for each in candidates if each.rows]
 
 
 _HEAD = (Column("section", "section", is_text=True), Column("detail", "detail", is_text=True))
@@ -344,12 +344,12 @@ def _parts_table(ladder: Ladder) -> Table:
         rows, decimals = parts_of(rungs)
         for rung, row, own in zip(rungs, rows, own_cpu_cells(rungs), strict=True):
             # Nothing of a rung that was not measured.
-            known = [empty(rung.why or NO_RUN)] * (len(used) + 1)
+            times = [empty(rung.why or NO_RUN)] * (len(used) + 1)
             if rung.mean:
                 values = [*(row["parts"][part] for part in used), row["total_ms"]]
                 figures = [Figure(value, "It has no such part.") for value in values]
-                known = column_cells(figures, decimals=decimals)
-            cells.append([*known, own])
+                times = column_cells(figures, decimals=decimals)
+            cells.append([*times, own])
     title = "Where the time goes, mean per request"
     return _table_of(ladder, "ladder-parts", title, columns, cells)
 
@@ -363,8 +363,8 @@ def _wire_table(ladder: Ladder) -> Table:
             wire = rung.wire
             both = None if None in (wire.sent, wire.received) else wire.sent + wire.received
             more = both - before if both and before else None
-            told = (wire.sent, wire.received, wire.handshake, more)
-            figures.append([Figure(each, why) for each in told])
+            sizes = (wire.sent, wire.received, wire.handshake, more)
+            figures.append([Figure(each, why) for each in sizes])
             before = both
     columns = (
         Column("section", "section", is_text=True),

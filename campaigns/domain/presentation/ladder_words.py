@@ -28,8 +28,8 @@ def rung_title(spoken: Spoken, before: Spoken | None) -> str:
         https = (
             _HTTP[spoken.http].replace("HTTP", "HTTPS") if spoken.http < "2" else "HTTPS, HTTP/2"
         )
-        told = [spoken.profile or f"TLS {spoken.tls}", _HYBRID if spoken.is_hybrid else ""]
-        return ", ".join(filter(None, [https, *told, _RESUMED if spoken.is_resumed else ""]))
+        traits = [spoken.profile or f"TLS {spoken.tls}", _HYBRID if spoken.is_hybrid else ""]
+        return ", ".join(filter(None, [https, *traits, _RESUMED if spoken.is_resumed else ""]))
     changed = [
         (spoken.tls, before.tls, f"TLS {spoken.tls}"),
         (spoken.is_hybrid, before.is_hybrid, _HYBRID if spoken.is_hybrid else _CLASSICAL),
@@ -45,23 +45,25 @@ def rung_title(spoken: Spoken, before: Spoken | None) -> str:
 def ladder_sentence(ladder: Ladder) -> Sentence:
     """What TLS costs on new connections, what each further rung changes, what all of it costs on
     kept ones, and what many streams do; [] where nothing can be compared yet."""
-    said: list[Sentence] = []
+    sentences: list[Sentence] = []
     for section in (Section.NEW, Section.PROFILES, Section.KEPT, Section.MANY):
         rungs = ladder.of(section)
         if section == Section.KEPT and ladder.of(Section.NEW):
             compared = [each for each in rungs if each.plain and each.plain.ratio is not None]
-            said += [_cost(_PLACES[section], "all of it", last.plain) for last in compared[-1:]]
+            sentences += [
+                _cost(_PLACES[section], "all of it", last.plain) for last in compared[-1:]
+            ]
         elif section in _PLACES:
             first = _first_over_tls(rungs)
             if first:
-                said.append(_cost(_PLACES[section], first.title, first.plain))
-            said += _changes([rung for rung in rungs if rung is not first], rungs)
+                sentences.append(_cost(_PLACES[section], first.title, first.plain))
+            sentences += _changes([rung for rung in rungs if rung is not first], rungs)
         else:
-            said += _changes(rungs, rungs)
+            sentences += _changes(rungs, rungs)
     steps = [step for _, step in ladder.compared if step.ratio is not None]
     if steps and not any(step.has_interval for step in steps):
-        said.append(sentence("too_few_runs"))
-    return joined(said)
+        sentences.append(sentence("too_few_runs"))
+    return joined(sentences)
 
 
 def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
@@ -76,11 +78,11 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
 def _cost(place: str, rung: str, step: RungStep) -> Sentence:
     if not (step.has_interval and step.word):
         return sentence("rung_about", place=place, rung=rung, change=change_words(step))
-    said, ends = difference_words(Word(step.word), step.ratio, *step.row.ends)
+    change, ends = difference_words(Word(step.word), step.ratio, *step.row.ends)
     verb, than = ("makes", "to HTTP ") if step.word == Word.SAME else ("is", "than HTTP ")
     than = "" if step.word == Word.OPEN else than
     return sentence(
-        "rung_cost", place=place, rung=rung, verb=verb, difference=said, than=than, ends=ends
+        "rung_cost", place=place, rung=rung, verb=verb, difference=change, than=than, ends=ends
     )
 
 
@@ -90,7 +92,7 @@ def change_words(step: RungStep) -> str:
     return percent(change / 100, decimals=decimals_to_see(change, 1), signed=True)
 
 
-def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[Sentence]:
+def _changes(steps: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[Sentence]:
     """What those of a section's rungs that come after the first over TLS do, alike ones
     together."""
     by_word: dict[str, list[tuple[LadderRung, RungStep]]] = {}
@@ -98,15 +100,15 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[Se
         # Whether the server took the same of what both offered, this rung and the one
         # before.
         if (
-            rung in told
+            rung in steps
             and step.ratio is not None
             and (rung.not_taken == _before(rung, rungs).not_taken)
         ):
             by_word.setdefault(step.word, []).append((rung, step))
-    said: list[Sentence] = []
+    sentences: list[Sentence] = []
     for word, verb in ((Word.SLOWER, "add"), (Word.FASTER, "save")):
         for rung, step in by_word.get(word, []):
-            said.append(
+            sentences.append(
                 sentence(
                     "rung_adds",
                     rung=_at_start(_name(rung)),
@@ -119,16 +121,16 @@ def _changes(told: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[Se
     if alike := by_word.get(Word.SAME):
         make = "make" if len(alike) > 1 or _is_several(alike[0][0]) else "makes"
         named = _at_start(and_joined([_name(rung) for rung, _ in alike]))
-        said.append(sentence("rung_same", rung=named, makes=make))
+        sentences.append(sentence("rung_same", rung=named, makes=make))
     for word in BOUNDED:
         for rung, step in by_word.get(word, []):
             bounds = bounds_words(step.row.interval.low, step.row.interval.high)
             named, settle = _at_start(_name(rung)), f" {step.why}" if step.why else ""
-            said.append(
+            sentences.append(
                 sentence("rung_bounded", rung=named, word=word, bounds=bounds, settle=settle)
             )
     # The rungs whose own layer the server did not take.
-    return said + [
+    return sentences + [
         sentence("rung_not_taken", rung=_at_start(_name(rung)), why=f"{why[0].lower()}{why[1:]}")
         for rung in rungs[1:]
         for why in rung.not_taken

@@ -136,18 +136,20 @@ def line_cells(lines: Sequence[Line], keys: Sequence[str]) -> list[tuple[Cell, .
     return _rounded_columns([_figures_of_line(line) for line in lines], keys)
 
 
-def steps_table(seen: Measurement, why_weak: str = "") -> Table:
+def steps_table(measurement: Measurement, why_weak: str = "") -> Table:
     """All steps first, then the parts of the run. `why_weak`: as in `Line`."""
-    lines = [Line("All steps", seen.figures, kind="total", why_weak=why_weak)]
-    for part in parts_of(seen):
-        figures = figures_of(part.total, seen.duration_s)
+    lines = [Line("All steps", measurement.figures, kind="total", why_weak=why_weak)]
+    for part in parts_of(measurement):
+        figures = figures_of(part.total, measurement.duration_s)
         lines.append(Line(part.label, figures, part.kind, link=part.link, why_weak=why_weak))
     rows = tuple(
         Row(line.label, cells, line.kind, line.note, line.link)
         for line, cells in zip(lines, line_cells(lines, _KEYS), strict=True)
     )
     return (
-        Table("steps", "Steps", _columns(), rows, "step").with_ends_told().said_of(seen.plan.nouns)
+        Table("steps", "Steps", _columns(), rows, "step")
+        .with_ends_told()
+        .said_of(measurement.plan.nouns)
     )
 
 
@@ -179,10 +181,10 @@ def _figures_of_line(line: Line) -> dict[str, Figure]:
 
 def _with_weak(by_key: dict[str, Figure], why: str) -> dict[str, Figure]:
     """The same with weak times, if there is a reason to. One with both ends tells what is known."""
-    known = {key: by_key[key] for key in _TIMES if why and by_key[key].value}
+    weak = {key: by_key[key] for key in _TIMES if why and by_key[key].value}
     return by_key | {
         key: replace(each, weak=True, why=why)
-        for key, each in known.items()
+        for key, each in weak.items()
         if not are_apart(each.low, each.value)
     }
 
@@ -266,19 +268,19 @@ def mean_note(counted: Sequence[Figures]) -> str:
 
 
 def _outlier_notes(lines: Sequence[Line]) -> list[str]:
-    known = [
+    indices = [
         index
         for index, line in enumerate(lines)
         if line.is_counted and line.figures and line.figures.mean_us is not None
     ]
     notes = [""] * len(lines)
-    if len(known) < 3:
+    if len(indices) < 3:
         return notes
-    runs = [lines[index].figures for index in known]
+    runs = [lines[index].figures for index in indices]
     means, counts = [run.mean_us for run in runs], [run.n for run in runs]
     flags = outlier_flags(means)
     maxima = [float(run.max_us) for run in runs]
-    for row, index in enumerate(known):
+    for row, index in enumerate(indices):
         if flags[row]:
             notes[index] = "Look at this run: its average is off the others'" + (
                 f"; one request of {ms(maxima[row])} explains it."

@@ -93,16 +93,16 @@ def machine_table(
         if key in figures
     )
     if seconds and use.seconds < seconds:
-        told = f"{use.seconds:,} of {counted(seconds, 'seconds')}; the others were not reported."
+        note = f"{use.seconds:,} of {counted(seconds, 'seconds')}; the others were not reported."
     else:
-        told = f"Over {duration(use.seconds)} of the measurement."
+        note = f"Over {duration(use.seconds)} of the measurement."
     return Table(
         f"machine-{use.source}",
         f"Target's machine {use.source}",
         (Column("mean", "mean"), Column("max", "highest second")),
         (*costs, *_machine_rows(use), *processes),
         label_title="figure",
-        note=f"{told} {_INCLUDED}",
+        note=f"{note} {_INCLUDED}",
     )
 
 
@@ -176,16 +176,16 @@ def _n_cores(point: MachinePoint) -> int:
 
 def _processes(point: MachinePoint) -> dict[str, float]:
     whole_s = point.lasted_s * (_n_cores(point) or 1)
-    told = point.did.get("processes", {}).items()
-    return {name: _percent(did["cpu_s"] / whole_s) for name, did in told if "cpu_s" in did}
+    processes = point.did.get("processes", {}).items()
+    return {name: _percent(did["cpu_s"] / whole_s) for name, did in processes if "cpu_s" in did}
 
 
 def _cpu_text(point: MachinePoint) -> str:
     if point.share() is None:
         return ""
     parts = [(name, point.share(state)) for name, state in _STATES.items()]
-    told = [f"{name} {percent(share, decimals=1)}" for name, share in parts if share]
-    return ": ".join(filter(None, [percent(point.share(*BUSY), decimals=1), ", ".join(told)]))
+    words = [f"{name} {percent(share, decimals=1)}" for name, share in parts if share]
+    return ": ".join(filter(None, [percent(point.share(*BUSY), decimals=1), ", ".join(words)]))
 
 
 def _memory_text(point: MachinePoint) -> str:
@@ -195,14 +195,14 @@ def _memory_text(point: MachinePoint) -> str:
 
 def _network_text(point: MachinePoint) -> str:
     names = {"received_bytes": "received", "sent_bytes": "sent", "loopback_bytes": "loopback"}
-    told = [(word, point.per_s(name)) for name, word in names.items()]
-    return ", ".join(f"{word} {size(round(value))}" for word, value in told if value is not None)
+    rates = [(word, point.per_s(name)) for name, word in names.items()]
+    return ", ".join(f"{word} {size(round(value))}" for word, value in rates if value is not None)
 
 
 def _trouble_text(point: MachinePoint) -> str:
     words = {"retransmitted": "sent again", "listen_overflows": "overflows"}
-    told = [(word, point.did.get(name)) for name, word in words.items()]
-    return ", ".join(f"{word} {count(round(n))}" for word, n in told if n is not None)
+    counts = [(word, point.did.get(name)) for name, word in words.items()]
+    return ", ".join(f"{word} {count(round(n))}" for word, n in counts if n is not None)
 
 
 _POINT_COLUMNS = {
@@ -240,32 +240,32 @@ _RUN_COLUMNS = (
 )
 
 
-def machine_runs_table(told: MachineRuns, name_of: Callable[[MachineRun], str]) -> Table:
+def machine_runs_table(runs: MachineRuns, name_of: Callable[[MachineRun], str]) -> Table:
     """The means of each run over its seconds; without the columns that no run has."""
-    columns = [column for column in _RUN_COLUMNS if told.tells(column.key)]
+    columns = [column for column in _RUN_COLUMNS if runs.tells(column.key)]
     cells = [
-        column_cells([Figure(run.mean(column.key), _UNTOLD) for run in told.runs])
+        column_cells([Figure(run.mean(column.key), _UNTOLD) for run in runs.runs])
         for column in columns
     ]
     rows = tuple(
         Row(name_of(run), tuple(of_run), link={"run": run.run})
-        for run, *of_run in zip(told.runs, *cells, strict=True)
+        for run, *of_run in zip(runs.runs, *cells, strict=True)
     )
     return Table("machine-runs", "Means of every run", tuple(columns), rows, "run")
 
 
-def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table:
+def machine_means_table(runs: MachineRuns, tests: Sequence[TestAnswer]) -> Table:
     """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
     by the mean of its seconds."""
-    by_run = {run.run: run for run in told.runs}
+    by_run = {run.run: run for run in runs.runs}
     names_plan = len({test.plan_label for test in tests}) > 1
     rows = [
-        (f"{label}: {column.title}, {column.unit}", found)
+        (f"{label}: {column.title}, {column.unit}", mean)
         for test in tests
         for label in [f"{test.plan_label}, " * names_plan + test.label]
         for column in _RUN_COLUMNS
-        if told.tells(column.key)
-        and (found := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
+        if runs.tells(column.key)
+        and (mean := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
     ]
     return Table(
         "machine-means",
@@ -276,25 +276,25 @@ def machine_means_table(told: MachineRuns, tests: Sequence[TestAnswer]) -> Table
             Column("high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
             Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
         ),
-        tuple(Row(label, mean_cells(found)) for label, found in rows),
+        tuple(Row(label, mean_cells(mean)) for label, mean in rows),
         label_title="test",
     )
 
 
 def _mean_of(column: Column, runs: Sequence[MachineRun]) -> MeanInterval | None:
-    told = [value for run in runs if (value := run.mean(column.key)) is not None]
-    return mean_interval(told) if told else None
+    values = [value for run in runs if (value := run.mean(column.key)) is not None]
+    return mean_interval(values) if values else None
 
 
 def namer_of_runs(tests: Iterable[TestAnswer]) -> Callable[[MachineRun], str]:
     """Names such as "L1, run 2": without what all tests have in common."""
-    known = {test.test_id: test for test in tests}
+    by_id = {test.test_id: test for test in tests}
     differing = [
-        name for name in _NAMES if len({getattr(each, name) for each in known.values()}) > 1
+        name for name in _NAMES if len({getattr(each, name) for each in by_id.values()}) > 1
     ]
 
     def name_of(run: MachineRun) -> str:
-        test = known.get(run.test)
+        test = by_id.get(run.test)
         words = [getattr(test, name) for name in differing] if test else ["reference"]
         return ", ".join([*words, f"run {run.repeat}"])
 
@@ -365,10 +365,10 @@ _NOTE = "Means over the runs that count, of the whole machine, with what it does
 _NOBODY_TOLD = "Its agent or exporter did not report it."
 
 
-def resource_tables(told: Sequence[RunResources], tests: Sequence[TestAnswer]) -> list[Table]:
+def resource_tables(resources: Sequence[RunResources], tests: Sequence[TestAnswer]) -> list[Table]:
     """[] where fewer than two tests or machines were told: one has its own table."""
     rows: dict[tuple[int, str], list[RunResources]] = {}
-    for each in told:
+    for each in resources:
         rows.setdefault((each.test, each.source), []).append(each)
     if len(rows) < 2:
         return []
@@ -386,17 +386,22 @@ def _table(
     rows: Mapping[tuple[int, str], Sequence[RunResources]],
     tests: Sequence[TestAnswer],
 ) -> Table:
-    shown = [(column, read) for column, read in columns if _tells(rows, read)]
+    # A figure that is 0 in every run is left out: loads past the loopback leave it so.
+    read_columns = [
+        (column, read)
+        for column, read in columns
+        if any(read(run) for runs in rows.values() for run in runs)
+    ]
     cells = [
         column_cells([Figure(_mean_of_runs(runs, read), _NOBODY_TOLD) for runs in rows.values()])
-        for _, read in shown
+        for _, read in read_columns
     ]
     counts = [count_cell(len(runs)) for runs in rows.values()]
     labels = _server_labels(rows, tests)
     return Table(
         key,
         title,
-        (*(column for column, _ in shown), _RUNS),
+        (*(column for column, _ in read_columns), _RUNS),
         tuple(
             Row(labels[place], of_row, link={"test": place[0]})
             for place, of_row in zip(rows, zip(*cells, counts, strict=True), strict=True)
@@ -406,14 +411,9 @@ def _table(
     )
 
 
-def _tells(rows: Mapping[tuple[int, str], Sequence[RunResources]], read: _Read) -> bool:
-    """Whether any run has something of it: loads past the loopback leave it at 0."""
-    return any(read(run) for runs in rows.values() for run in runs)
-
-
 def _mean_of_runs(runs: Sequence[RunResources], read: _Read) -> float | None:
-    told = [value for run in runs if (value := read(run)) is not None]
-    return fmean(told) if told else None
+    values = [value for run in runs if (value := read(run)) is not None]
+    return fmean(values) if values else None
 
 
 def _server_labels(

@@ -104,13 +104,13 @@ def overhead_table(
         tuple(
             Row(
                 _title(row, rows[0]),
-                (*of_row, text_cell(*said)),
+                (*of_row, text_cell(*words_of_row)),
                 "flow" if row.flow else row.metric,
                 row.note,
                 {"flow": row.flow} if row.flow else {},
                 decides=row is rows[0],
             )
-            for row, of_row, said in zip(rows, cells, words, strict=False)
+            for row, of_row, words_of_row in zip(rows, cells, words, strict=False)
         ),
         label_title="metric",
         note=in_names(_NOTE_OF_ROUNDS if in_turns else _NOTE, names),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.profile_shares import ShareChange, share_changes
+from campaigns.domain.analysis.ratio import ShareChange, share_changes
 from campaigns.domain.analysis.repeats import MeanInterval
 from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.metrics.profiles import EVENTS, USER_ONLY, PerfOf, PerfUse, Profile, faults_of
@@ -115,9 +115,9 @@ def figures_of_perf(perf: PerfUse, rate_per_s: float, nouns: str = "requests") -
 
 
 def _event_rows(perf: PerfUse, whole_s: float, rate_per_s: float | None) -> Iterator[Row]:
-    told = {event.removesuffix(":u"): event for event in (*perf.lacks, *perf.rates)}
+    by_plain_name = {event.removesuffix(":u"): event for event in (*perf.lacks, *perf.rates)}
     for plain in perf.of.events:
-        event = told.get(plain, plain)
+        event = by_plain_name.get(plain, plain)
         if event in perf.rates:
             yield _counted_row(event, perf.rates[event], whole_s, rate_per_s)
         else:
@@ -227,8 +227,8 @@ def compared_counters_table(
 
 def _compared_cells(compared: PairResult) -> tuple[Cell, ...]:
     means = column_cells([Figure(compared.baseline), Figure(compared.candidate)])
-    found = compared.interval
-    ratios = (found.ratio, found.low, found.high) if found else (None, None, None)
+    interval = compared.interval
+    ratios = (interval.ratio, interval.low, interval.high) if interval else (None, None, None)
     return (*means, *ratio_cells([Figure(each, _NO_RATIO) for each in ratios]))
 
 
@@ -286,15 +286,15 @@ def compared_profiles_table(
     changes = [] if lacking else share_changes(before, after)
     certain = [each for each in changes if each.is_certain]
     grown = [each for each in certain if each.growth > 0][:_MOST_CHANGES]
-    shown = grown + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
+    changes_shown = grown + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
     figures = [
         [Figure(100 * x) for x in (each.before, each.after, each.growth, each.low, each.high)]
-        for each in shown
+        for each in changes_shown
     ]
     formats = [Format(1)] * 2 + [Format(1, signed=True)] * 3
     rows = tuple(
         Row(each.symbol, (text_cell(each.object), *of_row), "function")
-        for each, of_row in zip(shown, rows_of_cells(figures, formats), strict=True)
+        for each, of_row in zip(changes_shown, rows_of_cells(figures, formats), strict=True)
     )
     columns = (
         _OBJECT,
@@ -308,17 +308,17 @@ def compared_profiles_table(
         faults = faults_of([*before, *after])
         note = " ".join([f"Nothing was recorded of {' and '.join(lacking)}.", *faults])
     else:
-        note = _change_note(changes, shown)
+        note = _change_note(changes, changes_shown)
     title = "Functions whose share of the CPU time changed"
     return Table(f"profile-{column}", title, columns, rows, "function", note)
 
 
-def _change_note(changes: Sequence[ShareChange], shown: Sequence[ShareChange]) -> str:
+def _change_note(changes: Sequence[ShareChange], rows: Sequence[ShareChange]) -> str:
     """What is known of the functions that have no row."""
-    others = [max(abs(each.low), abs(each.high)) for each in changes if each not in shown]
+    others = [max(abs(each.low), abs(each.high)) for each in changes if each not in rows]
     if not others:
         return ""
     most = f"{100 * max(others):.1f} points"
-    if shown:
+    if rows:
         return f"Every other function's share changed by at most {most}."
     return f"No share changed by more than chance explains, and none by more than {most}."

@@ -213,9 +213,9 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
     alone = ", the first alone" if session.first_call_alone else ""
     burst = f"{session.burst_length:,} requests{alone}"
     names, rows = plan.variables.table
-    taken = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
+    extracts = [f"{each.name} from {step.label}" for step in plan.steps for each in step.extract]
     checks = [f"{step.label}: {each.line}" for step in plan.steps for each in step.checks]
-    made = [each.line for each in plan.variables.generators]
+    generators = [each.line for each in plan.variables.generators]
     table = (
         f"{', '.join(names)}: {counted(len(rows), 'rows')}, {plan.variables.order}" if names else ""
     )
@@ -226,7 +226,7 @@ def session_facts(plan: Plan, *, has_secret: bool) -> list[tuple[str, str]]:
         *field_facts(session),
         ("Think time", _think_words(session.think_time, session.burst_length)),
         ("Bursts", burst if session.burst_length > 1 else ""),
-        ("Variables", "; ".join(filter(None, (table, *made, *taken)))),
+        ("Variables", "; ".join(filter(None, (table, *generators, *extracts)))),
         ("Checks", "; ".join(checks)),
         ("Credentials", _auth_words(plan, has_secret=has_secret)),
     ]

@@ -5,15 +5,10 @@ which has no answer: the first line says so, without a figure.
 
 from collections.abc import Iterable, Sequence
 
-from campaigns.domain.analysis.criteria import (
-    CRITERIA,
-    UNSENT,
-    JudgementReason,
-    in_short,
-    value_words,
-)
+from campaigns.domain.analysis.criteria import CRITERIA, UNSENT
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.limit import OTHERS, blame
+from campaigns.domain.analysis.reasons import JudgementReason, in_short, value_words
 from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.outcomes import ALSO, WORDS, Detail, Kind
 from campaigns.domain.units import counted

@@ -12,8 +12,8 @@ from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.presentation.badges import Answers
-from campaigns.domain.presentation.errors_table import Errors
 from campaigns.domain.presentation.ladder import Ladder
+from campaigns.domain.presentation.request_tables import Errors
 from campaigns.domain.presentation.run_points import Progress
 from campaigns.domain.presentation.sweep_table import SweepPoint
 from campaigns.domain.presentation.tables import Row, Table

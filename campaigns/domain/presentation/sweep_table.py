@@ -212,8 +212,8 @@ def sweep_table(
         # Beside the arm that they are of, else last.
         words = (*_AGAINST, "word")
         keys = (*words, *keys) if has_arms else (*keys, *words)
-    ends = [found[0] for _, points in arms if (found := end_of_growth(points))]
-    made = []
+    ends = [growth[0] for _, points in arms if (growth := end_of_growth(points))]
+    tables = []
     for index, (point, name) in enumerate(by_value):
         words = injector_words(int(point.value)) if field == INJECTORS else value_text(point.value)
         of_point = _cells(point, cells[index])
@@ -225,12 +225,12 @@ def sweep_table(
             of_point = (text_cell(name), *of_point)
         is_end = any(point is end for end in ends)
         kind = ("sweep-end" if is_end else "sweep") if point.is_trusted else "sweep-apart"
-        made.append(Row(words, of_point, kind))
+        tables.append(Row(words, of_point, kind))
     head = tuple(_OWN_COLUMNS.get(each) or METRICS[each].column() for each in keys)
     if has_arms:
         head = (Column("arm", "arm", is_text=True, is_name=True), *head)
     label = ", ".join(filter(None, [parameter_label(field).lower(), parameter_unit(field)]))
-    return Table(key, title, head, tuple(made), label, _note(reference))
+    return Table(key, title, head, tuple(tables), label, _note(reference))
 
 
 def _note(reference: str) -> str:
@@ -270,7 +270,7 @@ def _figures(point: SweepPoint) -> dict[str, Figure]:
     if point.figures is None or not point.is_usable:
         return dict.fromkeys(names, Figure(None, point.why or NO_RUN))
     rate = point.figures.rate_per_s
-    found = {
+    figures = {
         **figures_by_key(point.figures),
         "interval": Figure(1000 / rate if rate else None, "No request succeeded."),
         "under_way": Figure(point.under_way, "No request succeeded."),
@@ -282,10 +282,10 @@ def _figures(point: SweepPoint) -> dict[str, Figure]:
         **_ends("rate", point.rate_ends, point),
     }
     if point.is_trusted:
-        return found
+        return figures
     return {
         name: Figure(each.value, f"Not trusted: {point.why}", weak=each.value is not None)
-        for name, each in found.items()
+        for name, each in figures.items()
     }
 
 

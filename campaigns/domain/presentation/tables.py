@@ -183,14 +183,14 @@ def figure_cell(figure: Figure, decimals: int, *, signed: bool = False) -> Cell:
     value = figure.value
     if value is None:
         return empty(figure.why)
-    plain, text = _written(value, decimals, signed=signed)
-    low, low_text = (None, text) if figure.low is None else _written(figure.low, decimals)
+    plain, text = _rounded_text(value, decimals, signed=signed)
+    low, low_text = (None, text) if figure.low is None else _rounded_text(figure.low, decimals)
     if low_text != text and are_apart(figure.low, value):
         text = f"{low_text}{TO}{text}"
     return Cell(plain, text, weak=figure.weak, why=figure.why if figure.weak else "", low=low)
 
 
-def _written(value: float, decimals: int, *, signed: bool = False) -> tuple[float, str]:
+def _rounded_text(value: float, decimals: int, *, signed: bool = False) -> tuple[float, str]:
     exact = rounded(value, decimals)
     if not exact:
         exact = rounded(value, decimals_to_see(value, decimals))

@@ -142,12 +142,12 @@ class ComparedCost:
 
 def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Table:
     """What the candidate costs more than the baseline."""
-    found = [each.difference for each in compared]
-    intervals = [each.interval for each in found]
+    differences = [each.difference for each in compared]
+    intervals = [each.interval for each in differences]
     columns = [
-        column_cells([Figure(each.baseline, each.text) for each in found]),
-        column_cells([Figure(each.candidate, each.text) for each in found]),
-        column_cells([Figure(each.difference) for each in found], signed=True),
+        column_cells([Figure(each.baseline, each.text) for each in differences]),
+        column_cells([Figure(each.candidate, each.text) for each in differences]),
+        column_cells([Figure(each.difference) for each in differences], signed=True),
         ratio_cells([Figure(each and each.ratio, NO_INTERVAL) for each in intervals]),
         ratio_cells([Figure(each and each.low, NO_INTERVAL) for each in intervals]),
         ratio_cells([Figure(each and each.high, NO_INTERVAL) for each in intervals]),
@@ -166,7 +166,7 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
             Column("high", "to", "", "Upper end of the ratio's 95 % interval over repeats."),
             Column("word", "verdict", "", "By the rules of faster and slower.", is_text=True),
         ),
-        _rows([each.title for each in compared], columns, [each.text for each in found]),
+        _rows([each.title for each in compared], columns, [each.text for each in differences]),
         label_title="comparison",
     )
 
@@ -174,7 +174,7 @@ def compared_costs_table(kind: CostKind, compared: Sequence[ComparedCost]) -> Ta
 def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
     """Such as "New connection: HTTPS costs the server 21 % more CPU per request than HTTP (95 %
     interval +18 to +24 %).", or "… moves 310 % more bytes per request …"."""
-    said = []
+    sentences = []
     for each in compared:
         baseline, candidate = each.names
         interval, word = each.difference.interval, each.word
@@ -183,7 +183,7 @@ def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
             share = percent(abs(interval.ratio - 1), decimals=decimals)
             than = kind.fewer if word == "costs less" else "more"
             more = f"{share} {than} {kind.noun} {kind.per}"
-            said.append(
+            sentences.append(
                 sentence(
                     "cost_differs",
                     where=each.title,
@@ -196,8 +196,8 @@ def cost_sentence(kind: CostKind, compared: Sequence[ComparedCost]) -> Sentence:
             )
         elif word:
             sure = f" ({interval_words(interval)})" if interval else ""
-            said.append(sentence("cost_alike", where=each.title, word=word, sure=sure))
-    return joined(said)
+            sentences.append(sentence("cost_alike", where=each.title, word=word, sure=sure))
+    return joined(sentences)
 
 
 def _only(names: set[str], otherwise: str) -> str:

@@ -55,7 +55,7 @@ class NetworkRow:
 
 def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
     """A row for each pair of plans and target, for CSV and REST."""
-    found = [
+    rtts = [
         (row.label, name, each)
         for row in rows
         for name, each in zip(columns, row.columns, strict=True)
@@ -66,16 +66,20 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
         [Figure(each.mean / 1000), *(Figure(in_ms(end), few) for end in each.ends)]
         if each
         else [Figure(None, say("no_runs"))] * 3
-        for *_, each in found
+        for *_, each in rtts
     ]
-    decimals = column_decimals([each.mean / 1000 for *_, each in found if each])
+    decimals = column_decimals([each.mean / 1000 for *_, each in rtts if each])
     cells = rows_of_cells(figures, [Format(decimals, signed=True)] * 3)
-    made = [
+    rows_of_table = [
         Row(label, (text_cell(name), *of_row))
-        for (label, name, _), of_row in zip(found, cells, strict=True)
+        for (label, name, _), of_row in zip(rtts, cells, strict=True)
     ]
     return Table(
-        "network", "What the network adds", _NETWORK_COLUMNS, tuple(made), label_title="plans"
+        "network",
+        "What the network adds",
+        _NETWORK_COLUMNS,
+        tuple(rows_of_table),
+        label_title="plans",
     )
 
 
@@ -111,22 +115,22 @@ def like_lines(rows: Sequence[RowLikeness]) -> list[LikeLine]:
     ]
 
 
-def _line(name: str, found: Sequence[tuple[RowLikeness, Likeness]]) -> LikeLine:
-    different = [_difference(row, each) for row, each in found if not each.is_alike]
+def _line(name: str, likenesses: Sequence[tuple[RowLikeness, Likeness]]) -> LikeLine:
+    different = [_difference(row, each) for row, each in likenesses if not each.is_alike]
     if different:
         more = len(different) - _FEW
         rest = [f"and {counted(more, 'more plans')}"] if more > 0 else []
         return LikeLine(name, "; ".join([*different[:_FEW], *rest]), False)
-    values = list(dict.fromkeys(each.values[0] for _, each in found))
+    values = list(dict.fromkeys(each.values[0] for _, each in likenesses))
     if len(values) > _FEW:
         return LikeLine(name, f"alike at each plan, such as {values[0]}", True)
     return LikeLine(name, ", ".join(values), True)
 
 
-def _difference(row: RowLikeness, found: Likeness) -> str:
+def _difference(row: RowLikeness, likeness: Likeness) -> str:
     """L2: apache 8,600 B, nginx 9,014 B; of many targets the few that differ from most."""
-    pairs = list(zip(row.names, found.values, strict=True))
-    usual, n_usual = Counter(found.values).most_common(1)[0]
+    pairs = list(zip(row.names, likeness.values, strict=True))
+    usual, n_usual = Counter(likeness.values).most_common(1)[0]
     if len(pairs) > _LISTED and n_usual > len(pairs) / 2:
         others = [(name, value) for name, value in pairs if value != usual]
         more = len(others) - _FEW
@@ -233,9 +237,9 @@ class TargetMatrix:
 
     @property
     def table(self) -> Table:
-        found = [(row, cell) for row in self.all_rows for cell in row.cells if cell]
+        pairs = [(row, cell) for row in self.all_rows for cell in row.cells if cell]
         formats = [Format(self.decimals)] * 3 + [Format(1, signed=True)] * 3
-        cells = rows_of_cells([_figures(cell) for _, cell in found], formats)
+        cells = rows_of_cells([_figures(cell) for _, cell in pairs], formats)
         rows = [
             Row(
                 row.plan,
@@ -251,7 +255,7 @@ class TargetMatrix:
                 ),
                 link={"test": cell.test_id} if cell.test_id else {},
             )
-            for (row, cell), of_cell in zip(found, cells, strict=True)
+            for (row, cell), of_cell in zip(pairs, cells, strict=True)
         ]
         reference = self.columns[self.relative - 1]
         title = f"Response time by server and page, differences to {reference}"

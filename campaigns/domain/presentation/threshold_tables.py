@@ -83,8 +83,8 @@ def broken_words(runs: Sequence[Sequence[Verdict]], *, is_over: bool = True) -> 
     where = f" in {n_broken} of {counted(len(runs), 'runs')}" if len(runs) > 1 else ""
     verb = "at worst" if n_broken > 1 else ("was" if is_over else "is")
     rules = [f"{rule} ({_measured_words(some, verb)})" for rule, some in by_rule.items()]
-    said = f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
-    return f"{said}. {unknown}" if unknown else said
+    text = f"Broken{'' if is_over else ' so far'}{where}: {_listed(rules)}"
+    return f"{text}. {unknown}" if unknown else text
 
 
 def kept_words(runs: Sequence[Sequence[Verdict]]) -> str:

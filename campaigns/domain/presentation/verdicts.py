@@ -55,24 +55,24 @@ class ComparedArms:
         return self.metrics[0] if self.metrics else None
 
     @classmethod
-    def of(cls, found: OverheadAnswer, label: str, baseline: str = "") -> "ComparedArms":
-        has_size = found.word and found.has_size
-        metrics = [each for row in found.table.rows if (each := _metric(row))] if has_size else []
-        said, bound = found.word, ""
+    def of(cls, answer: OverheadAnswer, label: str, baseline: str = "") -> "ComparedArms":
+        has_size = answer.word and answer.has_size
+        metrics = [each for row in answer.table.rows if (each := _metric(row))] if has_size else []
+        change, bound = answer.word, ""
         if metrics:
             (ends,) = [(each.ratio, each.low, each.high) for each in metrics[:1]]
-            said, bound = difference_words(Word(found.word), *ends, at_least=found.at_least)
+            change, bound = difference_words(Word(answer.word), *ends, at_least=answer.at_least)
         return cls(
             label,
-            found.names,
+            answer.names,
             baseline,
-            found.baseline_test_id,
-            found.candidate_test_id,
-            found.word,
-            found.word_reason,
-            said,
+            answer.baseline_test_id,
+            answer.candidate_test_id,
+            answer.word,
+            answer.word_reason,
+            change,
             bound,
-            found.confidence,
+            answer.confidence,
             metrics,
         )
 

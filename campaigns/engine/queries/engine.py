@@ -2,7 +2,9 @@
 permissions, except where a sentence names another campaign: the callers are the dispatcher,
 operations, and pages that found their campaigns with `visible_to`. What the dispatcher may have to
 act on, in one statement that counts nothing: it is asked five times a second, however much is
-queued, and whatever has ended."""
+queued, and whatever has ended.
+
+The installation in numbers, for whoever watches it. All projects together: no name of any."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -10,8 +12,10 @@ from datetime import timedelta
 from enum import StrEnum
 from functools import cache
 
+from django.db import connection
 from django.db.models import (
     CharField,
+    Count,
     DateTimeField,
     DurationField,
     Exists,
@@ -27,7 +31,7 @@ from django.db.models.functions import Coalesce, Greatest
 from django.utils.timezone import localtime
 
 from campaigns.campaigns.models import UNDER_WAY
-from campaigns.core.dbtime import ClockTimestamp, db_now
+from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import NOBODY, Actor
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
@@ -46,9 +50,16 @@ from campaigns.engine.queries.injector_hosts import (
     taken_slots,
     total_slots,
 )
-from campaigns.models import Campaign, InjectorHost, Probe, Run, Search, Shard
-from campaigns.operations.queries.caps import Active, why_no_room
-from campaigns.operations.queries.load_control import has_been_on_for, why_nothing_begins
+from campaigns.machines.models import THE_ROW
+from campaigns.models import Campaign, InjectorHost, LoadControl, Probe, Run, Search, Shard
+from campaigns.operations.queries import (
+    Active,
+    has_been_on_for,
+    waiting_campaigns,
+    why_load_is_off,
+    why_no_room,
+    why_nothing_begins,
+)
 
 # Extra time for the dispatcher, which acts once per tick, before a row counts as stuck.
 STUCK_SLACK_S = 15.0
@@ -330,3 +341,92 @@ def _statement() -> Compiled:
 
 def _exists(rows: QuerySet, word: str) -> QuerySet:
     return rows.order_by().values_list(Value(str(word), output_field=CharField()))[:1]
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A number that may rise and fall, with a unit in its name; one value for each of its labels,
+    {label: value} by the label's values."""
+
+    name: str
+    text: str
+    labels: tuple[str, ...] = ()
+    values: dict[tuple[str, ...], float] = field(default_factory=dict)
+
+
+def gauges() -> list[Gauge]:
+    """A bounded number of statements, whatever the installation holds."""
+    # 0 while none waits, or only for the pause between two runs.
+    waits = head_runs().values_list(ClockTimestamp() - F("due_at"), flat=True)
+    longest = waits.order_by("due_at").first()
+    return [
+        _single("load_on", "1 while runs may begin, 0 while load is off.", not why_load_is_off()),
+        *_dispatcher(),
+        _runs(),
+        _single(
+            "campaigns_waiting",
+            "Campaigns that have queued runs, also those between two runs.",
+            waiting_campaigns().count(),
+        ),
+        _single(
+            "queue_age_seconds",
+            "How long the run has waited that could begin and has waited longest.",
+            max(0.0, longest.total_seconds()) if longest else 0.0,
+        ),
+        *_hosts(),
+        _single("database_bytes", "Size of the database.", _database_bytes()),
+    ]
+
+
+def _single(name: str, text: str, value: float) -> Gauge:
+    return Gauge(name, text, values={(): float(value)})
+
+
+def _dispatcher() -> list[Gauge]:
+    """Nothing before its first word."""
+    row = LoadControl.objects.filter(pk=THE_ROW, dispatcher_seen_at__isnull=False)
+    silence = row.values_list(ClockTimestamp() - F("dispatcher_seen_at"), flat=True).first()
+    if silence is None:
+        return []
+    text = "Time since the dispatcher last reported; it does so every 2 s."
+    return [_single("dispatcher_silent_seconds", text, silence.total_seconds())]
+
+
+def _runs() -> Gauge:
+    """Those that are done would grow for ever, and are asked of the API."""
+    states = [state for state in RunState if state is not RunState.DONE]
+    by_state = Run.objects.filter(state__in=states).values_list("state").annotate(n=Count("pk"))
+    counts = dict.fromkeys(states, 0) | dict(by_state.order_by())
+    values = {(str(state),): float(counts[state]) for state in states}
+    return Gauge("runs", "Runs that are not done, by state.", ("state",), values)
+
+
+def _hosts() -> list[Gauge]:
+    busy = Shard.objects.filter(state__in=sorted(LIVE_SHARD_STATES)).values_list("host")
+    counts = dict(busy.annotate(n=Count("pk")).order_by())
+    hosts = list(InjectorHost.objects.annotate(silence=ClockTimestamp() - F("seen_at")))
+
+    def each(name: str, text: str, value) -> Gauge:
+        values = {(host.name,): float(value(host)) for host in hosts}
+        return Gauge(f"injector_host_{name}", text, ("host",), values)
+
+    return [
+        each(
+            "silent_seconds",
+            "Time since the host last reported; it does so every 5 s.",
+            lambda host: host.silence.total_seconds(),
+        ),
+        each("slots", "Injectors that the host runs at once.", lambda host: host.slots),
+        each("busy_slots", "Injectors that it runs now.", lambda host: counts.get(host.name, 0)),
+        each(
+            "spool_bytes",
+            "Spool files that are not fully stored, including those of active runs.",
+            lambda host: host.facts.get("spool_bytes", 0),
+        ),
+    ]
+
+
+def _database_bytes() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_database_size(current_database())")
+        return cursor.fetchone()[0]

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import Count, QuerySet, Sum
 from django.db.models.functions import Now
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.presentation.host_use import HostUse, busiest

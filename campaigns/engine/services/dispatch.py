@@ -24,7 +24,7 @@ from django.db.models.functions import Now
 
 from campaigns.campaigns.models import UNDER_WAY
 from campaigns.core import queue
-from campaigns.core.dbtime import ClockTimestamp, db_now
+from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
     LIVE_SHARD_STATES,
@@ -44,10 +44,9 @@ from campaigns.engine.services.rounds import look_at_rounds, with_rounds_for_a_l
 from campaigns.engine.services.shards import LOST_BEFORE, LOST_IN_COPY, LOST_SENDING, LOST_STORING
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Exporter, HostClaim, Probe, Project, Run, Search, Shard
-from campaigns.operations.queries.caps import quota_of
-from campaigns.operations.queries.load_control import has_been_on_for, why_load_is_off
-from campaigns.runs.models.runs import IN_TURNS
-from campaigns.runs.services import results
+from campaigns.operations.queries import has_been_on_for, quota_of, why_load_is_off
+from campaigns.runs.models import IN_TURNS
+from campaigns.runs.services import publish_results
 from campaigns.targets.queries import networks_for, why_not_admitted
 
 logger = logging.getLogger(__name__)
@@ -446,7 +445,7 @@ def finish_campaigns() -> int:
     open_ = Campaign.objects.filter(UNDER_WAY)
     over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
     over = over.exclude(pk__in=Search.objects.filter(ending=None).values("pk"))
-    return sum(_finish(open_, *seen) for seen in over.values_list("pk", "repeats"))
+    return sum(_finish(open_, *campaign) for campaign in over.values_list("pk", "repeats"))
 
 
 def _finish(open_, pk: int, repeats: int) -> int:
@@ -454,7 +453,7 @@ def _finish(open_, pk: int, repeats: int) -> int:
     with transaction.atomic():
         n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
         if n_finished:
-            results.changed(Campaign.objects.get(pk=pk))
+            publish_results(Campaign.objects.get(pk=pk))
     return n_finished
 
 

@@ -1,18 +1,24 @@
 """Ends runs: outcome, reason and summary; and handles late seconds. Stops a campaign by itself:
 after a run in which everything failed, more would say the same. Stop runs: the request is stored
-beside the state, and the dispatcher acts on it."""
+beside the state, and the dispatcher acts on it. Launchers are called through Redis before that; one
+that did not hear the call reads the request. So a stop is quick where every statement takes a
+second."""
 
+import json
 import logging
+from dataclasses import asdict, dataclass
+from typing import Self
 
+import redis
+from django.conf import settings
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Max, Q
 from django.db.models.functions import Now
 
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require, require_administrator
 from campaigns.domain.analysis.failures import everything_failed, failure_words
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
@@ -27,12 +33,60 @@ from campaigns.domain.lifecycle import (
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.engine.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
-from campaigns.engine.stop_calls import StopCall, call
 from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Run, RunEvent, Shard
+from campaigns.operations.models import AuditEvent
 from campaigns.runs.queries.measurements import stored_measurement, summary_of
-from campaigns.runs.services import results
-from campaigns.runs.services.summaries import summarise_run
+from campaigns.runs.services import publish_results, summarise_run
+
+logger = logging.getLogger(__name__)
+
+CHANNEL = "benchsite:stops"
+TIMEOUT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StopCall:
+    """Of one run, of a campaign, or of all load, where neither is named."""
+
+    reason: str  # a StopReason
+    run: int | None = None
+    campaign: int | None = None
+
+    def is_for(self, run: int, campaign: int) -> bool:
+        if self.run is None and self.campaign is None:
+            return True
+        return self.run == run or self.campaign == campaign
+
+    @classmethod
+    def read(cls, text: bytes) -> Self | None:
+        """None for what is no call."""
+        try:
+            return cls(**json.loads(text))
+        except (TypeError, ValueError):
+            return None
+
+
+def call(*stops: StopCall) -> None:
+    """Whoever calls has checked that it may. Without Redis it returns within half a second, however
+    many there are."""
+    try:
+        with client(TIMEOUT_S) as connection:
+            for stop in stops:
+                connection.publish(CHANNEL, json.dumps(asdict(stop)))
+    except (redis.RedisError, OSError) as error:
+        logger.warning("Redis does not answer, the stop goes through PostgreSQL only: %s", error)
+
+
+def client(timeout_s: float) -> redis.Redis:
+    return redis.Redis.from_url(
+        settings.REDIS_URL,
+        protocol=2,
+        retry=None,
+        socket_timeout=timeout_s,
+        socket_connect_timeout=TIMEOUT_S,
+    )
+
 
 # Nothing is sent any more: a stop request would only change the outcome.
 OVER = frozenset({RunState.FINALIZING, RunState.DONE})
@@ -94,14 +148,12 @@ def end_queued(runs, outcome: Outcome, reason: str) -> int:
     n_ended = Run.objects.filter(pk__in=pks, state=RunState.QUEUED).update(
         state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
     )
-    done = Run.objects.filter(pk__in=pks, state=RunState.DONE)
-    Shard.objects.filter(run__in=done, state=ShardState.OPEN).update(state=ShardState.CANCELLED)
+    ended = Run.objects.filter(pk__in=pks, state=RunState.DONE)
+    Shard.objects.filter(run__in=ended, state=ShardState.OPEN).update(state=ShardState.CANCELLED)
     for run_id, campaign_id in waiting:
         notify_viewers(run_id=run_id, campaign_id=campaign_id)
     return n_ended
 
-
-logger = logging.getLogger(__name__)
 
 SUMMARISED = "summarised"
 SUMMARY_FAILED = "summary_failed"
@@ -138,7 +190,7 @@ def _end(run: Run, outcome: Outcome, reason: str) -> bool:
             state=RunState.DONE, outcome=outcome, reason=reason, ended_at=Now()
         )
         if ended:
-            results.changed(run.campaign, run)
+            publish_results(run.campaign, run)
     return bool(ended)
 
 
@@ -153,21 +205,17 @@ def summarise_late_runs() -> int:
     )
     n_made = 0
     for run_id in _unanswered(dict(notes)):
-        n_made += _summarise_again(Run.objects.select_related("campaign").get(pk=run_id))
+        # A run that failed because it had no seconds becomes partial once it has some. Why it
+        # ended may be known better by now.
+        run = Run.objects.select_related("campaign").get(pk=run_id)
+        up_to = _last_late_note(run)
+        outcome, run.reason = _outcome(run)
+        if run.outcome == Outcome.FAILED:
+            run.outcome = outcome
+        Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
+        n_made += _summarise(run, up_to) is None
+        publish_results(run.campaign, run)
     return n_made
-
-
-def _summarise_again(run: Run) -> bool:
-    """A run that failed because it had no seconds becomes partial once it has some. Why it ended
-    may be known better by now."""
-    up_to = _last_late_note(run)
-    outcome, run.reason = _outcome(run)
-    if run.outcome == Outcome.FAILED:
-        run.outcome = outcome
-    Run.objects.filter(pk=run.pk).update(outcome=run.outcome, reason=run.reason)
-    is_summarised = _summarise(run, up_to) is None
-    results.changed(run.campaign, run)
-    return is_summarised
 
 
 def _unanswered(last_notes: dict[int, int]) -> list[int]:

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.domain.analysis.side_by_side import LOOKS, is_settled, next_look
 from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
 from campaigns.domain.plan.turns import pace_of_all

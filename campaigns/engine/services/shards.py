@@ -13,8 +13,7 @@ from django.db import connection, transaction
 from django.db.models import Case, F, Max, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Greatest
 
-from campaigns.core.dbtime import ClockTimestamp, db_now
-from campaigns.core.own_services import policy
+from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import (
     LIVE_SHARD_STATES,
@@ -39,8 +38,8 @@ from campaigns.models import (
     Shard,
     ShardSecond,
 )
-from campaigns.plans.services.bodies import load_bodies
-from campaigns.targets.queries import networks_elsewhere, networks_for
+from campaigns.plans.services import load_bodies
+from campaigns.targets.queries import networks_elsewhere, networks_for, policy
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
 LATE_SECONDS_FOR_S = 24 * 3600
@@ -220,7 +219,7 @@ def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) 
 def look(*, lease: Lease) -> Pulse | None:
     """The same, without renewing; None if the shard is no longer this lease's."""
     row = (
-        _held(lease)
+        _own_shard(lease)
         .filter(state__in=LIVE_SHARD_STATES)
         .values_list("run__stop_requested", "run__t0", "run__last_round")
         .first()
@@ -256,7 +255,7 @@ def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] =
         led = Shard.objects.filter(run=run_id, number=lease.number, epoch=lease.epoch)
         led.update(end=each.to_json())
     is_done = any(
-        _move(_held(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
+        _move(_own_shard(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
     )
     return is_done or _explain(lease, _unheard(end))
@@ -284,7 +283,7 @@ def mark_lost(*, lease: Lease, reason: str) -> bool:
     """The injector refused or failed; `reason` is a sentence. It also explains a shard that was
     given up meanwhile, because nothing was heard of it."""
     is_lost = any(
-        _move(_held(lease).filter(state=state), lease, Part.LOST, reason=reason)
+        _move(_own_shard(lease).filter(state=state), lease, Part.LOST, reason=reason)
         for state in sorted(LIVE_SHARD_STATES)
     )
     return is_lost or _explain(lease, reason)
@@ -298,7 +297,7 @@ def lock_run(run_id: int) -> None:
 def _explain(lease: Lease, reason: str) -> bool:
     """Replace what was only guessed; False, because the shard was lost before."""
     lock_run(lease.run_id)
-    guessed = _held(lease).filter(state=Part.LOST)
+    guessed = _own_shard(lease).filter(state=Part.LOST)
     if guessed.filter(reason__in=(LOST_BEFORE, LOST_SENDING, LOST_STORING)).update(reason=reason):
         for run_id in lease.runs:
             _note_late(lease, 0, run_id)
@@ -407,7 +406,7 @@ def record_requests(*, lease: Lease, lines: Sequence[dict[str, Any]]) -> None:
 
 def _lock_for_seconds(lease: Lease) -> Shard:
     shard = (
-        _held(lease)
+        _own_shard(lease)
         .select_for_update(no_key=True)
         .filter(state__in=(*UNFINISHED_SHARD_STATES, Part.DONE, Part.LOST))
         .first()
@@ -429,13 +428,13 @@ def _note_late(lease: Lease, n_stored: int, run_id: int) -> None:
     )
 
 
-def _held(lease: Lease) -> QuerySet[Shard]:
+def _own_shard(lease: Lease) -> QuerySet[Shard]:
     return Shard.objects.filter(pk=lease.shard_id, epoch=lease.epoch).order_by("pk")
 
 
 def _valid(lease: Lease, is_fresh: bool) -> QuerySet[Shard]:
     """The lease's shard until its end, by the database's clock or by its holder's."""
-    shards = _held(lease)
+    shards = _own_shard(lease)
     return shards if is_fresh else shards.filter(lease_until__gt=ClockTimestamp())
 
 

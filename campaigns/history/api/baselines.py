@@ -13,7 +13,7 @@ from campaigns.domain.presentation.history_words import entry_sentence
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.history.exports import csv_of_triage
 from campaigns.history.queries.baselines import entries_of
-from campaigns.history.services.baselines import edit_entry, make_baseline, release_baseline
+from campaigns.history.services import edit_entry, make_baseline, release_baseline
 from campaigns.items.queries.filters import IdFilter, ListFilterSet
 from campaigns.models import (
     Baseline,
@@ -87,17 +87,17 @@ class BaselineViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Makes the runs that count the baseline: one for each test."""
-        found = find(Project, request, pk=project)
-        require(self.actor, Action.EDIT, found)
+        row = find(Project, request, pk=project)
+        require(self.actor, Action.EDIT, row)
         data = fields.validated(NewBaseline, request.data)
-        made = make_baseline(
+        baselines = make_baseline(
             by=self.actor,
-            project=found,
+            project=row,
             name=data["name"],
             tests=_tests(request, data),
             seen=data.get("seen"),
         )
-        rows = self.get_queryset().filter(pk__in=[each.pk for each in made])
+        rows = self.get_queryset().filter(pk__in=[each.pk for each in baselines])
         return Response(self.get_serializer(rows, many=True).data, status.HTTP_201_CREATED)
 
     @extend_schema(responses={204: None})
@@ -176,8 +176,8 @@ class TriageEdit(fields.StrictSerializer):
 
 
 def _entries(request, project: Project):
-    asked = fields.validated(TriageQuery, request.query_params.dict())
-    return entries_of(actor_of(request), project=project, **asked)
+    query = fields.validated(TriageQuery, request.query_params.dict())
+    return entries_of(actor_of(request), project=project, **query)
 
 
 @answers("projects_triage", TriageEntrySerializer, Project, many=True, parameters=[TriageQuery])
@@ -203,6 +203,6 @@ class TriageViewSet(VisibleViewSet):
     @extend_schema(request=TriageEdit, operation_id="triage_edit")
     def partial_update(self, request, pk):
         """Acknowledges it, and keeps a note and a link with it."""
-        given = fields.validated(TriageEdit, request.data)
-        edit_entry(by=self.actor, entry=self.get_object(), **given)
+        values = fields.validated(TriageEdit, request.data)
+        edit_entry(by=self.actor, entry=self.get_object(), **values)
         return self.answer(pk)

@@ -36,7 +36,7 @@ from campaigns.history.queries.history import (
     history_of,
     recent,
 )
-from campaigns.history.services.marks import delete_mark, set_mark
+from campaigns.history.services import delete_mark, set_mark
 from campaigns.items.queries.filters import IdFilter, InstantFilter, ListFilterSet
 from campaigns.models import Project, Target, Test, TimeMark
 from campaigns.rest import fields
@@ -93,12 +93,12 @@ class MarkViewSet(VisibleViewSet):
     )
     def create(self, request, project):
         """Marks a deploy or another event. Sent twice, it is one mark: the second answer is 200."""
-        found = find(Project, request, pk=project)
-        require(self.actor, Action.EDIT, found)
+        row = find(Project, request, pk=project)
+        require(self.actor, Action.EDIT, row)
         data = fields.validated(NewMark, request.data)
         if "target" in data:
             data["target"] = find(Target, request, pk=data["target"])
-        mark, is_new = set_mark(by=self.actor, project=found, **data)
+        mark, is_new = set_mark(by=self.actor, project=row, **data)
         code = status.HTTP_201_CREATED if is_new else status.HTTP_200_OK
         return self.answer(mark.pk, code)
 
@@ -350,7 +350,7 @@ class HistoryOfTest(APIView):
         test = find(Test, request, pk=pk)
         named, by = _test(request, test)
         history = named.history
-        found = {
+        answer = {
             **_in_short(named, by),
             "changes": [_change(history, change) for change in history.course.changes],
             "points": history.points,
@@ -359,7 +359,7 @@ class HistoryOfTest(APIView):
                 _searched(*each) for each in over_time(searches_of(actor_of(request), named.key))
             ],
         }
-        data = TestHistorySerializer({**found, "test": found["test"] or test.pk}).data
+        data = TestHistorySerializer({**answer, "test": answer["test"] or test.pk}).data
         for index in history.course.outliers:
             data["points"][index]["is_outlier"] = True
         return Response(data)
@@ -375,16 +375,16 @@ def history_of_test_csv(request, test: Test):
 @answers("projects_history", ProjectHistorySerializer, Project, parameters=[ProjectHistoryQuery])
 def history_of_project(request, project: Project):
     """Every test of the project in short; of the last 90 days unless a time is given."""
-    found, by = _tests(request, project)
+    rows, by = _tests(request, project)
     return {
         "project": project.pk,
-        "tests": [_in_short(each, by) for each in found if not each.is_of_reference],
-        "references": [_in_short(each, by) for each in found if each.is_of_reference],
+        "tests": [_in_short(each, by) for each in rows if not each.is_of_reference],
+        "references": [_in_short(each, by) for each in rows if each.is_of_reference],
     }
 
 
 @answers("projects_history_csv", CSV, Project, parameters=[ProjectHistoryQuery])
 def history_of_project_csv(request, project: Project):
     """The same, a row per test, times in µs."""
-    found, _ = _tests(request, project)
-    return text_file(f"history-of-project-{project.pk}.csv", csv_of_histories(found))
+    rows, _ = _tests(request, project)
+    return text_file(f"history-of-project-{project.pk}.csv", csv_of_histories(rows))

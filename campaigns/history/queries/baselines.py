@@ -36,7 +36,7 @@ from campaigns.models import (
     TriageEntry,
     without_references,
 )
-from campaigns.runs.models.runs import IN_TURNS
+from campaigns.runs.models import IN_TURNS
 from campaigns.runs.queries.measurements import MeasuredRun, measured_runs
 
 _KEY = ("plan", "endpoint", "connection_mode", "injectors")
@@ -87,9 +87,9 @@ def changed_tests(campaign: Campaign) -> list[int]:
     """The campaign's tests that are slower or faster than their baselines, the slower ones and the
     largest differences first."""
     rows = TestFigures.objects.filter(campaign=campaign, against__isnull=False)
-    found = {pk: Against.from_json(told) for pk, told in rows.values_list("test", "against")}
-    ratios = {pk: against.ratio for pk, against in found.items() if against.is_clear}
-    slower = {pk for pk in ratios if found[pk].word == Word.SLOWER}
+    by_test = {pk: Against.from_json(value) for pk, value in rows.values_list("test", "against")}
+    ratios = {pk: against.ratio for pk, against in by_test.items() if against.is_clear}
+    slower = {pk for pk in ratios if by_test[pk].word == Word.SLOWER}
     return sorted(ratios, key=lambda pk: (pk not in slower, -abs(log(ratios[pk])), pk))
 
 
@@ -117,11 +117,11 @@ def with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
         plan__in={key.plan for key, _ in tests},
         endpoint__in={key.endpoint for key, _ in tests},
     )
-    found = {
+    baselines = {
         HistoryKey.read(each): each
         for each in current.exclude(test__campaign=campaign).select_related("test__campaign")
     }
-    return [(found[key], test) for key, test in tests if key in found]
+    return [(baselines[key], test) for key, test in tests if key in baselines]
 
 
 def against_baselines(pairs: Sequence[tuple[Baseline, Test]]) -> Iterator[Against]:
@@ -152,14 +152,14 @@ def _runs_of(pairs: Sequence[tuple[Baseline, Test]]) -> tuple[_Runs, _Runs]:
     """The runs of each of the baselines, and of each of the tests, by number."""
     olds: _Runs = {baseline.pk: [] for baseline, _ in pairs}
     news: _Runs = {test.pk: [] for _, test in pairs}
-    chosen: dict[int, list[int]] = {}
+    by_baseline: dict[int, list[int]] = {}
     rows = Baseline.runs.through.objects.filter(baseline__in=olds)
     for baseline, run in rows.values_list("baseline", "run"):
-        chosen.setdefault(run, []).append(baseline)
-    runs = Run.objects.filter(Q(test__in=news, is_alone=False) | Q(pk__in=chosen))
+        by_baseline.setdefault(run, []).append(baseline)
+    runs = Run.objects.filter(Q(test__in=news, is_alone=False) | Q(pk__in=by_baseline))
     runs = runs.order_by("-campaign_id", "position").prefetch_related("shards")
     for each in measured_runs(runs):
-        for baseline in chosen.get(each.run.pk, ()):
+        for baseline in by_baseline.get(each.run.pk, ()):
             olds[baseline].append(each)
         if each.run.test_id in news:
             news[each.run.test_id].append(each)
@@ -170,17 +170,17 @@ def _compared(baseline: Baseline, old: MeasuredTest, new: MeasuredTest) -> Overh
     called = (f"baseline “{baseline.name}”", f"campaign #{new.test.campaign_id}")
     pair = ComparedPair(old, new, is_chosen=True, called=called)
     metric = "" if pair.is_busy else "p95"
-    found = compare(new.test.campaign, pair, metric)
-    if found.judged.interval is None and metric:
+    overhead = compare(new.test.campaign, pair, metric)
+    if overhead.judged.interval is None and metric:
         by_mean = compare(new.test.campaign, pair, "mean")
-        found = by_mean if by_mean.judged.interval else found
-    return found
+        overhead = by_mean if by_mean.judged.interval else overhead
+    return overhead
 
 
 def against_of(baseline: Baseline, overhead: Overhead) -> Against:
-    found = overhead.judged
-    ends = (found.ratio, found.interval.low, found.interval.high) if found.interval else ()
-    return Against(baseline.name, found.metric, overhead.word, found.text, *ends)
+    judged = overhead.judged
+    ends = (judged.ratio, judged.interval.low, judged.interval.high) if judged.interval else ()
+    return Against(baseline.name, judged.metric, overhead.word, judged.text, *ends)
 
 
 def _side(test: Test, runs: Sequence[MeasuredRun]) -> MeasuredTest:
@@ -204,9 +204,9 @@ def triaged() -> QuerySet[TriageEntry]:
 def entries_of(actor: Actor, *, acknowledged: bool | None = None, **of: Any) -> QuerySet:
     """Entries with their changes, the largest first; by the newest change. `acknowledged`: only
     those that are, or are not; `of`: such as project=4."""
-    found = triaged().visible_to(actor).filter(**of)
+    entries = triaged().visible_to(actor).filter(**of)
     if acknowledged is not None:
-        found = found.filter(acknowledged_at__isnull=not acknowledged)
+        entries = entries.filter(acknowledged_at__isnull=not acknowledged)
     of_test = (
         Test.objects.outside_trash()
         .filter(
@@ -229,7 +229,7 @@ def entries_of(actor: Actor, *, acknowledged: bool | None = None, **of: Any) -> 
         .order_by(Abs(Ln("ratio")).desc(), "pk")
     )
     return (
-        found.select_related("target", "project", "acknowledged_by")
+        entries.select_related("target", "project", "acknowledged_by")
         .prefetch_related(Prefetch("changes", changes))
         .annotate(newest_at=Max("changes__since_at"))
         .order_by("-newest_at", "-pk")
@@ -254,8 +254,8 @@ def _of_references() -> QuerySet[TriageChange]:
 
 def count_entries(actor: Actor, project: Project) -> tuple[int, int]:
     """(open, acknowledged)"""
-    found = triaged().visible_to(actor).filter(project=project)
-    counts = found.aggregate(n=Count("pk"), n_acknowledged=Count("acknowledged_at"))
+    entries = triaged().visible_to(actor).filter(project=project)
+    counts = entries.aggregate(n=Count("pk"), n_acknowledged=Count("acknowledged_at"))
     return counts["n"] - counts["n_acknowledged"], counts["n_acknowledged"]
 
 

@@ -133,7 +133,7 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
     """The tests that are the same as this one, over all campaigns that the actor sees, with the
     reference."""
     key = key_of(test)
-    rows = _chosen(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
+    rows = _matching(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
     newest, n_left_out = _newest(rows)
     # With both ends, facts, and what they are against their baseline.
     bare = _points(newest, by).get(key, [])
@@ -153,8 +153,8 @@ def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
 
 def _newest(rows: QuerySet[TestFigures]) -> tuple[QuerySet[TestFigures], int]:
     """The rows of one test's newest campaigns, and how many older campaigns they leave out."""
-    begun = rows.order_by("-started_at").values_list("started_at", flat=True)
-    oldest = begun[MOST_CAMPAIGNS - 1 : MOST_CAMPAIGNS].first()
+    starts = rows.order_by("-started_at").values_list("started_at", flat=True)
+    oldest = starts[MOST_CAMPAIGNS - 1 : MOST_CAMPAIGNS].first()
     if oldest is None:
         return rows, 0
     older = rows.filter(started_at__lt=oldest)
@@ -169,21 +169,21 @@ def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> Hist
     points, own = named.history.points, named.key
     if not points or named.is_of_reference:
         return None
-    rows = _chosen(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
+    rows = _matching(TestFigures.objects.visible_to(actor), replace(by, target=None)).filter(
         project=named.endpoint.target.project_id,
         endpoint__target__tags__contains=[REFERENCE_TAG],
         started_at__range=(points[0].at, points[-1].at),
     )
     shared = Count("pk", filter=among("campaign", [point.campaign for point in points]))
     arms = rows.order_by().values_list(*_KEY).annotate(n_shared=shared, n_all=Count("pk"))
-    found = [
+    references = [
         ((n_shared, *_likeness(key, own), n), key)
         for *arm, n_shared, n in arms
         for key in [HistoryKey(*arm)]
     ]
-    if not found:
+    if not references:
         return None
-    _, key = max(found, key=lambda pair: (pair[0], -pair[1].endpoint, -pair[1].plan))
+    _, key = max(references, key=lambda pair: (pair[0], -pair[1].endpoint, -pair[1].plan))
     of_key = _points(rows.filter(**asdict(key)), by)[key]
     return HistorySeries(
         key,
@@ -199,9 +199,9 @@ _KEY = ("plan", "endpoint", "connection_mode", "injectors")
 def runs_of_history(actor: Actor, history: TestHistory) -> QuerySet[Run]:
     """Every run of its campaigns, the newest campaign first."""
     tests = [point.test for point in history.points]
-    found = Run.objects.visible_to(actor).filter(among("test", tests))
-    found = found.select_related("campaign").defer("snapshot", "judgement", "machines")
-    return sorted_by(found, F("campaign__started_at"), falls=True)
+    runs = Run.objects.visible_to(actor).filter(among("test", tests))
+    runs = runs.select_related("campaign").defer("snapshot", "judgement", "machines")
+    return sorted_by(runs, F("campaign__started_at"), falls=True)
 
 
 def _marks(
@@ -236,22 +236,22 @@ def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[History
     plans = SavedPlan.objects.visible_to(actor).filter(project=project).in_bulk()
     endpoints = Endpoint.objects.visible_to(actor).filter(target__project=project)
     endpoints = endpoints.select_related("target").in_bulk()
-    found = {key: TestHistory(some[-MOST_CAMPAIGNS:]) for key, some in _points(rows, by).items()}
-    bare = list(found.values())
+    by_key = {key: TestHistory(some[-MOST_CAMPAIGNS:]) for key, some in _points(rows, by).items()}
+    bare = list(by_key.values())
     every = [
         HistorySeries(key, plans[key.plan], endpoints[key.endpoint], history, metric=by.metric)
-        for key, history in zip(found, _with_whole(bare, [*map(_to_explain, bare)]), strict=True)
+        for key, history in zip(by_key, _with_whole(bare, [*map(_to_explain, bare)]), strict=True)
     ]
     references = [named for named in every if named.is_of_reference]
     return [named.beside(_reference_among(references, named)) for named in every]
 
 
 def _with_references(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
-    chosen = _chosen(rows, by)
+    own = _matching(rows, by)
     if not (by.target or by.plan or by.arm):
-        return chosen
-    references = _chosen(rows, replace(by, target=None, plan=None, arm=""))
-    return chosen | references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
+        return own
+    references = _matching(rows, replace(by, target=None, plan=None, arm=""))
+    return own | references.filter(endpoint__target__tags__contains=[REFERENCE_TAG])
 
 
 def _reference_among(references: Sequence[HistorySeries], named: HistorySeries):
@@ -285,14 +285,14 @@ def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
     same = TestFigures.objects.outside_trash().filter(
         plan__in={key.plan for key in own}, endpoint__in={key.endpoint for key in own}
     )
-    points = _points(_chosen(same, by), by)
+    points = _points(_matching(same, by), by)
     return {key: TestHistory(points[key][-MOST_CAMPAIGNS:]) for key in own if key in points}
 
 
-def with_facts_around(seen: Sequence[tuple[TestHistory, Change]]) -> list[TestHistory]:
+def with_facts_around(changes: Sequence[tuple[TestHistory, Change]]) -> list[TestHistory]:
     """Each history with the facts of the campaigns between which its change began."""
-    around = [range(history.before(change), change.latest + 1) for history, change in seen]
-    return _with_whole([history for history, _ in seen], around)
+    around = [range(history.before(change), change.latest + 1) for history, change in changes]
+    return _with_whole([history for history, _ in changes], around)
 
 
 def arms_of(actor: Actor, test: Test) -> list[TestFigures]:
@@ -311,9 +311,9 @@ def arms_of(actor: Actor, test: Test) -> list[TestFigures]:
     return [row for row in rows.order_by(*arm) if HistoryKey.read(row) != own]
 
 
-def _chosen(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
+def _matching(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigures]:
     scheme, _, mode = by.arm.partition(" ")
-    asked = {
+    conditions = {
         "endpoint__target": by.target,
         "plan": by.plan,
         "campaign__tags__contains": [clean_tag(by.tag)] if by.tag else None,
@@ -324,7 +324,7 @@ def _chosen(rows: QuerySet[TestFigures], by: HistoryFilter) -> QuerySet[TestFigu
     }
     return rows.filter(
         campaign__finished_at__isnull=False,
-        **{lookup: value for lookup, value in asked.items() if value},
+        **{lookup: value for lookup, value in conditions.items() if value},
     )
 
 
@@ -335,7 +335,7 @@ def _points(
     columns = ("campaign_id", "test_id", "plan_number", f"{by.metric}_us")
     answers = ("n", "errors", "trust", "target_state")
     arm = ("plan_id", "endpoint_id", "connection_mode", "injectors")
-    found: dict[tuple, list[CampaignPoint]] = {}
+    by_key: dict[tuple, list[CampaignPoint]] = {}
     ordered = rows.order_by("started_at", "campaign_id", "test_id")
     read = list(ordered.values_list(*columns, *answers, *arm))
     # Once for each campaign, not for each row: to read an instant takes long. By number: as a
@@ -348,12 +348,12 @@ def _points(
     for campaign, test, *rest, plan, endpoint, mode, injectors in read:
         name, at = campaigns[campaign]
         point = CampaignPoint(campaign, name, test, at, *rest)
-        some = found.setdefault((plan, endpoint, mode, injectors), [])
+        some = by_key.setdefault((plan, endpoint, mode, injectors), [])
         # To confirm a change, a campaign measures an older version beside the present one.
         if some and some[-1].campaign == campaign:
             point = max(some.pop(), point, key=lambda each: each.plan_version)
         some.append(point)
-    return {HistoryKey(*key): points for key, points in found.items()}
+    return {HistoryKey(*key): points for key, points in by_key.items()}
 
 
 def _with_whole(
@@ -426,8 +426,8 @@ def is_mark(text: str) -> bool:
 def _mark_at(project: Project, text: str) -> datetime | None:
     if not is_mark(text):
         return None
-    found = project.marks.filter(pk=text.removeprefix("mark-"))
-    at = found.values_list("at", flat=True).first()
+    marks = project.marks.filter(pk=text.removeprefix("mark-"))
+    at = marks.values_list("at", flat=True).first()
     if at is None:
         raise ValueError(f"This project has no {text}.")
     return at

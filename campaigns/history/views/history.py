@@ -27,6 +27,7 @@ from campaigns.domain.presentation.history_words import METRICS, history_sentenc
 from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import BOTH_ENDS
 from campaigns.domain.units import DASH, TO
+from campaigns.history import services
 from campaigns.history.exports import csv_of_histories, csv_of_history
 from campaigns.history.queries.baselines import (
     baselines_of,
@@ -44,8 +45,7 @@ from campaigns.history.queries.history import (
     recent,
     runs_of_history,
 )
-from campaigns.history.services import marks as services
-from campaigns.history.services.baselines import make_baseline, release_baseline
+from campaigns.history.services import make_baseline, release_baseline
 from campaigns.history.views.history_chart import folded, history_charts
 from campaigns.history.views.history_overview import (
     Fold,

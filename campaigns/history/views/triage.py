@@ -16,8 +16,8 @@ from campaigns.core.access import signed_in_get, signed_in_post
 from campaigns.core.pages import page_of, sorted_by
 from campaigns.core.permissions import Action, Actor, may
 from campaigns.core.tables import text_file
-from campaigns.domain.edit_conflicts import version_token
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import version_token
 from campaigns.domain.presentation.history_words import (
     change_interval,
     day,
@@ -30,7 +30,7 @@ from campaigns.domain.units import change_size
 from campaigns.history.exports import csv_of_triage
 from campaigns.history.queries.baselines import count_entries, entries_of, entries_of_test, triaged
 from campaigns.history.queries.history import HistoryKey, arm_label_of
-from campaigns.history.services.baselines import content_of, edit_entry
+from campaigns.history.services import content_of, edit_entry
 from campaigns.items.views.lists import PAGE_SIZE
 from campaigns.models import Project, TriageChange, TriageEntry
 

@@ -23,10 +23,10 @@ from campaigns.campaigns.queries.campaign_list import (
 )
 from campaigns.core.pages import sorted_by
 from campaigns.core.permissions import Actor
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.lifecycle import Outcome, Precision, RunState, TargetState, Trust
 from campaigns.domain.typed_text import clean_tag, composed
 from campaigns.models import AuditEntry, Campaign, Endpoint, Project, SavedPlan, Target, Test
+from campaigns.operations.models import AuditEvent
 from campaigns.projects.models import Item
 
 LARGEST_ID = 2**63 - 1

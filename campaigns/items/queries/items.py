@@ -244,10 +244,6 @@ def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
     )
 
 
-def members_of(project: Project):
-    return project.memberships.select_related("user")
-
-
 @dataclass(frozen=True, slots=True)
 class Installation:
     """In words: who sends, how much at once, and where to."""

@@ -17,8 +17,8 @@ from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Left, Length, NullIf
 
 from campaigns.domain.analysis.busy import observed_vitals
-from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.analysis.limit import limit_of
+from campaigns.domain.analysis.reasons import LimitsByCode
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.metrics.machine import (
     CPU,
@@ -31,7 +31,7 @@ from campaigns.domain.metrics.machine import (
     n_whole_seconds,
 )
 from campaigns.domain.metrics.profiles import PerfOf
-from campaigns.domain.presentation.limit_table import limit_table
+from campaigns.domain.presentation.capacity_words import limit_table
 from campaigns.domain.presentation.machine_table import (
     RunResources,
     machine_columns,
@@ -52,7 +52,7 @@ from campaigns.domain.presentation.tables import Table
 from campaigns.machines.queries.target_costs import perf_counters, sizes_of, target_costs
 from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
 from campaigns.runs.queries.measurements import OK_LATE, machines_of_run, of_summary, whole_seconds
-from campaigns.runs.queries.retention import kept_of
+from campaigns.runs.queries.runs import kept_of
 
 MOST_STEPS = 600  # that are drawn, of all runs together
 _NETWORK = {"received": "received_bytes", "sent": "sent_bytes", "loopback": "loopback_bytes"}
@@ -200,8 +200,8 @@ def target_resources(campaign: Campaign, answer: Answer) -> list[RunResources]:
     uses = RunUse.objects.filter(run__in=rates, kept__has_key="machines").order_by("run__position")
     return stored + [
         _kept_resources(MachineUse.from_json(each), counted[pk], rates[pk])
-        for pk, kept in uses.values_list("run", "kept")
-        for each in kept["machines"]
+        for pk, brief in uses.values_list("run", "kept")
+        for each in brief["machines"]
     ]
 
 
@@ -232,18 +232,21 @@ MOST_SHOWN = 20_000  # characters of a tool's output on the run's page
 def measured_machines(run: Run, duration_s: float) -> dict[str, list[MachinePoint]]:
     """The stored seconds of a measurement of this duration, by machine."""
     end = n_whole_seconds(duration_s)
-    measured = {name: _measured_points(told, end) for name, told in machines_of_run(run).items()}
+    measured = {
+        name: _measured_points(seconds, end) for name, seconds in machines_of_run(run).items()
+    }
     return {name: points for name, points in measured.items() if points}
 
 
 def uses_of(run: Run, points: dict[str, list[MachinePoint]]) -> list[MachineUse]:
     """What each machine did in the measured seconds; from what is kept, if its seconds are gone."""
     if not points:
-        kept = (run.is_done and kept_of(run)) or {}
-        return [MachineUse.from_json(each) for each in kept.get("machines", ())]
+        brief = (run.is_done and kept_of(run)) or {}
+        return [MachineUse.from_json(each) for each in brief.get("machines", ())]
     end = whole_seconds(run)
     uses = (
-        machine_use(source, _measured_points(told, end), end) for source, told in points.items()
+        machine_use(source, _measured_points(points_of_source, end), end)
+        for source, points_of_source in points.items()
     )
     return [use for use in uses if use]
 
@@ -278,8 +281,8 @@ def machine_report(run: Run) -> dict[str, Any]:
 def machine_columns_between(run: Run, first: int, until: int) -> dict[str, list[Any]] | None:
     """What the charts draw of the machine of `machine_report` from second `first` to the one before
     `until`."""
-    told = next(iter(machines_of_run(run).values()), [])
-    points = [each for each in told if first <= each.second < until]
+    seconds = next(iter(machines_of_run(run).values()), [])
+    points = [each for each in seconds if first <= each.second < until]
     return machine_columns(points) if points else None
 
 

@@ -148,20 +148,20 @@ def _costs(
     campaign: Campaign,
     answer: Answer,
     kind: CostKind,
-    told: Mapping[int, tuple[RunCost, float]],
+    uses: Mapping[int, tuple[RunCost, float]],
     note: str,
 ) -> Costs | None:
     """`told`: by run, what it cost and how much of that there was in a second."""
-    if not told:
+    if not uses:
         return None
     kind = kind.said_of(counted_in(test.scheme for test in answer.tests))
-    costs = {pk: cost for pk, (cost, _) in told.items()}
+    costs = {pk: cost for pk, (cost, _) in uses.items()}
     names_plan = len({test.plan_label for test in answer.tests}) > 1
     rows = [
         TestCost(
             f"{test.plan_label}, {test.label}" if names_plan else test.label,
             mean_interval([costs[pk].amount for pk in test.counted if pk in costs]),
-            mean_interval([told[pk][1] for pk in test.counted if pk in told]),
+            mean_interval([uses[pk][1] for pk in test.counted if pk in uses]),
         )
         for test in answer.tests
         if costs.keys() & set(test.counted)
@@ -202,10 +202,10 @@ def _runs_with_seconds(campaign: Campaign) -> dict[int, RunSize]:
         if second < n_seconds and is_inner(second, n_seconds):
             moved = moved_bytes(dict(zip(MOVED, amounts[3:], strict=True)))
             sizes[pk].machines[source].add(*amounts[:3], moved)
-    for pk, kept in RunUse.objects.filter(run__in=sizes, kept__has_key="machines").values_list(
+    for pk, brief in RunUse.objects.filter(run__in=sizes, kept__has_key="machines").values_list(
         "run", "kept"
     ):
-        for use in map(MachineUse.from_json, kept["machines"]):
+        for use in map(MachineUse.from_json, brief["machines"]):
             sizes[pk].machines[use.source] = _Told(
                 use.lasted_s, use.busy_s, use.watched_s, use.moved_bytes
             )
@@ -294,7 +294,7 @@ def sizes_of(runs: QuerySet[Run]) -> dict[int, RunSize]:
 def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     """By run, of each machine that counted something; from what is kept, if its seconds are
     gone."""
-    told = defaultdict(list)
+    by_run = defaultdict(list)
     seconds = MachineSecond.objects.filter(run__in=sizes, second__gte=0, did__has_key="perf")
     rows = seconds.order_by("run_id", "source", "second").values_list(
         "run", "source", "second", "did__perf"
@@ -302,12 +302,12 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     for pk, source, second, perf in rows.iterator(chunk_size=2000):
         n_seconds = sizes[pk].whole_seconds
         if second < n_seconds and is_inner(second, n_seconds):
-            told[pk, source].append(perf)
+            by_run[pk, source].append(perf)
     uses = defaultdict(list)
-    for (pk, _), perfs in told.items():
+    for (pk, _), perfs in by_run.items():
         uses[pk].append(perf_use(perfs))
-    kept = RunUse.objects.filter(run__in=sizes, kept__has_key="machines")
-    for pk, machines in kept.values_list("run", "kept__machines"):
+    stored = RunUse.objects.filter(run__in=sizes, kept__has_key="machines")
+    for pk, machines in stored.values_list("run", "kept__machines"):
         uses[pk] += [use.perf for use in map(MachineUse.from_json, machines) if use.perf]
     with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}

@@ -23,11 +23,11 @@ class Command(Migrate):
         # Django's own has nothing to do there, and this release would write into tables whose rules
         # it does not know.
         loader = MigrationLoader(database)
-        known, applied = (
+        names, applied = (
             {name for app, name in migrations if app == "campaigns"}
             for migrations in (loader.disk_migrations, loader.applied_migrations)
         )
-        if newer := sorted(name for name in applied - known if name > max(known, default=name)):
+        if newer := sorted(name for name in applied - names if name > max(names, default=name)):
             raise CommandError(
                 f"The database is that of a newer release: it has {', '.join(newer)}, which this "
                 "one does not know. Run the newer release, or restore a backup that was written "

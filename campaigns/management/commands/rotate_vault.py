@@ -3,7 +3,7 @@
 from django.core.management.base import BaseCommand, CommandError
 
 from campaigns.domain.errors import Refused
-from campaigns.projects.services.vault import rotate_secrets
+from campaigns.projects.services import rotate_secrets
 
 
 class Command(BaseCommand):

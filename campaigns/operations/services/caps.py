@@ -10,7 +10,6 @@ from django.db.models.functions import Now
 from campaigns.campaigns.queries.checks import ROW_BYTES
 from campaigns.core import audit
 from campaigns.core.permissions import Actor, require_administrator
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.domain.caps import (
     CAMPAIGNS,
     DAY_S,
@@ -21,13 +20,14 @@ from campaigns.domain.caps import (
     STORED_GB,
     Cap,
 )
-from campaigns.domain.edit_conflicts import Content, check_unchanged
 from campaigns.domain.errors import Refused
+from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
 from campaigns.items.services import hold
 from campaigns.models import Project, Run, RunUse, Test
-from campaigns.operations.queries.caps import most_requests_per_s, use_of
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import most_requests_per_s, use_of
 
 # Advisory lock class, arbitrary but the same everywhere: starts of a project come one by one.
 _CAPS_LOCK = 0x63617073

@@ -9,24 +9,25 @@ from django.db.models.functions import Now
 
 from campaigns.campaigns.models import UNDER_WAY
 from campaigns.core import audit
-from campaigns.core.dbtime import db_now
-from campaigns.core.permissions import Actor, require_administrator
-from campaigns.domain.audit_events import AuditEvent
+from campaigns.core.database import db_now
+from campaigns.core.permissions import NOBODY, Actor, require_administrator
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.engine.queries.injector_hosts import ALIVE_S
 from campaigns.engine.services.dispatch import cut_off_runs, lock_admission
-from campaigns.engine.services.endings import STOPPED_BEFORE, end_queued, lock_runs, request_stop
-from campaigns.engine.stop_calls import StopCall, call
+from campaigns.engine.services.endings import (
+    STOPPED_BEFORE,
+    StopCall,
+    call,
+    end_queued,
+    lock_runs,
+    request_stop,
+)
 from campaigns.live.notify import notify_viewers
 from campaigns.machines.models import THE_ROW
 from campaigns.models import Campaign, InjectorHost, LoadControl, Run
-from campaigns.operations.queries.load_control import (
-    LOAD_IS_OFF,
-    active_runs,
-    identity,
-    why_load_is_off,
-)
+from campaigns.operations.models import AuditEvent
+from campaigns.operations.queries import LOAD_IS_OFF, active_runs, identity, why_load_is_off
 
 BY_A_PERSON = "{name} stopped all load of this installation."
 FROM_THE_CONSOLE = "All load of this installation was stopped by `manage.py stop_load`."
@@ -53,7 +54,7 @@ def stop_all_load_from_console() -> int:
     """As `stop_all_load`, for whoever has a shell on the installation's machine."""
     call(StopCall(StopReason.ADMINISTRATOR))
     with transaction.atomic():
-        audit.note_from_shell(AuditEvent.LOAD_SWITCHED_OFF)
+        audit.note(NOBODY, AuditEvent.LOAD_SWITCHED_OFF)
         return _stop_all(FROM_THE_CONSOLE, None)
 
 
@@ -61,7 +62,7 @@ def stop_all_load_from_console() -> int:
 def drain_from_console() -> int:
     """Let no run begin; active ones end as planned and queued ones wait. How many are active."""
     lock_admission()
-    audit.note_from_shell(AuditEvent.LOAD_SWITCHED_OFF, "to drain")
+    audit.note(NOBODY, AuditEvent.LOAD_SWITCHED_OFF, "to drain")
     _switch(False, DRAINING, None)
     return active_runs().count()
 
@@ -93,7 +94,7 @@ def allow_load(*, by: Actor) -> None:
 @transaction.atomic
 def allow_load_from_console() -> None:
     """As `allow_load`, for whoever has a shell on the installation's machine."""
-    audit.note_from_shell(AuditEvent.LOAD_ALLOWED)
+    audit.note(NOBODY, AuditEvent.LOAD_ALLOWED)
     _switch(True, "", None)
 
 

@@ -10,10 +10,10 @@ from campaigns.core.access import actor_of, find, rights_in, signed_in_get
 from campaigns.core.pages import sorted_by
 from campaigns.core.permissions import Action, may
 from campaigns.core.tables import csv_of_rows, text_file
-from campaigns.domain.audit_events import AuditEvent
 from campaigns.items.queries.filters import AuditFilterSet
 from campaigns.items.views.lists import Chip, asked_of, filter_rows, list_context, since_chip
 from campaigns.models import AuditEntry, Project
+from campaigns.operations.models import AuditEvent
 
 MOST_EXPORTED = 100_000
 

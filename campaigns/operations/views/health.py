@@ -32,18 +32,21 @@ from campaigns.core.access import (
     signed_in_safe,
 )
 from campaigns.core.permissions import Action, Actor, may_anywhere
-from campaigns.domain.client_address import is_in
+from campaigns.core.transfer import is_in
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.units import counted
+from campaigns.engine.queries.engine import gauges
 from campaigns.engine.queries.injector_hosts import hosts
 from campaigns.engine.services.endings import stop_any_run
 from campaigns.models import Project, Run
-from campaigns.operations.queries.caps import GROWTH_DAYS, growth, stored_kinds, stored_projects
-from campaigns.operations.queries.installation import gauges
-from campaigns.operations.queries.load_control import (
+from campaigns.operations.queries import (
+    GROWTH_DAYS,
     active_runs,
     dispatcher_silent_for_s,
+    growth,
     load_control,
+    stored_kinds,
+    stored_projects,
     waiting_campaigns,
     why_nothing_begins,
 )

@@ -74,10 +74,10 @@ class FormPart:
     def field(self, name: str, widget: forms.Widget | None = None, **more: Any) -> forms.Field:
         """One field; for non-scalar rows, or rows with a custom widget."""
         rows = fields_of(self.owner)
-        made = _form_field(rows[name], widget, **more)
+        form_field = _form_field(rows[name], widget, **more)
         if "kind" in rows and rows[name].used_by:
-            made.shown_if = f"{self.form_name('kind')}={','.join(sorted(rows[name].used_by))}"
-        return made
+            form_field.shown_if = f"{self.form_name('kind')}={','.join(sorted(rows[name].used_by))}"
+        return form_field
 
     def uses(self, kind: str) -> list[str]:
         """The fields that a kind of this part uses."""
@@ -225,14 +225,14 @@ class LoadFields(LOAD.form()):
         values = LOAD.values(self.cleaned_data, sorted(used))
         if "stages" in used:
             values["stages"] = values["stages"] or [""]
-        return {"model": self._chosen("model"), **values}
+        return {"model": self._choice("model"), **values}
 
     def _used(self) -> set[str]:
         """The fields in use for the current choices; the page shows the same ones."""
         names = ("model", "stop", "distribution", "hold", "rate_shape", "protocol")
-        return shown_fields({name: self._chosen(name) for name in names})
+        return shown_fields({name: self._choice(name) for name in names})
 
-    def _chosen(self, name: str) -> str:
+    def _choice(self, name: str) -> str:
         return self.cleaned_data[name] or self.base_fields[name].initial
 
 

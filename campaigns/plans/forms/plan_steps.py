@@ -152,14 +152,14 @@ class StepBlock:
         """What is set beside the request line: 2 headers, XML body of 412 bytes."""
         headers, checks = self._n_lines("headers"), self._n_lines("checks")
         saved = [line.partition("=")[0].strip(" ?") for line in self.texts["extract"].splitlines()]
-        said = (
+        parts = (
             self.texts["label"],
             self._body_words(),
             counted(headers, "headers") if headers else "",
             counted(checks, "checks") if checks else "",
             f"saves {', '.join(filter(None, saved))}" if any(saved) else "",
         )
-        return ", ".join(filter(None, said))
+        return ", ".join(filter(None, parts))
 
     def _body_words(self) -> str:
         kind = self.texts["body_kind"] or TEXT
@@ -250,9 +250,9 @@ def rearranged(values: dict[str, Any], act: str) -> dict[str, Any]:
     elif word == "copy" and at < n_steps < MAX_STEPS:
         steps.insert(at + 1, steps[at] | {"flow": "", "share": ""})
     elif word == "remove" and at < n_steps > 1:
-        (flow, _), gone = headings[at], steps.pop(at)
+        (flow, _), moved = headings[at], steps.pop(at)
         if flow and at < len(steps) and not steps[at]["flow"]:
-            steps[at] |= {"flow": gone["flow"], "share": gone["share"]}
+            steps[at] |= {"flow": moved["flow"], "share": moved["share"]}
     elif to != at and 0 <= to < n_steps and at < n_steps:
         steps[at], steps[to] = steps[to], steps[at]
         for each, (flow, share) in zip(steps, headings, strict=True):
@@ -279,7 +279,9 @@ class StepsFields(ORDER.form(), RequestFields):
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self._bodies: dict[str, TypedBody] = {}
-        self.fields |= {name: made for name, made in body_fields().items() if name != "body"}
+        self.fields |= {
+            name: form_field for name, form_field in body_fields().items() if name != "body"
+        }
         for index in range(1, self.step_count):
             self._add_step(prefix_of(index))
 
@@ -436,7 +438,7 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
     method, path = step.get("method", ""), step.get("path", "")
     return {
         "label": "" if label in (default_label(method, path), f"{method} {path}"[:100]) else label,
-        **_initial_method(method),
+        **({"method": method} if method in METHODS else {"other_method": method}),
         "path": step["path"],
         "headers": write_headers(step["headers"]),
         **initial_body(step),
@@ -444,10 +446,6 @@ def _initial_step(step: dict[str, Any], weight: float) -> dict[str, Any]:
         "extract": _lines(Extract.from_json(each) for each in step["extract"]),
         "weight": f"{weight:g}",
     }
-
-
-def _initial_method(method: str) -> dict[str, str]:
-    return {"method": method} if method in METHODS else {"other_method": method}
 
 
 EXCHANGE = FormPart(Exchange, "exchange", "ws_", names={"binary": "ws_kind"})

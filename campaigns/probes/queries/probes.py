@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
-from campaigns.core.dbtime import db_now
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
@@ -19,7 +19,7 @@ from campaigns.domain.presentation.remedies import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.items.queries.items import count_of
 from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
-from campaigns.operations.queries.load_control import why_nothing_begins
+from campaigns.operations.queries import why_nothing_begins
 
 USUAL_WAIT = timedelta(seconds=2)
 _ACCEPT_WORDS = {
@@ -254,11 +254,11 @@ def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]
     endpoints = Endpoint.objects.filter(
         target__project=project, target__archived_at=None, archived_at=None, tls__has_key="profile"
     )
-    found: dict[str, tuple[Endpoint, ...]] = {}
+    by_profile: dict[str, tuple[Endpoint, ...]] = {}
     for each in endpoints.select_related("target").order_by("target__name", "pk"):
         name = each.tls["profile"]
-        found[name] = (*found.get(name, ()), each)
-    return found
+        by_profile[name] = (*by_profile.get(name, ()), each)
+    return by_profile
 
 
 # A worker that lives answers a check in a second or two.

@@ -21,8 +21,7 @@ from django.db.models.functions import Now, RowNumber
 from django.utils import timezone
 
 from campaigns.campaigns.models import HELD_FOR
-from campaigns.core.dbtime import db_now
-from campaigns.core.own_services import policy
+from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import BenchsiteError, InvalidPlan, Refused
 from campaigns.domain.lifecycle import RunState
@@ -32,7 +31,7 @@ from campaigns.domain.plan.exchange import OPENING
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.step import BODIES, Step
+from campaigns.domain.plan.step import BODIES
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.typed_request import first_request
 from campaigns.engine.queries.injector_hosts import busy_host
@@ -51,13 +50,13 @@ from campaigns.models import (
     Target,
     Test,
 )
-from campaigns.operations.queries.load_control import LOAD_IS_OFF, why_load_is_off
+from campaigns.operations.queries import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.load_control import require_load_on
-from campaigns.plans.services.bodies import keep_bodies, load_bodies
+from campaigns.plans.services import keep_bodies, load_bodies
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.queries.probes import GIVEN_UP_AFTER, words_of_queue
-from campaigns.projects.services.vault import name_origin, require_secret, secret_of, secret_of_plan
-from campaigns.targets.queries import networks_elsewhere, networks_for
+from campaigns.projects.services import name_origin, require_secret, secret_of, secret_of_plan
+from campaigns.targets.queries import networks_elsewhere, networks_for, policy
 
 PROTOCOL = 1
 # Shorter than a plan's: a person is waiting for the page.
@@ -95,7 +94,9 @@ def request_probe(
     if is_websocket:
         cleaned = _clean_opening(request)
     else:
-        step = _clean_step(request)
+        # The step as a plan would have it; plans and probes share one reader.
+        spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
+        step = Plan.from_json(spec).steps[0]
         keep_bodies(endpoint.target.project, [step])
         cleaned = step.to_json()
     if credentials_of is not None:
@@ -282,12 +283,6 @@ def _named() -> QuerySet[Probe]:
     return Probe.objects.exclude(request__has_key="is_guess")
 
 
-def _clean_step(request: dict[str, Any]) -> Step:
-    """The step as a plan would have it; plans and probes share one reader."""
-    spec = {"steps": [request], "load": {"model": "sequential", "requests": 1}}
-    return Plan.from_json(spec).steps[0]
-
-
 def _clean_opening(request: dict[str, Any]) -> dict[str, Any]:
     """The handshake as an exchange would store it, and the message; the method is always GET."""
     message = request.get("message")
@@ -342,17 +337,17 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
         if why_load_is_off():
             return []
         n_busy = Counter(map(_lane_of, busy))
-        chosen: list[int] = []
+        pks_to_claim: list[int] = []
         free = SLOTS - n_busy.total()
-        while len(chosen) < most:
+        while len(pks_to_claim) < most:
             able = [lane for lane, pks in waiting.items() if pks and _may(n_busy[lane], free)]
             if not able:
                 break
             lane = min(able, key=lambda each: (not each.is_first, n_busy[each], waiting[each][0]))
-            chosen.append(waiting[lane].popleft())
+            pks_to_claim.append(waiting[lane].popleft())
             n_busy[lane] += 1
             free -= 1
-        return [claimed for pk in chosen if (claimed := claim_probe(probe_id=pk))]
+        return [claimed for pk in pks_to_claim if (claimed := claim_probe(probe_id=pk))]
 
 
 # Each first request is a process: those of 1,000 campaigns would delay the schedules that start

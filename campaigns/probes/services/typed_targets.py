@@ -1,8 +1,13 @@
 """From what somebody types to a target that was tried: endpoints of both schemes, one request each.
 The request goes out as a probe does: a worker's injector vets the address before it connects. One
-click on a question: its plan, its campaign, started."""
+click on a question: its plan, its campaign, started.
 
+Test requests of a plan that is being written: each step once, in order, with the values that
+earlier responses gave. A try is the probes with its key; whoever looks on sends the next one."""
+
+import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -12,8 +17,10 @@ from django.utils import timezone
 from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.domain.plan.plan import Plan, status_fits
 from campaigns.domain.plan.questions import QUESTIONS, Question
 from campaigns.domain.plan.session import AuthKind
+from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.typed_request import (
     NotUnderstood,
     TypedRequest,
@@ -21,16 +28,16 @@ from campaigns.domain.plan.typed_request import (
     require_files,
     shared_credentials,
     twin_of,
+    with_values,
 )
 from campaigns.domain.units import counted
 from campaigns.items.services import free_name, hold
 from campaigns.models import Campaign, Endpoint, PlanSecret, PlanVersion, Probe, Project, Target
-from campaigns.plans.services.plans import create_plan, plan_of_spec
+from campaigns.plans.services import create_plan, plan_of_spec
 from campaigns.probes.queries.first_requests import step_of, tried_of
 from campaigns.probes.services.probes import is_only_guessed, request_probe
-from campaigns.projects.services.projects import create_project
-from campaigns.projects.services.vault import keep_secret, share_secret
-from campaigns.targets.services.targets import create_target, keep_target
+from campaigns.projects.services import create_project, keep_secret, share_secret
+from campaigns.targets.services import create_target, keep_target
 
 FIRST_PROJECT = "Measurements"
 
@@ -299,3 +306,67 @@ def plan_from_requests(
     endpoint = _endpoint_of(project, first) or _new_endpoint(by, project, first, is_kept=True)
     keep_target(endpoint.target)
     return version, note
+
+
+MOST_STEPS = 20
+
+
+def tried_steps(by: Actor, key: str) -> list[Probe]:
+    """The probes of a try, in the order of the steps."""
+    mine = Probe.objects.visible_to(by).filter(requested_by=by.user, request__try=key)
+    return list(mine.select_related("endpoint__target").order_by("pk"))
+
+
+@transaction.atomic
+def try_next_step(*, by: Actor, plan: Plan, endpoint: Endpoint, key: str) -> list[Probe]:
+    """Send the next step if the one before was answered as it should be. Raises Refused."""
+    if plan.exchange is not None:
+        raise Refused("Test requests are for HTTP plans. A saved plan tries its messages.")
+    if plan.auth.kind != AuthKind.NONE:
+        raise Refused("Save the plan first. Its page sends a test request with the credentials.")
+    probes = tried_steps(by, key)
+    if len(probes) == min(len(plan.steps), MOST_STEPS) or (probes and not went_well(probes[-1])):
+        return probes
+    values, cookies = _saved(plan.steps, probes), _cookies(probes) if plan.session.cookies else ""
+    step = with_values(plan, plan.steps[len(probes)], time.time_ns(), values)
+    if cookies:
+        step = replace(step, headers=(*step.headers, ("Cookie", cookies)))
+    probe = request_probe(
+        by=by,
+        endpoint=endpoint,
+        request=step.to_json(),
+        http_version=str(plan.http_version),
+        redirects=str(plan.redirects),
+    )
+    probe.request |= {"try": key, "expected_status": list(plan.expected_status)}
+    probe.save(update_fields=["request"])
+    return [*probes, probe]
+
+
+def went_well(probe: Probe) -> bool:
+    """Whether it was answered as the plan expects, and all its checks and values were there."""
+    result = probe.result or {}
+    if probe.finished_at is None or result.get("error"):
+        return False
+    is_expected = status_fits(result["status"], tuple(probe.request["expected_status"]))
+    return is_expected and all(rule["holds"] for rule in result.get("rules") or ())
+
+
+def _saved(steps: Sequence[Step], probes: Sequence[Probe]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for step, probe in zip(steps, probes, strict=False):
+        rules = ((probe.result or {}).get("rules") or [])[len(step.checks) :]
+        for each, rule in zip(step.extract, rules, strict=False):
+            values[each.name] = rule["value"] or ""
+    return values
+
+
+def _cookies(probes: Sequence[Probe]) -> str:
+    """Those that responses have set, without their paths and dates."""
+    cookies: dict[str, str] = {}
+    for probe in probes:
+        for name, value in (probe.result or {}).get("headers") or ():
+            if name.lower() == "set-cookie":
+                cookie, _, rest = value.partition(";")[0].partition("=")
+                cookies[cookie.strip()] = rest.strip()
+    return "; ".join(f"{name}={value}" for name, value in cookies.items())

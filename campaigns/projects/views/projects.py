@@ -27,7 +27,7 @@ from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.items.queries import items as queries
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.models import HostClaim, OwnTlsProfile, Project, Target
-from campaigns.operations.queries.caps import (
+from campaigns.operations.queries import (
     GROWTH_DAYS,
     growth,
     most_requests_per_s,
@@ -38,12 +38,11 @@ from campaigns.operations.queries.caps import (
 from campaigns.operations.services.caps import content_of, set_caps
 from campaigns.probes.queries.probes import endpoints_by_profile, list_profiles
 from campaigns.probes.views import field_page
+from campaigns.projects import services
 from campaigns.projects.forms import CapsForm, ProjectForm
-from campaigns.projects.services import projects as services
+from campaigns.targets import services as targets
 from campaigns.targets.forms import TlsProfileForm
 from campaigns.targets.queries import permits_of_all, waiting_claims
-from campaigns.targets.services import ownership as claims
-from campaigns.targets.services import targets as profiles
 
 
 @signed_in_safe
@@ -128,14 +127,14 @@ def _most_per_s() -> str:
 @acts_on(Target.objects.select_related("project"), "target-detail", part="#ownership")
 def target_ownership(request: HttpRequest, by: Actor, target: Target) -> str:
     """`do` is token, check, ask or withdraw."""
-    claim = claims.claim_host(by=by, target=target, host=request.POST.get("host", ""))
+    claim = targets.claim_host(by=by, target=target, host=request.POST.get("host", ""))
     match request.POST.get("do"):
         case "token":
             return f"Put the file on {claim.host}, then check it."
         case "check":
             return _checked(by, claim)
         case "ask":
-            claims.ask_approval(by=by, claim=claim, reason=request.POST.get("reason", ""))
+            targets.ask_approval(by=by, claim=claim, reason=request.POST.get("reason", ""))
             return f"{claim.host} is on the administrators' list."
         case "withdraw":
             return f"{_withdrawn(request, claim)} The next run needs another."
@@ -160,10 +159,10 @@ def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
     match request.POST.get("do"):
         case "approve":
             places = request.POST.getlist("place")
-            claims.approve(by=actor, claim=row, seen=places, reason=reason)
+            targets.approve(by=actor, claim=row, seen=places, reason=reason)
             message = f"{row.host} is approved for {row.project.name}."
         case "refuse":
-            claims.refuse(by=actor, claim=row, reason=reason)
+            targets.refuse(by=actor, claim=row, reason=reason)
             message = f"{row.host} is refused. {row.project.name} reads why."
         case "check":
             message = _checked(actor, row)
@@ -176,7 +175,7 @@ def ownership_decide(request: HttpRequest, claim: int) -> HttpResponse:
 
 
 def _checked(actor: Actor, claim: HostClaim) -> str:
-    claims.check_host(by=actor, claim=claim)
+    targets.check_host(by=actor, claim=claim)
     return f"A worker looks at {claim.host} now. Reload this page in a few seconds."
 
 
@@ -184,7 +183,7 @@ def _withdrawn(request: HttpRequest, claim: HostClaim) -> str:
     number, reason = (request.POST.get(name, "") for name in ("permit", "reason"))
     pk = number if number.isdecimal() and len(number) < 19 else 0
     permit = get_object_or_404(claim.permits, pk=pk)
-    claims.withdraw(by=actor_of(request), permit=permit, reason=reason)
+    targets.withdraw(by=actor_of(request), permit=permit, reason=reason)
     return f"The {permit.kind} for {claim.host} is withdrawn."
 
 
@@ -210,7 +209,7 @@ def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> Htt
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
     saved = saved_by(
-        form, lambda values: profiles.create_profile(by=actor, project=project, **values)
+        form, lambda values: targets.create_profile(by=actor, project=project, **values)
     )
     if saved:
         messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
@@ -220,12 +219,12 @@ def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> Htt
 
 @signed_in_form(_ROWS, Action.EDIT)
 def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile) -> HttpResponse:
-    edit = Edit(request, lambda: profiles.content_of_profile(profile), labels_of(TlsProfileForm))
+    edit = Edit(request, lambda: targets.content_of_profile(profile), labels_of(TlsProfileForm))
     form = TlsProfileForm.starting_from(profile.value(), profile.name)
     if request.method == "POST":
         form = TlsProfileForm(request.POST)
     saved = saved_by(
-        form, lambda values: edit.save(profiles.change_profile, by=actor, profile=profile, **values)
+        form, lambda values: edit.save(targets.change_profile, by=actor, profile=profile, **values)
     )
     if saved:
         messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
@@ -235,7 +234,7 @@ def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile)
 
 @acts_on(_ROWS, "tls-profile-list", "project_id")
 def tls_profile_delete(request: HttpRequest, by: Actor, profile: OwnTlsProfile) -> str:
-    profiles.delete_profile(by=by, profile=profile)
+    targets.delete_profile(by=by, profile=profile)
     return f"{profile.name} deleted. Results are kept as they are."
 
 

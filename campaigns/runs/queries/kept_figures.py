@@ -154,9 +154,9 @@ def _facts_of(
 ) -> dict[str, str]:
     origin = Origin.from_json(endpoint)
     hosts, servers, libraries, tls, keys = (set() for _ in range(5))
-    for host, said, handshakes, library in shards:
+    for host, end, handshakes, library in shards:
         hosts.add(host)
-        servers.add(", ".join(said or ()))
+        servers.add(", ".join(end or ()))
         libraries.add(library)
         agreed = [TlsHandshakes.from_json(each) for each in handshakes or ()]
         tls |= {each.agreed for each in agreed}
@@ -225,14 +225,14 @@ def known_of(pooled: Total) -> dict[str, Any]:
     return {name: ranked(timing, POOLED[name]) for name, timing in pooled.timings.items()}
 
 
-def with_known(pooled: Total, known: Mapping[str, Any]) -> Total:
+def with_known(pooled: Total, values: Mapping[str, Any]) -> Total:
     """The total with what was kept of its timings. For more, the runs' histograms are added up."""
     ranked_ones = {
-        name: _with_ranked(timing, *known[name]) for name, timing in pooled.timings.items()
+        name: _with_ranked(timing, *values[name]) for name, timing in pooled.timings.items()
     }
     return replace(pooled, timings=pooled.timings | ranked_ones)
 
 
 def _with_ranked(timing: Timing, ranks: Iterable[int], values_us: Iterable[float]) -> Timing:
-    known = dict(zip(ranks, values_us, strict=True))
-    return replace(timing, histogram=RankedHistogram(known, lambda: timing.histogram))
+    by_rank = dict(zip(ranks, values_us, strict=True))
+    return replace(timing, histogram=RankedHistogram(by_rank, lambda: timing.histogram))

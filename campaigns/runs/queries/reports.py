@@ -25,7 +25,6 @@ from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation import report_tables as tables
-from campaigns.domain.presentation.errors_table import errors_of
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
 from campaigns.domain.presentation.history_words import trend_words
 from campaigns.domain.presentation.latency_table import addresses_table, steps_table
@@ -44,7 +43,12 @@ from campaigns.domain.presentation.report_words import (
     run_tiles,
     three_answers,
 )
-from campaigns.domain.presentation.request_tables import drawn_columns, outlier_words, slowest_table
+from campaigns.domain.presentation.request_tables import (
+    drawn_columns,
+    errors_of,
+    outlier_words,
+    slowest_table,
+)
 from campaigns.domain.presentation.results import RunReport
 from campaigns.domain.presentation.run_points import progress_of
 from campaigns.domain.presentation.tables import Table
@@ -53,7 +57,7 @@ from campaigns.domain.presentation.what_to_do import what_to_do
 from campaigns.domain.units import count, counted, figure, ms, rate
 from campaigns.models import Run
 from campaigns.runs.queries.measurements import measurement_between, measurement_of
-from campaigns.runs.queries.retention import kept_of
+from campaigns.runs.queries.runs import kept_of
 
 
 def run_report(run: Run, measurement: Measurement | None = None) -> RunReport:
@@ -177,10 +181,10 @@ def parts_to_keep(run: Run) -> list[Part]:
 
 def _spans(run: Run, plan: Plan) -> list[Span]:
     """[] if an injector did not report when it ended."""
-    told = [(shard.number, shard.injector_end) for shard in run.shards.all()]
+    by_number = [(shard.number, shard.injector_end) for shard in run.shards.all()]
     ends = [
         (number, end.duration_us if end.measured_us is None else end.measured_us)
-        for number, end in told
+        for number, end in by_number
     ]
     if any(end is None for _, end in ends):
         return []
@@ -238,11 +242,14 @@ Facts = list[tuple[str, list[list[str]]]]
 def run_facts(run: Run, measurement: Measurement) -> Facts:
     """[(group, [[name, value], …]), …] without empty groups."""
     total, ends = measurement.total, measurement.ends
+    n_replayed = total.count("replayed")
+    what, why = replay_words(measurement.plan)
+    n_ragged = total.count("tls_ragged_eof")
     handshakes = [
         *_spoken(run),
         *_handshakes(total),
-        *_replays(total, measurement.plan),
-        *_ragged(total),
+        *([[what.capitalize(), f"{counted(n_replayed, 'requests')}: {why}"]] if n_replayed else []),
+        *([["Closed without close_notify", count(n_ragged)]] if n_ragged else []),
     ]
     groups = [
         ("Load, planned and reached", _load(measurement)),
@@ -260,19 +267,20 @@ def _load(measurement: Measurement) -> list[list[str]]:
     if measurement.sent_per_s is None:
         return []
     plan, most = measurement.plan, measurement.most_in_flight
+    # The planned rate in requests/s, like the rate sent.
+    arrivals_per_s = mean_rate_per_s(plan.load)
     return [
         ["Planned", plan_load_words(plan)],
-        *_rate_asked(mean_rate_per_s(plan.load), plan.calls_per_arrival),
+        *(
+            [["Rate planned", f"{rate(arrivals_per_s * plan.calls_per_arrival)}/s"]]
+            if arrivals_per_s
+            else []
+        ),
         ["Rate sent", f"{rate(measurement.sent_per_s)}/s"],
         *([["After the end", measurement.tail_words]] if measurement.tail_words else []),
         ["In flight, mean", figure(measurement.mean_in_flight)],
         *([["In flight, maximum at the end of a second", count(most)]] if most is not None else []),
     ]
-
-
-def _rate_asked(arrivals_per_s: float | None, calls: int) -> list[list[str]]:
-    """The planned rate in requests/s, like the rate sent."""
-    return [["Rate planned", f"{rate(arrivals_per_s * calls)}/s"]] if arrivals_per_s else []
 
 
 def _spoken(run: Run) -> list[list[str]]:
@@ -303,17 +311,6 @@ def _handshakes(total: Total) -> list[list[str]]:
         pairs.append(["TLS handshakes", f"{count(full)} full, {count(resumed)} resumed"])
         pairs.append(["TLS handshake, mean", ms(total.timing("tls").mean_us)])
     return pairs
-
-
-def _replays(total: Total, plan: Plan) -> list[list[str]]:
-    n_replayed = total.count("replayed")
-    what, why = replay_words(plan)
-    return [[what.capitalize(), f"{counted(n_replayed, 'requests')}: {why}"]] if n_replayed else []
-
-
-def _ragged(total: Total) -> list[list[str]]:
-    n_ragged = total.count("tls_ragged_eof")
-    return [["Closed without close_notify", count(n_ragged)]] if n_ragged else []
 
 
 def _window(total: Total) -> list[list[str]]:

@@ -1,17 +1,20 @@
 """Reads for the run pages: events, plan and progress. A project's runs, filtered, with their
-figures. A campaign's failures: those of its measured runs together."""
+figures. A campaign's failures: those of its measured runs together.
+
+Which runs lose their seconds by age, and what is kept of those seconds beside the summary."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from campaigns.compare.queries.columns import references_in, same_test_on
 from campaigns.core.pages import sorted_by
 from campaigns.core.permissions import Action, Actor, may
-from campaigns.domain.lifecycle import StopReason, Trust
+from campaigns.domain.lifecycle import RunState, StopReason, Trust
 from campaigns.domain.metrics.failures import FailureRow, most_frequent_first, without_addresses
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.outcomes import WORDS, Kind
@@ -20,15 +23,26 @@ from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.plan.turns import TRIAL_S
-from campaigns.domain.presentation.errors_table import Errors, errors_of
 from campaigns.domain.presentation.exchange_tables import exchange_columns
 from campaigns.domain.presentation.host_use import BusyProgram, programs_of
 from campaigns.domain.presentation.latency_table import Line, line_cells
 from campaigns.domain.presentation.remedies import no_answer_words
+from campaigns.domain.presentation.request_tables import Errors, errors_of
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import rate
 from campaigns.machines.models import EXPORTER_PROBLEM
-from campaigns.models import FailureExample, Project, Run, RunEvent, RunSummary, Shard
+from campaigns.models import (
+    Baseline,
+    FailureExample,
+    Project,
+    Run,
+    RunEvent,
+    RunSummary,
+    RunUse,
+    Shard,
+    ShareLink,
+    Test,
+)
 from campaigns.runs.queries.kept_figures import BriefTotals, in_brief
 from campaigns.runs.queries.measurements import MeasuredRun, pooled_total, whole_seconds
 
@@ -212,7 +226,6 @@ def list_runs(actor: Actor) -> QuerySet[Run]:
 
 
 _SHOWN = ("n", "rate", "p50", "p95", "p99", "errors")
-_NOTHING = "No figures: nothing was measured."
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +254,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             figures_of(*each) if each else None,
             why=f"{no_answer_words([run.judged], 1)}."
             if run.trust == Trust.NO_ANSWER
-            else _NOTHING,
+            else "No figures: nothing was measured.",
             why_weak=run.judged.why_weak if run.judged else "",
         )
         for run, each in zip(runs, measured, strict=True)
@@ -330,3 +343,55 @@ def _spread(examples: list[FailureExample]) -> list[FailureExample]:
     if len(examples) <= MOST_SHOWN:
         return examples
     return [examples[0], examples[len(examples) // 2], examples[-1]]
+
+
+def uses_to_thin(now: datetime, before: datetime) -> QuerySet[RunUse]:
+    """Of runs that ended before this and still have seconds, those first whose removal was
+    interrupted. Without runs of current baselines, runs that a live share link shows, and runs
+    without a summary."""
+    has_summary = Exists(RunSummary.objects.filter(run=OuterRef("run")))
+    old = RunUse.objects.filter(
+        has_summary, thinned_at=None, measured_at__lt=before, run__state=RunState.DONE
+    )
+    baselines = Baseline.objects.filter(replaced_at=None, runs__isnull=False).values("runs")
+    rest = old.exclude(_shared(now)).exclude(run__in=baselines)
+    thinned = RunUse.objects.filter(thinned_at__isnull=False)
+    rows = RunUse.objects.filter(Q(pk__in=rest.values("pk")) | Q(pk__in=thinned.values("pk")))
+    return rows.filter(seconds_bytes__gt=0).order_by("thinned_at", "pk")
+
+
+def _shared(now: datetime) -> Q:
+    links = ShareLink.objects.filter(revoked_at=None, expires_at__gt=now)
+    pks: dict[str, set[int]] = {"campaign": set(), "run": set(), "test": set()}
+    for campaign, run, comparison in links.values_list("campaign", "run", "comparison"):
+        pks["campaign"].add(campaign)
+        pks["run"].add(run)
+        for noun, pk, days in references_in(comparison):
+            pks[noun] |= _tests_on(pk, days) if days else {pk}
+    campaigns, runs, tests = ({*of} - {None} for of in pks.values())
+    return Q(run__in=runs) | Q(run__campaign__in=campaigns) | Q(run__test__in=tests)
+
+
+def _tests_on(pk: int, days: tuple[date, date]) -> set[int]:
+    test = Test.objects.select_related("plan_version").filter(pk=pk).first()
+    same = Test.objects.filter(same_test_on(test, days)) if test else Test.objects.none()
+    return set(same.values_list("pk", flat=True))
+
+
+def kept_of(run: Run) -> dict[str, Any] | None:
+    """What stays of a run's seconds beside its summary: the warm-up's total, and its injectors'
+    parts where they were not all active together; None while the seconds are there."""
+    thinned = RunUse.objects.filter(run=run, thinned_at__isnull=False)
+    return thinned.values_list("kept", flat=True).first()
+
+
+def why_no_seconds(run: Run) -> str:
+    """Why the run's seconds cannot be read any more, in a sentence; "" while they can."""
+    thinned = RunUse.objects.filter(run=run, thinned_at__isnull=False)
+    at = thinned.values_list("thinned_at", flat=True).first()
+    if at is None:
+        return ""
+    return (
+        f"The seconds of run {run.label} were removed on {at:%-d %B %Y} because of their age. Its "
+        "minutes, tables, series and histograms are kept."
+    )

@@ -9,13 +9,12 @@ from typing import Any
 from django.urls import reverse
 from django.utils.timezone import localtime
 
-from campaigns.campaigns.queries.campaign_keys import newest_event
+from campaigns.campaigns.queries.campaigns import newest_event
 from campaigns.core.drawings import parts_bar, sparks_of
 from campaigns.core.permissions import Actor
 from campaigns.core.plots import over_time_charts, percentile_charts, request_charts
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.presentation.errors_table import Errors
 from campaigns.domain.presentation.host_use import programs_table
 from campaigns.domain.presentation.machine_table import (
     machine_means_table,
@@ -23,13 +22,14 @@ from campaigns.domain.presentation.machine_table import (
     namer_of_runs,
 )
 from campaigns.domain.presentation.plan_words import plan_load_words
+from campaigns.domain.presentation.request_tables import Errors
 from campaigns.domain.presentation.results import Answer, Remedy, RunReport
 from campaigns.domain.presentation.tables import Row
 from campaigns.domain.presentation.threshold_tables import threshold_lines
 from campaigns.domain.presentation.what_to_do import Place
 from campaigns.domain.units import count, counted, second_text
 from campaigns.engine.queries.engine import waiting_reason
-from campaigns.live.events import Cursor
+from campaigns.live.hub import Cursor, ended_run, points_so_far, report_of
 from campaigns.machines.charts import machine_run_charts
 from campaigns.machines.queries.machine_runs import (
     MOST_SHOWN,
@@ -38,7 +38,6 @@ from campaigns.machines.queries.machine_runs import (
     runs_beside_each_other,
 )
 from campaigns.models import Campaign, FailureExample, Run, Test
-from campaigns.runs.queries.followed import ended_run, points_so_far, report_of
 from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (
     Key,

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from campaigns.campaigns.queries.campaign_keys import final_key, rows_of_run, run_key
+from campaigns.campaigns.queries.campaigns import final_key, rows_of_run, run_key
 from campaigns.campaigns.views.kept_pages import CacheablePage, kept_page
 from campaigns.compare.queries.columns import LETTERS
 from campaigns.core.access import (
@@ -23,7 +23,7 @@ from campaigns.core.access import (
     signed_in_get,
     signed_in_post,
 )
-from campaigns.core.connections import without_connection
+from campaigns.core.database import without_connection
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import text_file, text_stream, unless_known
 from campaigns.core.transfer import takes_bytes
@@ -42,9 +42,10 @@ from campaigns.items.views.lists import (
     result_chips,
     since_chip,
 )
+from campaigns.live.hub import points_so_far, report_of
 from campaigns.live.views import is_asked_again, live_page
 from campaigns.machines.queries.machine_runs import machine_columns_between
-from campaigns.machines.services.tool_outputs import MOST_BYTES, add_output, delete_output
+from campaigns.machines.services import MOST_BYTES, add_output, delete_output
 from campaigns.models import FailureExample, Project, Run, ToolOutput
 from campaigns.runs.exports import (
     csv_of_machine_seconds,
@@ -54,7 +55,6 @@ from campaigns.runs.exports import (
     run_tables_file,
     tool_report_file,
 )
-from campaigns.runs.queries.followed import points_so_far, report_of
 from campaigns.runs.queries.measurements import (
     columns_in_parts,
     error_kinds_of,

@@ -28,7 +28,7 @@ from campaigns.domain.units import counted, duration, number
 from campaigns.engine.queries.injector_hosts import busy_host, hosts
 from campaigns.ladder.services import start_ladder
 from campaigns.models import Project, Search
-from campaigns.operations.queries.caps import most_requests_per_s
+from campaigns.operations.queries import most_requests_per_s
 from campaigns.search.forms import LadderForm, SearchForm
 from campaigns.search.queries import (
     checks_of_search,

@@ -8,8 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from campaigns.campaigns.queries.campaign_keys import newest_event
-from campaigns.campaigns.queries.campaigns import current_run_of
+from campaigns.campaigns.queries.campaigns import current_run_of, newest_event
 from campaigns.campaigns.views.campaign_page import badge_of
 from campaigns.campaigns.views.open_questions import open_questions, steps_to_come
 from campaigns.compare.queries.arm_pairs import stop_reason_of
@@ -52,7 +51,7 @@ from campaigns.domain.presentation.tables import (
 from campaigns.domain.units import duration, ends_ms, ms, percent, rate, with_unit
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.history.queries.baselines import newest_baseline, own_baselines, search_against
-from campaigns.live.events import Cursor
+from campaigns.live.hub import Cursor
 from campaigns.models import Run, Search
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.search.queries import (

@@ -1,5 +1,5 @@
 // Tells the server the zone of this browser, in which it then writes times. One that the reader chose
-// stays (core/time_zones.py).
+// stays (core/context.py).
 
 const AUTO = "auto:";
 const YEAR_S = 365 * 24 * 3600;

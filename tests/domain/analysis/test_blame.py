@@ -3,9 +3,10 @@
 import pytest
 
 from campaigns.domain.analysis.busy import others_cpu
-from campaigns.domain.analysis.criteria import CRITERIA, Observed
+from campaigns.domain.analysis.criteria import CRITERIA
 from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.limit import blame, limit_of
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan

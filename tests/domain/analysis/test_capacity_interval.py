@@ -13,7 +13,7 @@ from campaigns.domain.analysis.capacity import (
     capacity_word,
     trend_of,
 )
-from campaigns.domain.special import t_quantile
+from campaigns.domain.percentiles import t_quantile
 
 
 def searches(*rates: float, step: float = 1.02) -> list[SearchResult]:

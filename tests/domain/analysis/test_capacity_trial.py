@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from campaigns.domain.analysis.capacity import Trial, TrialResult, trial_of, without_machine
-from campaigns.domain.analysis.criteria import JudgementReason
 from campaigns.domain.analysis.judgement import Finding, Judgement
+from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.analysis.thresholds import Verdict, weigh
 from campaigns.domain.lifecycle import Outcome, Precision, TargetState, Trust
 

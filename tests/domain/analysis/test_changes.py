@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from campaigns.domain.analysis.changes import course_of
-from campaigns.domain.special import t_quantile
+from campaigns.domain.percentiles import t_quantile
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/change_points.json").read_text())["series"]
 TEN = [100, 101, 99, 100, 102, 98, 100, 101, 99, 100]

@@ -6,18 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.criteria import (
-    CRITERIA,
-    LIMITS,
-    TARGET_MACHINE,
-    Aspect,
-    Limits,
-    LimitsByCode,
-    Observed,
-)
+from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE, Aspect, Limits
 from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.messages import MESSAGES
 from campaigns.domain.analysis.ratio import Word
+from campaigns.domain.analysis.reasons import LIMITS, LimitsByCode, Observed
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing

@@ -3,9 +3,9 @@
 import pytest
 
 from campaigns.domain.analysis.busy import Busy, MachineLoad, busy_of, mean_busy
-from campaigns.domain.analysis.criteria import Observed
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import Who, limit_of, with_noise_noted
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.machine import MachinePoint, MachineUse, machine_use
 from campaigns.domain.metrics.snapshot import Timing

@@ -2,8 +2,8 @@
 
 import pytest
 
-from campaigns.domain.analysis.criteria import Observed
 from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Timing, Total

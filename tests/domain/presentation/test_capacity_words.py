@@ -7,8 +7,8 @@ from campaigns.domain.analysis.capacity import (
     Ending,
     SearchResult,
 )
-from campaigns.domain.analysis.criteria import JudgementReason, LimitsByCode
 from campaigns.domain.analysis.judgement import Finding, Judgement
+from campaigns.domain.analysis.reasons import JudgementReason, LimitsByCode
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.presentation.capacity_words import (

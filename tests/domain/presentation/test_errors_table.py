@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.criteria import LimitsByCode, Observed
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import Limit, Who
+from campaigns.domain.analysis.reasons import LimitsByCode, Observed
 from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.machine import MachineUse
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing, total_of
-from campaigns.domain.presentation.errors_table import MOST_ROWS, Errors, errors_of
-from campaigns.domain.presentation.limit_table import limit_table
+from campaigns.domain.presentation.capacity_words import limit_table
+from campaigns.domain.presentation.request_tables import MOST_ROWS, Errors, errors_of
 from tests.values import make_second
 
 REFUSED = FailureRow(0, Kind.CONNECT_REFUSED, 0, count=30, first=2, last=9)

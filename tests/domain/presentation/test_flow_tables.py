@@ -6,14 +6,12 @@ from campaigns.domain.analysis.thresholds import ThresholdJudge
 from campaigns.domain.metrics.kept_requests import KeptRequest, KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Timing
-from campaigns.domain.other_tools.jmeter import jmeter
-from campaigns.domain.other_tools.reports import REPORTS, ReportHead
+from campaigns.domain.other_tools.reports import REPORTS, ReportHead, jmeter
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.threshold import parse_rule
-from campaigns.domain.presentation.errors_table import errors_of
 from campaigns.domain.presentation.latency_table import steps_table
 from campaigns.domain.presentation.report_tables import session_tables
-from campaigns.domain.presentation.request_tables import slowest_table
+from campaigns.domain.presentation.request_tables import errors_of, slowest_table
 from tests.values import make_second
 
 SPEC = {

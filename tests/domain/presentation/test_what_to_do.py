@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from campaigns.domain.analysis.criteria import Observed
 from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.metrics.failures import DROPPED, FailureRow
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing

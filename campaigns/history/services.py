@@ -4,12 +4,14 @@ by its test (plan, endpoint, connection mode, injectors) and the campaign with w
 begins, so it can be written down any number of times. If more campaigns move it, it is followed
 (`analysis.histories.same_changes`). A new change joins the newest entry of its target whose range
 overlaps its own, if nobody has acknowledged that and it has no change of the same test yet;
-otherwise it is an entry of its own. What is no longer found stays until people acknowledge it."""
+otherwise it is an entry of its own. What is no longer found stays until people acknowledge it.
+Marks of deploys and other events stand on the time axis of histories."""
 
 import logging
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -19,12 +21,13 @@ from django.utils import timezone
 
 from campaigns.campaigns.queries.references import references_between
 from campaigns.compare.queries.compared_searches import against_search, search_columns
+from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
 from campaigns.domain.analysis.repeats import MIN_REPEATS
-from campaigns.domain.edit_conflicts import check_unchanged
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.json_reader import check_unchanged
 from campaigns.domain.typed_text import clean_name, is_web_address, storable
 from campaigns.history.queries.baselines import against_baselines, counted_of, with_baselines
 from campaigns.history.queries.history import HistoryKey, histories_of, key_of, with_facts_around
@@ -35,18 +38,20 @@ from campaigns.models import (
     Project,
     Run,
     Search,
+    Target,
     Test,
     TestFigures,
+    TimeMark,
     TriageChange,
     TriageEntry,
 )
-from campaigns.runs.models.runs import IN_TURNS
+from campaigns.operations.models import AuditEvent
+from campaigns.runs.models import IN_TURNS
 from campaigns.search.queries import trial_runs
 
 logger = logging.getLogger(__name__)
 
 _LONGEST_NAME = 100
-_ONE_SEARCH = "Choose only one search."
 _NO_CAPACITY = (
     "This search found no capacity with an interval. Choose one that did, or search again."
 )
@@ -94,9 +99,9 @@ def make_baseline(
             f"A baseline needs {MIN_REPEATS} usable runs of a test. Add blocks to this campaign, "
             "or choose another one."
         )
-    made = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
-    _judge([pair for baseline in made for pair in _newest_of(baseline)])
-    return made
+    baselines = [_make(by, project, name, key, runs, seen) for key, runs in groups.items()]
+    _judge([pair for baseline in baselines for pair in _newest_of(baseline)])
+    return baselines
 
 
 def _make_of_search(
@@ -105,15 +110,15 @@ def _make_of_search(
     name: str,
     searches: Sequence[Search],
     tests: Sequence[Test],
-    seen: int | None,
+    token: int | None,
 ) -> Baseline:
     if len(tests) > 1:
-        raise Refused(_ONE_SEARCH)
+        raise Refused("Choose only one search.")
     (column,) = search_columns(searches)
     if column.capacity is None or column.capacity.low is None:
         raise Refused(_NO_CAPACITY)
     runs = trial_runs(searches[0])
-    return _make(by, project, name, key_of(column.test), runs, seen, of_search=True)
+    return _make(by, project, name, key_of(column.test), runs, token, of_search=True)
 
 
 def _newest_versions(tests: Sequence[Test]) -> list[Test]:
@@ -133,12 +138,12 @@ def _make(
     name: str,
     key: HistoryKey,
     runs: Sequence[Run],
-    seen: int | None,
+    token: int | None,
     *,
     of_search: bool = False,
 ) -> Baseline:
     current = Baseline.objects.filter(replaced_at=None, of_search=of_search, **key.columns)
-    if seen is not None and (newer := current.filter(pk__gt=seen).first()):
+    if token is not None and (newer := current.filter(pk__gt=token).first()):
         raise Refused(_meanwhile(newer.name))
     current.update(replaced_at=Now(), replaced_by=by.user)
     try:
@@ -209,14 +214,14 @@ def _judge(pairs: Sequence[tuple[Baseline, Test]]) -> None:
     """In as many statements for 200 tests as for one."""
     between = [(baseline.test.campaign_id, test.campaign_id) for baseline, test in pairs]
     references = references_between(between)
-    found = zip(pairs, between, against_baselines(pairs), strict=True)
+    triples = zip(pairs, between, against_baselines(pairs), strict=True)
     rows = [
         TestFigures(
             pk=test.pk,
             baseline=baseline,
             against=replace(against, reference=str(references[campaigns] or "")).to_json(),
         )
-        for (baseline, test), campaigns, against in found
+        for (baseline, test), campaigns, against in triples
     ]
     TestFigures.objects.bulk_update(rows, ["baseline", "against"])
 
@@ -234,21 +239,23 @@ def note_changes(*, campaign_id: int) -> int:
     campaign = Campaign.objects.get(pk=campaign_id)
     # One at a time for each project, so that changes which belong together find each other.
     Project.objects.select_for_update(no_key=True).get(pk=campaign.project_id)
-    found = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
-    known = _known(found)
-    seen: list[tuple[TestHistory, Change]] = []
+    by_key = {key: each for key, each in histories_of(campaign).items() if each.course.changes}
+    stored = _stored_changes(by_key)
+    sightings: list[tuple[TestHistory, Change]] = []
     rows: list[TriageChange] = []
-    for key, history in found.items():
+    for key, history in by_key.items():
         changes, places = history.course.changes, [point.at for point in history.points]
         same = same_changes(
             [Sighting(each.index, each.earliest, each.latest, each.ratio > 1) for each in changes],
-            [_known_place(each, places) for each in known[key]],
+            [_known_place(each, places) for each in stored[key]],
         )
         for number, change in enumerate(changes):
             is_known = number in same
-            rows.append(known[key][same[number]] if is_known else TriageChange(**key.columns))
-            seen.append((history, change))
-    for row, (history, change), whole in zip(rows, seen, with_facts_around(seen), strict=True):
+            rows.append(stored[key][same[number]] if is_known else TriageChange(**key.columns))
+            sightings.append((history, change))
+    for row, (history, change), whole in zip(
+        rows, sightings, with_facts_around(sightings), strict=True
+    ):
         since = history.points[change.index]
         row.since_id, row.since_at = since.campaign, since.at
         row.after_at, row.until_at = history.range_of(change)
@@ -262,17 +269,19 @@ def note_changes(*, campaign_id: int) -> int:
     return len(new)
 
 
-def _known(found: Mapping[HistoryKey, TestHistory]) -> dict[HistoryKey, list[TriageChange]]:
+def _stored_changes(
+    by_key: Mapping[HistoryKey, TestHistory],
+) -> dict[HistoryKey, list[TriageChange]]:
     """What is written down of each test, from the first of its campaigns on; one query for all."""
-    known: dict[HistoryKey, list[TriageChange]] = {key: [] for key in found}
+    stored: dict[HistoryKey, list[TriageChange]] = {key: [] for key in by_key}
     rows = TriageChange.objects.filter(
-        plan__in={key.plan for key in found}, endpoint__in={key.endpoint for key in found}
+        plan__in={key.plan for key in by_key}, endpoint__in={key.endpoint for key in by_key}
     )
     for row in rows.order_by(F("since").asc(nulls_last=True)):
         key = HistoryKey.read(row)
-        if key in found and row.since_at >= found[key].points[0].at:
-            known[key].append(row)
-    return known
+        if key in by_key and row.since_at >= by_key[key].points[0].at:
+            stored[key].append(row)
+    return stored
 
 
 def _known_place(change: TriageChange, places: Sequence) -> Sighting:
@@ -289,7 +298,7 @@ def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:
     )
     waiting = waiting.order_by("pk").prefetch_related("changes")
     entries = [(entry, list(entry.changes.all())) for entry in waiting]
-    begun = []
+    new_entries = []
     for row in new:
         target = targets[row.endpoint_id]
         takers = (
@@ -300,11 +309,11 @@ def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:
         entry, changes = next(takers, (None, []))
         if entry is None:
             entry = TriageEntry(project_id=project_id, target_id=target)
-            begun.append(entry)
+            new_entries.append(entry)
             entries.append((entry, changes))
         changes.append(row)
         row.entry = entry
-    TriageEntry.objects.bulk_create(begun)
+    TriageEntry.objects.bulk_create(new_entries)
     TriageChange.objects.bulk_create(new)
 
 
@@ -338,23 +347,75 @@ def edit_entry(
     """Acknowledge the changes or open them again, and keep a note and a link with them. What is
     None stays as it is. Raises Forbidden, InvalidFields, ChangedMeanwhile."""
     require(by, Action.EDIT, entry.project)
-    given = {"acknowledged": acknowledged, "note": note, "link": link}
-    given = {
+    values = {"acknowledged": acknowledged, "note": note, "link": link}
+    values = {
         name: storable(each) if isinstance(each, str) else each
-        for name, each in given.items()
+        for name, each in values.items()
         if each is not None
     }
-    if len(given.get("note", "")) > _LONGEST_NOTE:
+    if len(values.get("note", "")) > _LONGEST_NOTE:
         raise InvalidFields({"note": f"Use at most {_LONGEST_NOTE:,} characters."})
-    link = given.get("link")
+    link = values.get("link")
     if link and not (len(link) <= _LONGEST_LINK and is_web_address(link)):
         raise InvalidFields({"link": "Give an address that begins with https:// or http://."})
-    held = TriageEntry.objects.select_for_update(no_key=True).get(pk=entry.pk)
-    stored = content_of(held)
-    wanted = stored | given
+    row = TriageEntry.objects.select_for_update(no_key=True).get(pk=entry.pk)
+    stored = content_of(row)
+    wanted = stored | values
     check_unchanged(opened, stored=stored, wanted=wanted)
-    held.note, held.link = wanted["note"], wanted["link"]
+    row.note, row.link = wanted["note"], wanted["link"]
     if wanted["acknowledged"] != stored["acknowledged"]:
-        held.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
-        held.acknowledged_by = by.user if wanted["acknowledged"] else None
-    held.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])
+        row.acknowledged_at = timezone.now() if wanted["acknowledged"] else None
+        row.acknowledged_by = by.user if wanted["acknowledged"] else None
+    row.save(update_fields=["note", "link", "acknowledged_at", "acknowledged_by"])
+
+
+_MOST = {"text": 100, "link": 500, "key": 150}
+
+
+def set_mark(
+    *,
+    by: Actor,
+    project: Project,
+    text: str,
+    at: datetime | None = None,
+    link: str = "",
+    target: Target | None = None,
+    key: str = "",
+) -> tuple[TimeMark, bool]:
+    """The mark, and whether it is new. `at` is now by default. A mark of the same target with the
+    same key is the same mark, and stays as it is. By default the key is the text, with the time if
+    one is given: so a job that runs twice leaves one mark. Raises InvalidFields."""
+    require(by, Action.EDIT, project)
+    text, link = text.strip(), link.strip()
+    key = key.strip() or (f"{text} {at.isoformat()}" if at else text)
+    text = clean_name(text)
+    values = {"text": text, "link": link, "key": key}
+    errors = {
+        name: f"At most {most} characters are allowed; this has {len(values[name])}."
+        for name, most in _MOST.items()
+        if len(values[name]) > most
+    }
+    if not values["text"]:
+        errors["text"] = "Say what happened, such as “version 1.4.2 deployed”."
+    if values["link"] and not is_web_address(values["link"]):
+        errors["link"] = "A link begins with https:// or http://."
+    if target and target.project_id != project.pk:
+        errors["target"] = "Choose a target of this project."
+    if errors:
+        raise InvalidFields(errors)
+    return TimeMark.objects.get_or_create(
+        project=project,
+        target=target,
+        key=key,
+        defaults={"text": text, "link": link, "at": at or timezone.now(), "created_by": by.user},
+    )
+
+
+@transaction.atomic
+def delete_mark(*, by: Actor, mark: TimeMark) -> None:
+    """Take a mark off the time axis. No result depends on it."""
+    require(by, Action.EDIT, mark.project)
+    label = f"mark {mark.pk}: {mark.text}"
+    n_deleted, _ = TimeMark.objects.filter(pk=mark.pk).delete()
+    if n_deleted:
+        audit.note(by, AuditEvent.DELETED, label, project=mark.project)

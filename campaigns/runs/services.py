@@ -1,7 +1,8 @@
 """A run's summary: derived from its seconds, recomputed when late ones arrive; and what histories
 and lists read of it. Caches what runs under way have measured, added up, for the process that shows
 one next. Thins the seconds of old runs to minutes; their summaries, with all histograms and series,
-stay."""
+stay. `publish_results` is the one place
+where it is known that results are new or others than before."""
 
 import hashlib
 import logging
@@ -9,20 +10,21 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple
 from datetime import datetime, timedelta
+from functools import partial
 from math import ceil
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import InterfaceError, OperationalError, connection, transaction
 from django.db.models import F, Max, QuerySet, Sum
 from django.db.models.functions import Length, Now
 
-from campaigns.core import cache
+from campaigns.core import cache, queue
 from campaigns.domain.analysis.busy import observed_machines
-from campaigns.domain.analysis.criteria import LimitsByCode
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
+from campaigns.domain.analysis.reasons import LimitsByCode
 from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.domain.metrics.figures import histograms_of
 from campaigns.domain.metrics.injector_end import peers_of
@@ -30,8 +32,11 @@ from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.threshold import TARGET_METRICS
+from campaigns.history.services import judge_by_baselines, note_changes
+from campaigns.live.notify import notify_viewers
 from campaigns.machines.queries.machine_runs import measured_machines, uses_of
 from campaigns.models import (
+    Campaign,
     InjectorHost,
     KeptMinute,
     Run,
@@ -42,6 +47,7 @@ from campaigns.models import (
     Test,
     TestFigures,
 )
+from campaigns.operations.services.caps import measure_use
 from campaigns.runs.queries.kept_figures import brief_total, figures_of
 from campaigns.runs.queries.measurements import (
     cached_so_far,
@@ -55,7 +61,7 @@ from campaigns.runs.queries.measurements import (
     summary_of,
 )
 from campaigns.runs.queries.reports import parts_to_keep, warm_up_of
-from campaigns.runs.queries.retention import kept_of, uses_to_thin
+from campaigns.runs.queries.runs import kept_of, uses_to_thin
 
 
 @transaction.atomic
@@ -134,12 +140,12 @@ def summarise_run(run: Run) -> RunSummary:
 def _added_up(run: Run) -> tuple[Measurement, Any]:
     """All seconds and their SHA-256. What a worker has added up already is only counted, as long as
     nothing else is stored up to there."""
-    kept = measurement_to_end(run)
-    if kept is not None:
-        n_kept = kept.n_added
-        n_known, digest = _add_rows(run, kept, after=kept.last_second)
+    whole = measurement_to_end(run)
+    if whole is not None:
+        n_kept = whole.n_added
+        n_known, digest = _add_rows(run, whole, after=whole.last_second)
         if n_known == n_kept:
-            return kept, digest
+            return whole, digest
     measurement = new_measurement(run)
     _, digest = _add_rows(run, measurement)
     return measurement, digest
@@ -181,21 +187,17 @@ def cache_so_far(*, is_over: Callable[[], bool]) -> int:
     missing; how many runs got further. What is not done goes on at the next call, and may be done
     any number of times."""
     n_cached = 0
-    for run, measured in _behind():
-        if is_over():
-            break
-        n_cached += _go_on(run, measured, is_over)
-    return n_cached
-
-
-def _behind() -> list[tuple[Run, Measurement]]:
-    """Runs that send, the furthest behind first, with `reached`, the last second that any injector
-    has delivered; and what is cached of them."""
+    # Runs that send, the furthest behind first, with `reached`, the last second that any injector
+    # has delivered; and what is cached of them.
     sending = Run.objects.filter(state=RunState.RUNNING, t0__isnull=False)
     reached = sending.annotate(reached=Max("shards__last_second")).filter(reached__gte=0)
     totals = [(run, cached_so_far(run) or new_measurement(run)) for run in reached]
     behind = [each for each in totals if _n_missing(*each) >= WORTH_S]
-    return sorted(behind, key=lambda each: _n_missing(*each), reverse=True)
+    for run, measured in sorted(behind, key=lambda each: _n_missing(*each), reverse=True):
+        if is_over():
+            break
+        n_cached += _go_on(run, measured, is_over)
+    return n_cached
 
 
 def _n_missing(run: Run, measured: Measurement) -> int:
@@ -319,3 +321,27 @@ def _kept_minute(run: Run, minute: int) -> QuerySet[ShardSecond]:
     with _briefly():
         KeptMinute.objects.bulk_create(minutes, ignore_conflicts=True)
     return rows
+
+
+def publish_results(campaign: Campaign, run: Run | None = None) -> None:
+    """Update histories, baselines, the use of caps, caches and viewers: the campaign or
+    the `run` has ended, or late seconds made a new summary of it. May be called any number of
+    times. Whatever goes wrong here, they have ended."""
+    if run:
+        _try("the history of its test", run, partial(keep_figures, [run.test_id]))
+        _try("its use of caps", run, partial(measure_use, run))
+    if campaign.finished_at:
+        _try("verdicts against its baselines", campaign, partial(judge_by_baselines, campaign))
+        _try("changes in histories", campaign, partial(note_changes, campaign_id=campaign.pk))
+        queue.enqueue(queue.RESULTS, [campaign.pk])
+    notify_viewers(run_id=run and run.pk, campaign_id=campaign.pk)
+
+
+def _try(what: str, of: Campaign | Run, act: Callable[[], object]) -> None:
+    try:
+        with transaction.atomic():
+            act()
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        logger.exception("%s of %s %s: not up to date", what, type(of).__name__.lower(), of.pk)

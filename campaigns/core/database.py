@@ -1,0 +1,100 @@
+"""What all need of PostgreSQL beside rows: its time, as hosts' clocks differ; waits without holding
+a connection, as connections are few and those who wait are many; and what was deleted meanwhile."""
+
+import logging
+import re
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+
+from django.core.exceptions import ObjectDoesNotExist
+from django.db import IntegrityError, connection
+from django.db.models import DateTimeField, ExpressionWrapper, Func, Value
+from psycopg.errors import ForeignKeyViolation
+
+
+class ClockTimestamp(Func):
+    """The time when the row is evaluated, so after any wait for a lock.
+
+    Django's Now() is the time at which the statement arrived, before the wait.
+    """
+
+    function = "clock_timestamp"
+    arity = 0
+    output_field = DateTimeField()
+
+
+def db_now(offset_s: float = 0.0):
+    """The database's time, `offset_s` seconds from now (negative: ago)."""
+    if not offset_s:
+        return ClockTimestamp()
+    shift = Value(timedelta(seconds=offset_s))
+    return ExpressionWrapper(ClockTimestamp() + shift, output_field=DateTimeField())
+
+
+def database_time() -> datetime:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        return cursor.fetchone()[0]
+
+
+# Turns at the database for those who ask at once because something has happened. Whoever waits for
+# a connection is refused after 5 s; a turn is waited for as long as it takes.
+TURNS = threading.BoundedSemaphore(8)
+
+
+def release_connection() -> None:
+    """Give this thread's connection back, except inside a transaction (a test)."""
+    if connection.connection is not None and not connection.in_atomic_block:
+        connection.close()
+
+
+@contextmanager
+def connection_given_back() -> Iterator[None]:
+    """For reads of which many wait for the result: afterwards this thread has no connection."""
+    try:
+        yield
+    finally:
+        release_connection()
+
+
+def without_connection(parts: Iterable[str]) -> Iterator[str]:
+    """The parts of a file, each sent without a connection: whoever reads it may be slow."""
+    for part in parts:
+        release_connection()
+        yield part
+
+
+@contextmanager
+def held(lock: threading.Lock) -> Iterator[None]:
+    """Hold the lock; a thread that must wait for it gives its connection back first."""
+    if not lock.acquire(blocking=False):
+        release_connection()
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+logger = logging.getLogger(__name__)
+_KEY = re.compile(r"\((\w+)\)=")
+
+
+def is_of_what_is_gone(error: Exception) -> bool:
+    """Whether a row was to be read again, or one was to refer to it, that somebody has deleted
+    meanwhile, such as the project of a new plan: to those who ask from now on it is not there."""
+    is_gone = isinstance(error, ObjectDoesNotExist) or _refers_to_nothing(error)
+    if is_gone:
+        logger.warning("Deleted meanwhile", exc_info=error)
+    return is_gone
+
+
+def _refers_to_nothing(error: Exception) -> bool:
+    cause = error.__cause__ if isinstance(error, IntegrityError) else None
+    if not isinstance(cause, ForeignKeyViolation):
+        return False
+    # In any language: "Key (project_id)=(5) is not present …", "Key (id)=(5) is still referenced …"
+    key = _KEY.search(cause.diag.message_detail or "")
+    return bool(key) and key[1] != "id"
