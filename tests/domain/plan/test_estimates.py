@@ -34,15 +34,6 @@ def test_the_warm_up_takes_time_but_gives_no_requests():
     assert (found.duration_s, found.requests) == (70, 3000)
 
 
-def test_what_only_the_target_decides_is_counted_not_guessed():
-    by_count = plan(model="closed", connections=8, requests=1000)
-    by_time = plan(model="closed", connections=8, duration_s=30)
-    found = estimate((by_count, KEEP_ALIVE), (by_time, KEEP_ALIVE), repeats=2)
-    assert found.runs_of_unknown_duration == 2
-    assert found.runs_of_unknown_requests == 2
-    assert found.requests == 2000
-
-
 def test_sessions_are_told_by_flow_where_their_number_is_known():
     for load, sessions, requests in [
         ({"arrival_unit": "session", "model": "over", "requests": 50, "over_s": 5}, (45, 5), 95),

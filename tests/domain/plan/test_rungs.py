@@ -95,11 +95,6 @@ def test_a_rung_of_http_1_1_sends_the_plan_as_it_is():
         assert spec_of_rung(PLAN, RUNGS[key])[0] == PLAN.to_json()
 
 
-def test_a_rung_of_http_2_sends_the_same_over_http_2():
-    spec, name = spec_of_rung(PLAN, RUNGS["new-http2"])
-    assert (spec["http_version"], spec["load"], name) == ("2", PLAN.to_json()["load"], "HTTP/2")
-
-
 def test_many_at_once_is_a_load_of_its_own():
     spec, name = spec_of_rung(PLAN, RUNGS["many-streams"])
     load = Plan.from_json(spec).load
