@@ -28,7 +28,7 @@ from tests.factories import (
 )
 from tests.machines.test_queries import tell
 from tests.measured import https_campaign, run_in_blocks
-from tests.searches import end_trial, judged, limit_of, search_through, searching
+from tests.searches import end_trial, judged, searching
 from tests.values import make_second
 
 pytestmark = pytest.mark.django_db
@@ -200,15 +200,14 @@ def _plain(cell: str) -> str:
     return cell.partition(" of ")[0]
 
 
-def test_the_page_and_csv_of_a_search_have_the_trials_of_json(api, alice, project):
-    search = search_through(searching(project), limit_of(1850))
-    trials = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()["trials"]
-    text = api.get(f"/api/v1/campaigns/{search.pk}/search.csv").content.decode()
+def test_the_page_and_csv_of_a_search_have_the_trials_of_json(as_searcher, searched):
+    trials = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search/").json()["trials"]
+    text = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search.csv").content.decode()
     rows = list(csv.DictReader(StringIO(text)))
     names = ("trial", "rate_per_s", "result")
     of_csv = [tuple(row[name] for name in names) for row in rows]
     assert of_csv == [tuple(str(trial[name]) for name in names) for trial in trials]
-    page = client_of(alice).get(f"/campaigns/{search.pk}/?trials=all").content.decode()
+    page = as_searcher.get(f"/campaigns/{searched.pk}/?trials=all").content.decode()
     assert all(f'id="trial-{trial["trial"]}"' in page for trial in trials)
 
 
@@ -269,15 +268,14 @@ def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client,
     assert {name: found[name] for name in cost} == cost
     assert [each["text"] for each in found["checks"]] == [each.text for each in shown["checks"]]
     assert found["missing_s"] > 0
-    assert not Campaign.objects.exists()
+    assert not Campaign.objects.filter(project=body["project"]).exists()
 
 
-def test_the_answer_has_its_interval_and_every_trial(api, project):
-    search = search_through(searching(project), limit_of(1850))
-    answer = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
+def test_the_answer_has_its_interval_and_every_trial(as_searcher, searched):
+    answer = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search/").json()
     assert answer["ending"] == "found"
     assert answer["capacity"]["low"] < 1850 < answer["capacity"]["high"]
-    assert len(answer["trials"]) == search.campaign.runs.count()
+    assert len(answer["trials"]) == searched.runs.count()
     first = answer["trials"][0]
     assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
     assert (answer["rule"], answer["limited_by"]["word"]) == (RULE_VERSION, "target side")
