@@ -80,15 +80,6 @@ def test_the_split_blames_the_tls_handshake_and_adds_up(finished):
         assert whole == pytest.approx(row["total_ms"])
 
 
-def test_before_the_third_repeat_there_are_figures_and_no_word(project):
-    campaign, tests = https_campaign(project, started_at=timezone.now())
-    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
-    make_run(tests[0], 3)
-    answer = campaign_answer(campaign)
-    assert (answer.n_done, answer.n_runs, answer.has_word) == (4, 5, False)
-    assert answer.overheads[0].word == ""
-
-
 def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(finished):
     campaign, _, runs = finished
     spoil(runs[0], missing_seconds=0.5)
@@ -301,3 +292,13 @@ def test_an_answer_is_made_once_until_a_run_has_finished(project):
     before = answer_of(campaign).n_done
     measure(second, 12_000)
     assert answer_of(campaign).n_done == before + 1
+
+
+def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
+    failed = {"counters": {"failed": 200, "started": 200}, "errors": {"connect_refused": 200}}
+    measure(make_run(tests[0], 3), 0, n=0, **failed)
+    measure(make_run(tests[1], 3), HTTPS[2])
+    answer = campaign_answer(done(campaign))
+    assert "no errors in 10,000 requests of the runs that count" in answer.grounds

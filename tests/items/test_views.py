@@ -11,7 +11,6 @@ from django.utils import timezone
 from campaigns.items.services import archive_items
 from campaigns.items.views import lists
 from campaigns.models import Campaign, Project
-from tests.engine.scenes import started
 from tests.factories import (
     make_campaign,
     make_endpoint,
@@ -195,14 +194,6 @@ class TestUndo:
         assert as_owner.get(reverse(f"{kind}-detail", args=[item.pk])).status_code == 404
         again = as_owner.post(bulk_url(kind, project), {"pk": item.pk, "do": "purge"})
         assert again.status_code == 404
-
-
-def test_what_runs_stops_the_whole_deletion_and_the_page_says_why(as_owner, project):
-    running, draft = started(project), make_campaign(project, "draft")
-    ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
-    page = as_owner.post(bulk_url("campaign", project), ticked, follow=True)
-    assert "study is running. Stop it first." in text_of(page)
-    assert Campaign.objects.outside_trash().count() == 2
 
 
 def test_archived_things_are_no_choices(as_owner, project, as_alice):

@@ -57,13 +57,6 @@ def origins(target) -> list[str]:
     return [str(each) for each in target.endpoints.filter(archived_at=None)]
 
 
-def test_a_target_is_made_with_its_endpoints_and_facts(project, as_bob):
-    target = make(as_bob, project, endpoints=[HTTP, HTTPS])
-    assert target.environment == [["CPU", "8 cores"]]
-    assert origins(target) == ["http://10.0.0.5:80", "https://10.0.0.5:443"]
-    assert [each.verify_tls for each in target.endpoints.all()] == [True, False]
-
-
 def test_a_name_is_used_once_in_a_project_until_it_is_archived(project, as_bob):
     target = make(as_bob, project)
     with pytest.raises(InvalidTarget) as refusal:
@@ -274,13 +267,6 @@ def test_an_archived_endpoint_keeps_the_name_and_what_it_meant(project, as_bob, 
     endpoint.refresh_from_db()
     assert endpoint.tls == {"profile": "our clients", "groups": "X25519"}
     assert endpoint.frozen().to_json()["tls"] == endpoint.tls
-
-
-def test_an_archived_target_does_not_hold_it(project, as_bob, profile):
-    target = target_naming(as_bob, project)
-    archive_items(by=as_bob, items=[target])
-    delete_profile(by=as_bob, profile=profile)
-    assert Endpoint.objects.get().frozen().tls.groups == "X25519"
 
 
 def test_a_profile_that_somebody_deleted_before_is_gone_without_a_word(as_bob, profile):
