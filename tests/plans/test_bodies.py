@@ -13,7 +13,7 @@ from campaigns.models import Probe, Run, StoredBody
 from campaigns.plans.services import bodies
 from campaigns.plans.services.bodies import forget_unused_bodies
 from campaigns.plans.services.plans import create_plan, edit_plan
-from campaigns.probes.services.probes import order_of
+from campaigns.probes.services.probes import order_of, request_probe
 from tests.cast import token_client
 from tests.engine.scenes import claim, create, dispatch, host
 from tests.factories import make_endpoint, make_project, make_target
@@ -67,6 +67,13 @@ def test_a_digest_is_known_only_in_the_project_that_stored_it(version, as_alice)
     steps = version.spec["steps"]
     with pytest.raises(InvalidPlan, match="not stored here"):
         create_plan(by=as_alice, project=other, name="photo", spec=spec_of(*steps))
+
+
+def test_a_single_request_has_it_too(project, as_bob):
+    endpoint = make_endpoint(make_target(project))
+    probe = request_probe(by=as_bob, endpoint=endpoint, request=STEP)
+    assert len(json.dumps(probe.request)) < 500
+    assert list(order_of(probe)["bodies"].values()) == [ENCODED]
 
 
 def test_a_project_has_room_for_so_many_bytes(project, as_bob, monkeypatch):
