@@ -203,18 +203,18 @@ def test_it_is_the_geometric_mean():
 
 def test_fewer_than_three_searches_have_no_interval():
     assert capacity_of([]) is None
-    found = capacity_of(searches(1890, 1810))
-    assert (found.low, found.high) == (None, None)
+    capacity = capacity_of(searches(1890, 1810))
+    assert (capacity.low, capacity.high) == (None, None)
 
 
 def test_the_interval_is_t_on_logarithms_plus_half_a_step():
     """Neighbours that differ most are not alike, so nothing widens it."""
-    found = capacity_of(searches(1000, 1100, 1000, 1100, 1000))
+    capacity = capacity_of(searches(1000, 1100, 1000, 1100, 1000))
     logs = [log(each) for each in (1000, 1100, 1000, 1100, 1000)]
     centre = sum(logs) / 5
     sd = sqrt(sum((each - centre) ** 2 for each in logs) / 4)
     half = t_quantile(0.975, 4) * sd / sqrt(5) + log(1.02) / 2
-    assert (found.low, found.high) == pytest.approx((exp(centre - half), exp(centre + half)))
+    assert (capacity.low, capacity.high) == pytest.approx((exp(centre - half), exp(centre + half)))
 
 
 def test_results_that_resemble_their_neighbours_widen_it():
@@ -245,10 +245,10 @@ def interval(rate_per_s: float, factor: float) -> CapacityInterval:
 
 
 def test_the_interval_is_of_the_logarithms_of_both():
-    found = capacity_ratio(interval(1000, 1.03), interval(1100, 1.04))
+    comparison = capacity_ratio(interval(1000, 1.03), interval(1100, 1.04))
     half = sqrt(log(1.03) ** 2 + log(1.04) ** 2)
-    assert found.ratio == pytest.approx(1.1)
-    assert (found.low, found.high) == pytest.approx((1.1 * exp(-half), 1.1 * exp(half)))
+    assert comparison.ratio == pytest.approx(1.1)
+    assert (comparison.low, comparison.high) == pytest.approx((1.1 * exp(-half), 1.1 * exp(half)))
 
 
 def test_the_other_way_round_it_is_the_inverse():
@@ -264,8 +264,8 @@ def test_the_word_needs_an_interval_that_says_it():
         (1010, 1.01, CapacityWord.SAME),
         (1060, 1.10, CapacityWord.NOT_LESS),
     ]:
-        found = capacity_ratio(interval(1000, 1.01), interval(rate_per_s, factor))
-        assert capacity_word(found, 0.05) == word
+        comparison = capacity_ratio(interval(1000, 1.01), interval(rate_per_s, factor))
+        assert capacity_word(comparison, 0.05) == word
 
 
 def test_without_an_interval_there_is_no_ratio():
@@ -289,8 +289,8 @@ def judged(trust=Trust.TRUSTED, target: str = "") -> Judgement:
 
 
 def tried(judgement=None, *verdicts: Verdict, outcome: str = Outcome.COMPLETE, why: str = ""):
-    found = trial_of(100, outcome, why, judgement, verdicts or (rule(20, True),))
-    return found.result, found.reason
+    trial = trial_of(100, outcome, why, judgement, verdicts or (rule(20, True),))
+    return trial.result, trial.reason
 
 
 def test_kept_rules_and_a_target_that_keeps_up_pass():

@@ -34,8 +34,8 @@ def test_slower_and_faster_and_no_practical_difference():
 
 
 def test_two_repeats_are_never_enough():
-    found = word([100, 100], [200, 200])
-    assert (found.word, found.reason, found.more) == (None, Reason.TOO_FEW_REPEATS, 1)
+    pair = word([100, 100], [200, 200])
+    assert (pair.word, pair.reason, pair.more) == (None, Reason.TOO_FEW_REPEATS, 1)
 
     assert judged(None).reason is Reason.TOO_FEW_REPEATS
 
@@ -56,8 +56,8 @@ def test_every_interval_has_a_word():
 
 def test_an_open_comparison_says_what_would_settle_it():
     few, enough, short = (ratio_interval(*wide_arms(k), paired=True) for k in (10, 22, 14))
-    found = judged(few)
-    assert (found.word, found.more) == (Word.OPEN, 9)
+    judgement = judged(few)
+    assert (judgement.word, judgement.more) == (Word.OPEN, 9)
     assert judged(enough).word is Word.SAME
     assert judged(short).word is Word.OPEN
 
@@ -75,8 +75,8 @@ def test_a_difference_below_the_floor_is_no_practical_one():
 
 
 def test_what_speaks_against_the_comparison_wins_over_the_figures():
-    found = word(A, B, blockers=[(Reason.ERRORS, "Too many failed.")])
-    assert (found.word, found.reason) == (None, Reason.ERRORS)
+    pair = word(A, B, blockers=[(Reason.ERRORS, "Too many failed.")])
+    assert (pair.word, pair.reason) == (None, Reason.ERRORS)
 
 
 def test_campaigns_of_the_study_get_the_words_that_its_tables_support():

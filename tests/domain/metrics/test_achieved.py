@@ -115,9 +115,9 @@ def straggling(spec) -> Measurement:
 
 def test_a_run_that_waits_for_its_tail_keeps_its_rate():
     for spec in [BY_TIME, BY_NUMBER]:
-        seen = straggling(spec).settle()
-        assert (seen.duration_s, seen.figures.rate_per_s) == (3, 100)
-        assert seen.judge.broken_since == [None]
+        measurement = straggling(spec).settle()
+        assert (measurement.duration_s, measurement.figures.rate_per_s) == (3, 100)
+        assert measurement.judge.broken_since == [None]
 
 
 def test_no_rate_leaves_out_more_than_a_tenth_of_a_number_of_requests():
@@ -127,35 +127,39 @@ def test_no_rate_leaves_out_more_than_a_tenth_of_a_number_of_requests():
 
 def test_an_end_says_the_measured_time_and_how_late_the_tail_was():
     for spec in [BY_TIME, BY_NUMBER]:
-        seen = straggling(spec)
-        seen.add(make_second(8, [6_000_000], counters={"started": 0, **LATE}))
-        seen.close(
+        measurement = straggling(spec)
+        measurement.add(make_second(8, [6_000_000], counters={"started": 0, **LATE}))
+        measurement.close(
             InjectorEnd(COMPLETE, duration_us=8_200_000, measured_us=3_000_000, tail_us=5_200_000)
         )
-        seen.settle()
-        assert (seen.duration_s, seen.figures.rate_per_s, seen.tail_s) == (3, 100, 5.2)
-        assert [each.passed for each in seen.thresholds] == [True]
-        assert seen.tail_words == "1 reply came up to 5.2 s"
-        assert seen.mean_in_flight == pytest.approx((300 * 0.01 + 1) / 3), (
+        measurement.settle()
+        assert (measurement.duration_s, measurement.figures.rate_per_s, measurement.tail_s) == (
+            3,
+            100,
+            5.2,
+        )
+        assert [each.passed for each in measurement.thresholds] == [True]
+        assert measurement.tail_words == "1 reply came up to 5.2 s"
+        assert measurement.mean_in_flight == pytest.approx((300 * 0.01 + 1) / 3), (
             "without the time after it"
         )
 
 
 def test_a_lost_injector_leaves_the_planned_time_to_what_it_told_of_a_tail():
-    seen = straggling(BY_TIME)
-    seen.add(make_second(8, [6_000_000], counters={"started": 0, **LATE}))
-    seen.is_whole = False
-    seen.close(InjectorEnd())
-    assert seen.settle().figures.rate_per_s == 100
+    measurement = straggling(BY_TIME)
+    measurement.add(make_second(8, [6_000_000], counters={"started": 0, **LATE}))
+    measurement.is_whole = False
+    measurement.close(InjectorEnd())
+    assert measurement.settle().figures.rate_per_s == 100
 
 
 def test_a_run_of_an_older_injector_keeps_its_figures():
-    seen = straggling(BY_TIME)
-    seen.add(make_second(8, [6_000_000]))
-    seen.close(InjectorEnd(COMPLETE, duration_us=8_600_000))
-    seen.settle()
-    assert seen.figures.rate_per_s == 301 / 8.6
-    assert seen.tail_words == ""
+    measurement = straggling(BY_TIME)
+    measurement.add(make_second(8, [6_000_000]))
+    measurement.close(InjectorEnd(COMPLETE, duration_us=8_600_000))
+    measurement.settle()
+    assert measurement.figures.rate_per_s == 301 / 8.6
+    assert measurement.tail_words == ""
 
 
 def test_lengths_are_read_back_shortest_first():
@@ -165,7 +169,7 @@ def test_lengths_are_read_back_shortest_first():
 
 
 def test_figures_count_connections_for_each_session_that_was_begun():
-    seen = session_figures(
+    figures = session_figures(
         Total(
             {
                 "sessions_started": 12, "sessions_ok": 6, "sessions_failed": 3,
@@ -175,13 +179,13 @@ def test_figures_count_connections_for_each_session_that_was_begun():
         ),
         3.0,
     )  # fmt: skip
-    assert (seen.rate_per_s, seen.connections_each, seen.open_at_end) == (2.0, 2.5, 1)
-    assert seen.to_json()["lengths"] == {"1": 3, "3": 6}
+    assert (figures.rate_per_s, figures.connections_each, figures.open_at_end) == (2.0, 2.5, 1)
+    assert figures.to_json()["lengths"] == {"1": 3, "3": 6}
 
 
 def test_where_all_were_dropped_nothing_is_divided_by_none():
-    seen = session_figures(Total({"sessions_started": 2, "sessions_dropped": 2}), 0.0)
-    assert (seen.rate_per_s, seen.connections_each) == (None, None)
+    figures = session_figures(Total({"sessions_started": 2, "sessions_dropped": 2}), 0.0)
+    assert (figures.rate_per_s, figures.connections_each) == (None, None)
 
 
 STEPS = [{"label": name, "method": "GET", "path": "/"} for name in ("look", "buy")]
@@ -210,11 +214,11 @@ MIXED = [
 
 
 def test_lower_ends_are_of_the_seconds_in_which_the_injector_added_least():
-    seen = measured(*MIXED)
-    assert seen.figures.time_us("p99") == pytest.approx(4800, rel=0.001)
-    assert seen.figures.low_us("p99") == pytest.approx(1900, rel=0.001)
-    assert seen.figures.low_us("mean") == 1450
-    quiet, busy = (step.timing("quieter") for step in seen.steps)
+    measurement = measured(*MIXED)
+    assert measurement.figures.time_us("p99") == pytest.approx(4800, rel=0.001)
+    assert measurement.figures.low_us("p99") == pytest.approx(1900, rel=0.001)
+    assert measurement.figures.low_us("mean") == 1450
+    quiet, busy = (step.timing("quieter") for step in measurement.steps)
     assert (quiet.n, quiet.max_us, busy.n, busy.min_us) == (750, 1000, 750, 1900)
 
 
@@ -225,8 +229,8 @@ def test_of_few_seconds_all_count():
 def test_a_lower_end_is_never_above_what_was_measured():
     """The seconds in which the injector added least may be those in which the target was slow."""
     slow = [second(k, 9000, own_us=10) for k in range(15)]
-    seen = measured(*slow, *(second(k, 1000, own_us=500, n=500) for k in range(15, 30)))
-    assert seen.figures.low_us("p50") == seen.figures.time_us("p50") == 1500
+    measurement = measured(*slow, *(second(k, 1000, own_us=500, n=500) for k in range(15, 30)))
+    assert measurement.figures.low_us("p50") == measurement.figures.time_us("p50") == 1500
 
 
 def test_few_requests_and_those_whose_reading_was_not_timed_have_no_lower_end():

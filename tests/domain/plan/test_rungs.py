@@ -32,8 +32,8 @@ def test_a_profile_is_read_as_what_it_offers_first():
         ({"profile": "browser"}, "1.3", True, "as a browser"),
         ({"profile": "ecdsa"}, "1.3", True, "ECDSA"),
     ]:
-        found = spoken(**tls)
-        assert (found.tls, found.is_hybrid, found.profile) == (newest, is_hybrid, profile)
+        rung = spoken(**tls)
+        assert (rung.tls, rung.is_hybrid, rung.profile) == (newest, is_hybrid, profile)
 
 
 def test_the_order_of_rungs_is_that_of_the_ladder():
