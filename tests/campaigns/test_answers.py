@@ -80,6 +80,15 @@ def test_the_split_blames_the_tls_handshake_and_adds_up(finished):
         assert whole == pytest.approx(row["total_ms"])
 
 
+def test_before_the_third_repeat_there_are_figures_and_no_word(project):
+    campaign, tests = https_campaign(project, started_at=timezone.now())
+    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
+    make_run(tests[0], 3)
+    answer = campaign_answer(campaign)
+    assert (answer.n_done, answer.n_runs, answer.has_word) == (4, 5, False)
+    assert answer.overheads[0].word == ""
+
+
 def test_a_run_that_is_not_usable_is_shown_with_its_reason_and_enters_nothing(finished):
     campaign, _, runs = finished
     spoil(runs[0], missing_seconds=0.5)

@@ -310,6 +310,14 @@ def sequential_of_each(project):
     return CampaignCell(make_plan(project, spec=spec), make_endpoint(make_target(project)), "new")
 
 
+def test_a_sweep_has_a_test_for_each_number_of_injectors(project, as_bob):
+    campaign = create(
+        as_bob, project, cells=[sequential_of_each(project)], sweep=of_injectors(1, 2, 12)
+    )
+    assert list(campaign.tests.values_list("position", "injectors")) == [(0, 1), (1, 2), (2, 12)]
+    assert campaign.injectors == 12
+
+
 def test_each_run_of_a_sweep_has_its_shards_and_the_load_of_all_of_them(project, as_bob):
     cells = [sequential_of_each(project)]
     campaign = create(

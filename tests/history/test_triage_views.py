@@ -58,6 +58,14 @@ def test_a_tests_page_has_evidence_and_what_people_said(page, project, target, e
     assert "26.0 → 28.5 ms" in shown_text(response)
 
 
+def test_one_click_in_a_list_acknowledges_and_keeps_the_note(page, project, edit):
+    noted(project, SLOWER)
+    edit(note="Known.", link="")
+    edit(acknowledged="on")
+    entry = TriageEntry.objects.get()
+    assert (entry.acknowledged_at is None, entry.note) == (False, "Known.")
+
+
 def test_what_was_typed_and_refused_is_typed_once(page, project, edit):
     noted(project, SLOWER)
     typed = edit(note="Known.", link="nowhere").context["triage"]["form"]

@@ -487,3 +487,8 @@ def test_what_is_said_on_a_websocket_is_typed_by_line(as_editor, project):
     assert {name: again[name] for name in typed if name.startswith("ws_")}.items() >= {
         name: typed[name] for name in ("ws_texts", "ws_reply", "ws_scenario", "ws_deflate")
     }.items()
+
+
+def test_fields_of_another_think_time_are_ignored(as_editor, project):
+    save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
+    assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1

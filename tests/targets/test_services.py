@@ -269,6 +269,13 @@ def test_an_archived_endpoint_keeps_the_name_and_what_it_meant(project, as_bob, 
     assert endpoint.frozen().to_json()["tls"] == endpoint.tls
 
 
+def test_an_archived_target_does_not_hold_it(project, as_bob, profile):
+    target = target_naming(as_bob, project)
+    archive_items(by=as_bob, items=[target])
+    delete_profile(by=as_bob, profile=profile)
+    assert Endpoint.objects.get().frozen().tls.groups == "X25519"
+
+
 def test_a_profile_that_somebody_deleted_before_is_gone_without_a_word(as_bob, profile):
     again = OwnTlsProfile.objects.get(pk=profile.pk)
     delete_profile(by=as_bob, profile=profile)
