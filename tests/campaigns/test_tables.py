@@ -26,6 +26,8 @@ from tests.factories import (
     make_test,
     store_second,
 )
+from tests.kept_cast import alice as alice
+from tests.kept_cast import project as project
 from tests.machines.test_queries import tell
 from tests.measured import https_campaign, run_in_blocks
 from tests.searches import end_trial, judged, searching
@@ -34,13 +36,18 @@ from tests.values import make_second
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def campaign(project) -> Campaign:
+@pytest.fixture(scope="module")
+def campaign_of_the_file(project_of_the_file) -> Campaign:
     """HTTP against HTTPS, three repeats of each."""
     now = timezone.now()
-    campaign, tests = https_campaign(project, started_at=now, finished_at=now)
+    campaign, tests = https_campaign(project_of_the_file, started_at=now, finished_at=now)
     run_in_blocks(tests, [[9_630, 9_643, 9_656], [12_347, 12_360, 12_373]])
     return campaign
+
+
+@pytest.fixture
+def campaign(campaign_of_the_file, project) -> Campaign:
+    return Campaign.objects.get(pk=campaign_of_the_file.pk)
 
 
 def as_number(text: str) -> float | str | None:
@@ -250,7 +257,7 @@ def test_what_could_not_start_has_no_estimate_and_the_same_sentence(api, body, w
     assert estimated.json() == refused.json()
 
 
-def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, bob, body):
+def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, alice, body):
     asked = body | {"trial_s": 10, "longest_s": 300}
     found = api.post("/api/v1/searches/estimate/", asked, format="json").json()
     endpoint = Endpoint.objects.get(pk=body["cell"]["endpoint"])
@@ -261,14 +268,14 @@ def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client,
         "modes": "new",
         "limit_per_s": 2000,
     }
-    client.force_login(bob)
+    client.force_login(alice)
     address = reverse("search-estimate", args=[body["project"]])
     shown = client.post(address, typed | {"trial_s": 10, "longest_min": 5}).context
     cost = asdict(shown["cost"])
     assert {name: found[name] for name in cost} == cost
     assert [each["text"] for each in found["checks"]] == [each.text for each in shown["checks"]]
     assert found["missing_s"] > 0
-    assert not Campaign.objects.filter(project=body["project"]).exists()
+    assert not Campaign.objects.filter(name=body["name"]).exists()
 
 
 def test_the_answer_has_its_interval_and_every_trial(as_searcher, searched):
