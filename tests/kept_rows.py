@@ -3,6 +3,8 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from types import ModuleType
 
 import pytest
 from django.core.cache import caches
@@ -34,9 +36,20 @@ def undone() -> Iterator[None]:
 def forget() -> None:
     """As in a process that has just started: of rows that were changed by hand, and whose change
     was undone, pages may remember either."""
-    modules = [each for name, each in sys.modules.items() if name.startswith("campaigns.")]
-    for value in [value for each in modules for value in vars(each).values()]:
-        if isinstance(value, Cache):
-            value._entries.clear()
+    for module, name in _names_of_caches(len(sys.modules)):
+        getattr(module, name)._entries.clear()
     for name in caches.settings:
         caches[name].clear()
+
+
+@cache
+def _names_of_caches(_n_modules: int) -> list[tuple[ModuleType, str]]:
+    """Looked for again where a module has been loaded since: to look at each name of each module
+    took longer than many a page."""
+    modules = [each for name, each in sys.modules.items() if name.startswith("campaigns.")]
+    return [
+        (module, name)
+        for module in modules
+        for name, value in vars(module).items()
+        if isinstance(value, Cache)
+    ]

@@ -19,7 +19,8 @@ from tests.browser.installation import enter
 from tests.factories import make_campaign, make_plan, make_run, make_test
 from tests.values import make_second, plan_spec
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# How the axis grows is in tests/js/time_axis.test.mjs, which seconds come in tests/runs.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 NAME = "One hour on the checkout"
 # Whether the chart of response times has so many seconds.
 EVERY_SECOND = """n => {

@@ -165,8 +165,8 @@ def test_arrow_keys_read_what_a_table_shows_at_once(alices_tab, finished):
 
 
 def test_one_crosshair_reads_a_trial_of_a_search_and_how_busy_everyone_was(alices_tab, project):
-    campaign = searching(project)
-    search_through(campaign, limit_of(1850))
+    campaign = searching(project, limit=900)
+    search_through(campaign, limit_of(5000))
     alices_tab.goto(f"/campaigns/{campaign.pk}/")
     around = alices_tab.locator("[data-charts=trials]")
     around.focus()

@@ -301,3 +301,13 @@ def test_an_answer_is_made_once_until_a_run_has_finished(project):
     before = answer_of(campaign).n_done
     measure(second, 12_000)
     assert answer_of(campaign).n_done == before + 1
+
+
+def test_errors_are_those_of_the_runs_that_count_where_others_are_left_out(project):
+    campaign, tests = https_campaign(project)
+    run_in_blocks(tests, [HTTP[:2], HTTPS[:2]])
+    failed = {"counters": {"failed": 200, "started": 200}, "errors": {"connect_refused": 200}}
+    measure(make_run(tests[0], 3), 0, n=0, **failed)
+    measure(make_run(tests[1], 3), HTTPS[2])
+    answer = campaign_answer(done(campaign))
+    assert "no errors in 10,000 requests of the runs that count" in answer.grounds

@@ -31,23 +31,16 @@ def test_saving_makes_a_draft_with_its_tests(as_editor, project, target, version
     assert campaign.practical_threshold == 0.05
 
 
-def test_a_profile_is_asked_for_and_run_again(as_editor, project, target, version):
-    asked = fields(cells(version, target, ("http", "new")), profile="on")
+def test_what_is_counted_on_the_machine_is_chosen_and_run_again(
+    as_editor, project, target, version
+):
+    asked = fields(cells(version, target, ("http", "new")), profile="on", perf="processes")
     as_editor.post(new_url(project), asked | {"draft": "1"})
     campaign = Campaign.objects.get()
-    assert campaign.profile
+    assert (campaign.profile, campaign.perf) == (True, "processes")
     form = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"]
-    assert form["profile"].value() is True
+    assert (form["profile"].value(), form["perf"].value()) == (True, "processes")
     assert form.is_advanced
-
-
-def test_what_perf_counts_is_chosen_and_run_again(as_editor, project, target, version):
-    asked = fields(cells(version, target, ("http", "new")), perf="processes")
-    as_editor.post(new_url(project), asked | {"draft": "1"})
-    campaign = Campaign.objects.get()
-    assert campaign.perf == "processes"
-    form = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"]
-    assert form["perf"].value() == "processes"
 
 
 def test_a_wrong_field_is_answered_beside_it_and_ticks_stay(as_editor, project, target, version):

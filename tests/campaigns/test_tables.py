@@ -26,21 +26,28 @@ from tests.factories import (
     make_test,
     store_second,
 )
+from tests.kept_cast import alice as alice
+from tests.kept_cast import project as project
 from tests.machines.test_queries import tell
 from tests.measured import https_campaign, run_in_blocks
-from tests.searches import end_trial, judged, limit_of, search_through, searching
+from tests.searches import end_trial, judged, searching
 from tests.values import make_second
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def campaign(project) -> Campaign:
+@pytest.fixture(scope="module")
+def campaign_of_the_file(project_of_the_file) -> Campaign:
     """HTTP against HTTPS, three repeats of each."""
     now = timezone.now()
-    campaign, tests = https_campaign(project, started_at=now, finished_at=now)
+    campaign, tests = https_campaign(project_of_the_file, started_at=now, finished_at=now)
     run_in_blocks(tests, [[9_630, 9_643, 9_656], [12_347, 12_360, 12_373]])
     return campaign
+
+
+@pytest.fixture
+def campaign(campaign_of_the_file, project) -> Campaign:
+    return Campaign.objects.get(pk=campaign_of_the_file.pk)
 
 
 def as_number(text: str) -> float | str | None:
@@ -200,15 +207,14 @@ def _plain(cell: str) -> str:
     return cell.partition(" of ")[0]
 
 
-def test_the_page_and_csv_of_a_search_have_the_trials_of_json(api, alice, project):
-    search = search_through(searching(project), limit_of(1850))
-    trials = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()["trials"]
-    text = api.get(f"/api/v1/campaigns/{search.pk}/search.csv").content.decode()
+def test_the_page_and_csv_of_a_search_have_the_trials_of_json(as_searcher, searched):
+    trials = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search/").json()["trials"]
+    text = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search.csv").content.decode()
     rows = list(csv.DictReader(StringIO(text)))
     names = ("trial", "rate_per_s", "result")
     of_csv = [tuple(row[name] for name in names) for row in rows]
     assert of_csv == [tuple(str(trial[name]) for name in names) for trial in trials]
-    page = client_of(alice).get(f"/campaigns/{search.pk}/?trials=all").content.decode()
+    page = as_searcher.get(f"/campaigns/{searched.pk}/?trials=all").content.decode()
     assert all(f'id="trial-{trial["trial"]}"' in page for trial in trials)
 
 
@@ -251,7 +257,7 @@ def test_what_could_not_start_has_no_estimate_and_the_same_sentence(api, body, w
     assert estimated.json() == refused.json()
 
 
-def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, bob, body):
+def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client, alice, body):
     asked = body | {"trial_s": 10, "longest_s": 300}
     found = api.post("/api/v1/searches/estimate/", asked, format="json").json()
     endpoint = Endpoint.objects.get(pk=body["cell"]["endpoint"])
@@ -262,22 +268,21 @@ def test_the_estimate_is_the_one_beside_the_form_and_starts_nothing(api, client,
         "modes": "new",
         "limit_per_s": 2000,
     }
-    client.force_login(bob)
+    client.force_login(alice)
     address = reverse("search-estimate", args=[body["project"]])
     shown = client.post(address, typed | {"trial_s": 10, "longest_min": 5}).context
     cost = asdict(shown["cost"])
     assert {name: found[name] for name in cost} == cost
     assert [each["text"] for each in found["checks"]] == [each.text for each in shown["checks"]]
     assert found["missing_s"] > 0
-    assert not Campaign.objects.exists()
+    assert not Campaign.objects.filter(name=body["name"]).exists()
 
 
-def test_the_answer_has_its_interval_and_every_trial(api, project):
-    search = search_through(searching(project), limit_of(1850))
-    answer = api.get(f"/api/v1/campaigns/{search.pk}/search/").json()
+def test_the_answer_has_its_interval_and_every_trial(as_searcher, searched):
+    answer = as_searcher.get(f"/api/v1/campaigns/{searched.pk}/search/").json()
     assert answer["ending"] == "found"
     assert answer["capacity"]["low"] < 1850 < answer["capacity"]["high"]
-    assert len(answer["trials"]) == search.campaign.runs.count()
+    assert len(answer["trials"]) == searched.runs.count()
     first = answer["trials"][0]
     assert (first["trial"], first["search"], first["rate_per_s"]) == (1, 0, 100)
     assert (answer["rule"], answer["limited_by"]["word"]) == (RULE_VERSION, "target side")

@@ -26,7 +26,7 @@ from campaigns.domain.presentation.tables import Cell, Column, Row, Table, count
 from campaigns.plans.views import load_charts
 from campaigns.probes.charts import waterfall_charts
 from campaigns.probes.queries.probes import ProbePhase
-from tests.domain.analysis.test_shift import side
+from tests.domain.analysis.test_comparison import side
 from tests.values import make_point
 
 MACROS = engines["jinja"].env.globals

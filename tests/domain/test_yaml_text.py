@@ -17,12 +17,6 @@ def test_what_yaml_1_1_would_change_stays_as_it_is_written():
     assert read_yaml(text).value == [*texts, 1000.0, -0.5, 7, None, "7", None, True]
 
 
-def test_each_value_has_the_line_of_its_name():
-    document = read_yaml("a:\n  - b: 1\n    c:\n      d: 2\n  - x\n")
-    paths = ("a", "a.0", "a.0.c", "a.0.c.d", "a.1", "a.1.nothing.there", "")
-    assert [document.line_of(path) for path in paths] == [1, 2, 3, 4, 5, 5, 1]
-
-
 def test_an_alias_is_what_it_names_and_has_its_own_line():
     document = read_yaml("a: &x {b: [1]}\nc:\n  d: *x\n")
     assert document.value["c"] == {"d": {"b": [1]}}

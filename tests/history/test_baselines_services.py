@@ -130,12 +130,6 @@ def test_the_newest_campaign_is_judged_at_once_and_older_words_stay(make, measur
     assert stored.against["baseline"] == "release 1.4"
 
 
-def test_runs_of_several_campaigns_are_one_baseline(make, measured_test):
-    (baseline,) = make(measured_test(*CALM), measured_test(*CALM))
-    assert baseline.runs.count() == 6
-    assert finished(measured_test(*SLOWER, is_over=False)).word == "slower"
-
-
 def test_each_run_of_a_baseline_of_several_campaigns_counts(make, measured_test):
     make(measured_test(*[10_000] * 3), measured_test(*[14_400] * 3))
     against = finished(measured_test(12_000, 12_100, 11_900, is_over=False))

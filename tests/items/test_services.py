@@ -59,13 +59,6 @@ def finished(project, by, name: str = "done") -> Campaign:
 
 
 class TestDescribing:
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_each_kind_gets_a_name_and_tags(self, items, kind, as_alice):
-        item = items[kind]
-        describe_item(by=as_alice, item=item, name=" Checkout ", tags=["Soak", "nightly", "soak "])
-        item.refresh_from_db()
-        assert (item.name, item.tags) == ("Checkout", ["nightly", "soak"])
-
     def test_a_name_must_be_one_and_tags_are_short_words(self, items, as_alice):
         for wrong in [
             *({"name": name} for name in ("", "   ", "x" * 151)),
@@ -88,16 +81,6 @@ class TestDescribing:
 
 
 class TestArchiving:
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_each_kind_is_archived_and_restored(self, items, kind, as_alice):
-        item = items[kind]
-        archive_items(by=as_alice, items=[item])
-        item.refresh_from_db()
-        assert item.archived_at is not None
-        restore_items(by=as_alice, items=[item])
-        item.refresh_from_db()
-        assert item.archived_at is None
-
     def test_what_runs_is_not_archived(self, project, as_alice):
         campaign = started(project)
         with pytest.raises(Refused, match="study is running"):

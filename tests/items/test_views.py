@@ -197,14 +197,6 @@ class TestUndo:
         assert again.status_code == 404
 
 
-def test_what_runs_stops_the_whole_deletion_and_the_page_says_why(as_owner, project):
-    running, draft = started(project), make_campaign(project, "draft")
-    ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
-    page = as_owner.post(bulk_url("campaign", project), ticked, follow=True)
-    assert "study is running. Stop it first." in text_of(page)
-    assert Campaign.objects.outside_trash().count() == 2
-
-
 def test_archived_things_are_no_choices(as_owner, project, as_alice):
     make_campaign(project)
     target = make_target(project, "old shop")
@@ -232,3 +224,11 @@ def test_one_click_says_that_a_campaign_was_looked_at(as_owner, project):
         bulk_url("campaign", project) + "?view=look", {"pk": looked.pk, "do": "look"}, follow=True
     )
     assert [item.name for item in response.context["page"]] == ["other"]
+
+
+def test_what_runs_stops_the_whole_deletion_and_the_page_says_why(as_owner, project):
+    running, draft = started(project), make_campaign(project, "draft")
+    ticked = {"pk": [running.pk, draft.pk], "do": "delete"}
+    page = as_owner.post(bulk_url("campaign", project), ticked, follow=True)
+    assert "study is running. Stop it first." in text_of(page)
+    assert Campaign.objects.outside_trash().count() == 2

@@ -52,11 +52,6 @@ def test_stages_are_counted_and_drawn(preview):
     assert list(chart.series[0].y) == [10, 10, 10, 50, 0, 0]
 
 
-def test_the_calls_of_a_session_are_counted(preview):
-    context, _ = preview(arrival_unit="session", calls_per_session="5")
-    assert context["preview"].requests == "500"
-
-
 @pytest.mark.parametrize(
     "fields", [{"over_s": "ten"}, {"requests": ""}, {"model": "none of these"}]
 )

@@ -27,12 +27,6 @@ def make(as_bob, project, name="Load", spec=None):
     return create_plan(by=as_bob, project=project, name=name, spec=spec or plan_spec())
 
 
-def test_a_plan_begins_with_version_1_in_its_full_form(project, as_bob, bob):
-    version = make(as_bob, project)
-    assert (version.number, version.created_by) == (1, bob)
-    assert version.spec == version.value().to_json()
-
-
 def test_an_edit_makes_a_version_and_leaves_the_earlier_one_as_it_was(project, as_bob):
     first = make(as_bob, project)
     spec = plan_spec(model="over", requests=200, over_s=10)

@@ -271,16 +271,6 @@ def test_a_file_of_more_than_8_mib_is_refused_at_its_field(as_editor, project):
     assert list(answer.context["form"].errors) == ["body"]
 
 
-def test_an_edit_makes_a_version_and_an_unchanged_one_does_not(as_editor, project):
-    version = make_plan(project, "P")
-    url = reverse("plan-edit", args=[version.plan_id])
-    data = initial_of("P", version.value().to_json())
-    as_editor.post(url, data)
-    assert version.plan.latest == version
-    as_editor.post(url, {**data, "requests": "1,000"})
-    assert version.plan.latest.spec["load"]["requests"] == 1000
-
-
 def test_an_edit_of_the_load_keeps_the_steps_and_their_labels(as_editor, project):
     spec = plan_spec()
     spec["steps"] = [*spec["steps"], {"method": "GET", "path": "/second"}]
@@ -365,11 +355,6 @@ def test_a_fault_stands_at_its_field(as_editor, project):
     ]:
         answer = save(as_editor, project, "ab", **fields)
         assert set(answer.context["form"].errors) == {wrong}
-
-
-def test_fields_of_another_think_time_are_ignored(as_editor, project):
-    save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
-    assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1
 
 
 LIST_STEP = {
@@ -502,3 +487,8 @@ def test_what_is_said_on_a_websocket_is_typed_by_line(as_editor, project):
     assert {name: again[name] for name in typed if name.startswith("ws_")}.items() >= {
         name: typed[name] for name in ("ws_texts", "ws_reply", "ws_scenario", "ws_deflate")
     }.items()
+
+
+def test_fields_of_another_think_time_are_ignored(as_editor, project):
+    save(as_editor, project, "ab", think_kind="constant", think_mean_s="1", think_min_s="x")
+    assert PlanVersion.objects.get().spec["session"]["think_time"]["mean_s"] == 1

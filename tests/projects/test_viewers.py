@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from campaigns.accounts.tokens import create_share, revoke_share
 from campaigns.compare.queries.columns import Viewer, live_links, who_still_see
-from campaigns.core.permissions import Actor
+from campaigns.core.permissions import Actor, Role
+from campaigns.items.queries import items
 from campaigns.models import Campaign, Membership, Run, ShareLink
-from tests.factories import make_campaign, make_project
+from tests.factories import make_campaign, make_project, make_target
 
 pytestmark = pytest.mark.django_db
 
@@ -101,3 +102,16 @@ def test_the_list_is_empty_for_a_stranger_and_holds_no_other_project(as_alice, a
     create_share(by=as_alice, project=project, campaign=campaign, days=1)
     assert not live_links(as_charlie, project).exists()
     assert not live_links(as_alice, make_project(owner=as_alice.user)).exists()
+
+
+def test_projects_are_counted_without_multiplying(project, as_alice):
+    for _ in range(2):
+        make_target(project)
+        make_campaign(project)
+    (found,) = items.list_projects(as_alice)
+    assert (found.n_targets, found.n_campaigns, found.n_members) == (2, 2, 3)
+    assert found.role == Role.OWNER
+
+
+def test_the_projects_of_a_stranger_are_none(project, as_charlie):
+    assert not items.list_projects(as_charlie).exists()

@@ -194,7 +194,7 @@ def test_the_estimate_follows_what_is_typed(as_editor, project, filled_in):
 def test_search_again_opens_the_form_as_it_was(client, alice, project):
     client.force_login(alice)
     campaign = searching(project, objective=["p99 < 1 s"], start=50, limit=900, trial_s=15)
-    search_through(campaign, limit_of(400))
+    search_through(campaign, limit_of(20))
     answer = client.get(new_url(project), {"again": campaign.pk})
     form = client.get(answer.url).context["form"]
     test = campaign.tests.get()

@@ -57,13 +57,6 @@ def origins(target) -> list[str]:
     return [str(each) for each in target.endpoints.filter(archived_at=None)]
 
 
-def test_a_target_is_made_with_its_endpoints_and_facts(project, as_bob):
-    target = make(as_bob, project, endpoints=[HTTP, HTTPS])
-    assert target.environment == [["CPU", "8 cores"]]
-    assert origins(target) == ["http://10.0.0.5:80", "https://10.0.0.5:443"]
-    assert [each.verify_tls for each in target.endpoints.all()] == [True, False]
-
-
 def test_a_name_is_used_once_in_a_project_until_it_is_archived(project, as_bob):
     target = make(as_bob, project)
     with pytest.raises(InvalidTarget) as refusal:

@@ -198,13 +198,6 @@ def test_the_pages_show_the_options_but_never_the_key(client, posted):
     assert "PRIVATE KEY" not in detail + form
 
 
-def test_a_row_that_was_saved_before_there_were_options_still_works(client, bob, project):
-    client.force_login(bob)
-    old = {name: value for name, value in POSTED.items() if not name.startswith("tls_")}
-    client.post(f"/projects/{project.pk}/targets/new/", old)
-    assert [each.tls for each in project.targets.get().endpoints.all()] == [{}, {}]
-
-
 POSTED_PROFILE = {"name": "our clients", "max_version": "1.2", "groups": "x25519 P-256"}
 
 

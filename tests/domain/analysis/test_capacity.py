@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable
-from math import inf
+from dataclasses import replace
+from math import exp, inf, log, sqrt
 
 import pytest
 from hypothesis import given
@@ -14,13 +15,27 @@ from campaigns.domain.analysis.capacity import (
     MOST_SEARCHES,
     RULE_VERSION,
     CapacityAnswer,
+    CapacityInterval,
+    CapacityWord,
     Ending,
     NextTrial,
+    SearchResult,
     SearchRules,
     Trial,
     TrialResult,
+    capacity_of,
+    capacity_ratio,
+    capacity_word,
     next_action,
+    trend_of,
+    trial_of,
+    without_machine,
 )
+from campaigns.domain.analysis.judgement import Finding, Judgement
+from campaigns.domain.analysis.reasons import JudgementReason
+from campaigns.domain.analysis.thresholds import Verdict, weigh
+from campaigns.domain.lifecycle import Outcome, Precision, TargetState, Trust
+from campaigns.domain.percentiles import t_quantile
 
 LIMIT = 100_000.0
 
@@ -175,3 +190,155 @@ def test_an_answer_is_the_same_after_it_was_stored(capacity, seed, n):
     trials, _ = searched(rules(seed=seed), passes_below(capacity))
     answer = next_action(rules(seed=seed), trials[:n], Ending.DEADLINE)
     assert CapacityAnswer.from_json(json.loads(json.dumps(answer.to_json()))) == answer
+
+
+def searches(*rates: float, step: float = 1.02) -> list[SearchResult]:
+    half = sqrt(step)
+    return [SearchResult(r / half, r * half, 10.0 + 5 * n) for n, r in enumerate(rates)]
+
+
+def test_it_is_the_geometric_mean():
+    assert capacity_of(searches(1000, 2000, 4000)).rate_per_s == pytest.approx(2000)
+
+
+def test_fewer_than_three_searches_have_no_interval():
+    assert capacity_of([]) is None
+    capacity = capacity_of(searches(1890, 1810))
+    assert (capacity.low, capacity.high) == (None, None)
+
+
+def test_the_interval_is_t_on_logarithms_plus_half_a_step():
+    """Neighbours that differ most are not alike, so nothing widens it."""
+    capacity = capacity_of(searches(1000, 1100, 1000, 1100, 1000))
+    logs = [log(each) for each in (1000, 1100, 1000, 1100, 1000)]
+    centre = sum(logs) / 5
+    sd = sqrt(sum((each - centre) ** 2 for each in logs) / 4)
+    half = t_quantile(0.975, 4) * sd / sqrt(5) + log(1.02) / 2
+    assert (capacity.low, capacity.high) == pytest.approx((exp(centre - half), exp(centre + half)))
+
+
+def test_results_that_resemble_their_neighbours_widen_it():
+    mixed = capacity_of(searches(1000, 1080, 1010, 1090, 1020))
+    alike = capacity_of(searches(1000, 1010, 1020, 1080, 1090))
+    assert alike.width > 1.4 * mixed.width
+
+
+def test_a_trend_is_said_of_a_straight_line_and_not_of_noise():
+    assert trend_of(searches(1000, 1021, 1039, 1061, 1080)).is_sure
+    assert not trend_of(searches(1000, 1080, 1010, 1090, 1020)).is_suspected
+
+
+def test_its_drift_is_from_the_first_search_to_the_last():
+    assert trend_of(searches(1000, 1020, 1040, 1060, 1080)).drift == pytest.approx(0.08, abs=0.002)
+
+
+def test_a_trend_of_less_than_five_percent_is_none():
+    assert not trend_of(searches(1000, 1010, 1020, 1030, 1040)).is_suspected
+
+
+def test_fewer_than_five_searches_have_no_trend():
+    assert trend_of(searches(1000, 1100, 1200, 1300)).drift == 0
+
+
+def interval(rate_per_s: float, factor: float) -> CapacityInterval:
+    return CapacityInterval(rate_per_s, rate_per_s / factor, rate_per_s * factor, 5)
+
+
+def test_the_interval_is_of_the_logarithms_of_both():
+    comparison = capacity_ratio(interval(1000, 1.03), interval(1100, 1.04))
+    half = sqrt(log(1.03) ** 2 + log(1.04) ** 2)
+    assert comparison.ratio == pytest.approx(1.1)
+    assert (comparison.low, comparison.high) == pytest.approx((1.1 * exp(-half), 1.1 * exp(half)))
+
+
+def test_the_other_way_round_it_is_the_inverse():
+    one, other = interval(1000, 1.03), interval(1300, 1.06)
+    found, inverse = capacity_ratio(one, other), capacity_ratio(other, one)
+    assert (1 / inverse.high, 1 / inverse.ratio) == pytest.approx((found.low, found.ratio))
+
+
+def test_the_word_needs_an_interval_that_says_it():
+    for rate_per_s, factor, word in [
+        (1200, 1.03, CapacityWord.MORE),
+        (800, 1.03, CapacityWord.LESS),
+        (1010, 1.01, CapacityWord.SAME),
+        (1060, 1.10, CapacityWord.NOT_LESS),
+    ]:
+        comparison = capacity_ratio(interval(1000, 1.01), interval(rate_per_s, factor))
+        assert capacity_word(comparison, 0.05) == word
+
+
+def test_without_an_interval_there_is_no_ratio():
+    assert capacity_ratio(CapacityInterval(1000, None, None, 1), interval(1000, 1.01)) is None
+
+
+PASSED, FAILED, UNTRUSTED = TrialResult
+UNSENT = (JudgementReason("sent_share", Trust.BUSY, "Only 90 % were sent."),)
+
+
+def rule(measured: float | None, passed: bool) -> Verdict:
+    return Verdict("p95 < 300 ms", "p95", 300, "ms", measured, passed, None)
+
+
+def judged(trust=Trust.TRUSTED, target: str = "") -> Judgement:
+    doubts = (JudgementReason("cpu", trust, "Busy."),) if trust != Trust.TRUSTED else ()
+    left = (JudgementReason(target, TargetState.OVERLOADED, "It grew."),) if target else ()
+    return Judgement(
+        Finding(trust, doubts), Finding(TargetState.HEALTHY, left), Finding(Precision.FINE)
+    )
+
+
+def tried(judgement=None, *verdicts: Verdict, outcome: str = Outcome.COMPLETE, why: str = ""):
+    trial = trial_of(100, outcome, why, judgement, verdicts or (rule(20, True),))
+    return trial.result, trial.reason
+
+
+def test_kept_rules_and_a_target_that_keeps_up_pass():
+    assert tried(judged()) == (PASSED, "")
+
+
+def test_a_broken_rule_fails_with_what_was_measured():
+    assert tried(judged(), rule(758.2, False)) == (FAILED, "p95 758\N{NARROW NO-BREAK SPACE}ms")
+
+
+def test_a_rule_about_the_machine_that_nobody_told_says_nothing_of_the_rate():
+    untold = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", None, False, None)
+    why = "No agent or exporter reported target_cpu."
+    assert tried(judged(), untold, rule(758, False)) == (UNTRUSTED, why)
+
+
+def test_who_may_not_know_the_machine_reads_no_figure_of_it():
+    for reason, shown in [
+        ("target_cpu 91 %", ""),
+        ("p95 758 ms, target_memory 95 %", "p95 758 ms"),
+        ("It grew, and stayed.", "It grew, and stayed."),
+    ]:
+        found = without_machine(Trial(100, FAILED, reason), "shop.test")
+        assert (found.result, found.reason) == (FAILED, shown)
+
+
+def test_a_target_that_did_not_keep_up_fails_though_the_rules_are_kept():
+    for code in ["in_flight_growing", "sent_share", "dropped", "no_success"]:
+        assert tried(judged(target=code)) == (FAILED, "It grew.")
+
+
+def test_what_is_no_sign_of_the_limit_passes():
+    assert tried(judged(target="body_changed")) == (PASSED, "")
+
+
+def test_what_a_busy_machine_may_have_broken_is_not_counted():
+    (broken,) = weigh([rule(758, False)], Trust.BUSY)
+    assert tried(judged(Trust.BUSY), broken) == (UNTRUSTED, "Busy.")
+    assert tried(judged(Trust.NO_ANSWER), rule(20, True)) == (UNTRUSTED, "Busy.")
+
+
+def test_what_was_kept_in_spite_of_a_busy_machine_passes():
+    assert tried(judged(Trust.BUSY), rule(20, True)) == (PASSED, "")
+    unsent = replace(judged(Trust.BUSY), measurement=Finding(Trust.BUSY, UNSENT))
+    assert tried(unsent, rule(20, True))[0] == UNTRUSTED
+
+
+def test_a_run_that_did_not_end_is_not_counted():
+    for outcome in [Outcome.PARTIAL, Outcome.FAILED]:
+        assert tried(judged(), outcome=outcome, why="Lost.") == (UNTRUSTED, "Lost.")
+        assert tried(None) == (UNTRUSTED, "The trial did not run to its end.")

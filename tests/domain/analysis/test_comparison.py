@@ -5,8 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.pair import PairResult, Reason, holm
+from campaigns.domain.analysis.pair import PairResult, Reason, holm, shift_of
 from campaigns.domain.analysis.ratio import Word, ratio_interval, word_of
+from campaigns.domain.metrics.snapshot import Timing
+from campaigns.domain.percentiles import P50, P99
 
 A = [100, 102, 98, 101, 99]
 B = [110, 113, 108, 111, 109]
@@ -32,8 +34,8 @@ def test_slower_and_faster_and_no_practical_difference():
 
 
 def test_two_repeats_are_never_enough():
-    found = word([100, 100], [200, 200])
-    assert (found.word, found.reason, found.more) == (None, Reason.TOO_FEW_REPEATS, 1)
+    pair = word([100, 100], [200, 200])
+    assert (pair.word, pair.reason, pair.more) == (None, Reason.TOO_FEW_REPEATS, 1)
 
     assert judged(None).reason is Reason.TOO_FEW_REPEATS
 
@@ -54,8 +56,8 @@ def test_every_interval_has_a_word():
 
 def test_an_open_comparison_says_what_would_settle_it():
     few, enough, short = (ratio_interval(*wide_arms(k), paired=True) for k in (10, 22, 14))
-    found = judged(few)
-    assert (found.word, found.more) == (Word.OPEN, 9)
+    judgement = judged(few)
+    assert (judgement.word, judgement.more) == (Word.OPEN, 9)
     assert judged(enough).word is Word.SAME
     assert judged(short).word is Word.OPEN
 
@@ -73,8 +75,8 @@ def test_a_difference_below_the_floor_is_no_practical_one():
 
 
 def test_what_speaks_against_the_comparison_wins_over_the_figures():
-    found = word(A, B, blockers=[(Reason.ERRORS, "Too many failed.")])
-    assert (found.word, found.reason) == (None, Reason.ERRORS)
+    pair = word(A, B, blockers=[(Reason.ERRORS, "Too many failed.")])
+    assert (pair.word, pair.reason) == (None, Reason.ERRORS)
 
 
 def test_campaigns_of_the_study_get_the_words_that_its_tables_support():
@@ -119,3 +121,40 @@ def test_words_are_seldom_false_and_often_found():
         assert equal[Word.SLOWER] + equal[Word.FASTER] <= 0.05 * 250
     assert slower[Word.SLOWER] >= 0.9 * 250
     assert slower[Word.FASTER] == 0
+
+
+RUNS = (1.0, 1.01, 0.99, 1.005)
+
+
+def run(scale: float = 1.0, tail: float = 1.0, n: int = 2000) -> Timing:
+    """Evenly spread responses of 1 to 2 ms, the slowest 4 % `tail` times as long."""
+    values = [1000 + 1000 * index / n for index in range(n)]
+    slow = round(n * 0.96)
+    return Timing.of([round(scale * (v if i < slow else v * tail)) for i, v in enumerate(values)])
+
+
+def side(scale: float = 1.0, tail: float = 1.0, runs=RUNS, n: int = 2000) -> list[Timing]:
+    return [run(scale * each, tail, n) for each in runs]
+
+
+def test_a_distribution_that_moves_as_a_whole_moves_at_every_percentile():
+    points = shift_of(side(), side(1.1), paired=False)
+    assert [each.ratio for each in points.values()] == pytest.approx([1.1] * len(points), rel=0.01)
+    assert all(each.low > 1 for each in points.values())
+
+
+def test_only_the_tail_may_move():
+    points = shift_of(side(), side(tail=1.5), paired=False)
+    assert points[P50].ratio == pytest.approx(1.0, abs=0.01)
+    assert points[P99].ratio == pytest.approx(1.5, abs=0.02)
+    assert points[P50].low < 1 < points[P50].high < points[P99].low
+
+
+def test_a_percentile_takes_ten_responses_beyond_it_in_every_run():
+    points = shift_of(side(n=2000), side(n=900), paired=False)
+    assert [*points][-1] == 97_500
+
+
+def test_fewer_than_three_runs_tell_nothing():
+    for runs in [(), (1.0,), (1.0, 1.01)]:
+        assert shift_of(side(), side(runs=runs), paired=False) == {}

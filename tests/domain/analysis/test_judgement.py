@@ -37,10 +37,10 @@ def codes(finding) -> list[str]:
 
 
 def test_nothing_to_complain_about_is_trusted_healthy_and_fine():
-    found = judged(cpu=0.3, errors=0.0, late=100)
-    assert (found.measurement.state, found.target.state) == (TRUSTED, HEALTHY)
-    assert found.precision.state is Precision.FINE
-    assert not found.measurement.reasons + found.target.reasons + found.notes
+    judgement = judged(cpu=0.3, errors=0.0, late=100)
+    assert (judgement.measurement.state, judgement.target.state) == (TRUSTED, HEALTHY)
+    assert judgement.precision.state is Precision.FINE
+    assert not judgement.measurement.reasons + judgement.target.reasons + judgement.notes
 
 
 # Every code of the injectors, with a value that is fine, one that is a note, one that decides.
@@ -106,75 +106,81 @@ def test_a_fault_of_an_injector_costs_the_figures_that_it_spoils():
         assert not judged(**{code: fine}).measurement.reasons
         for value, state in ((mild, TRUSTED), (severe, NO_ANSWER if code in FATAL else BUSY)):
             if value is not None:
-                found = judged(**{code: value})
-                assert (found.measurement.state, codes(found.measurement)) == (state, [code])
-                assert found.is_busy is (code not in FATAL)
+                judgement = judged(**{code: value})
+                assert (judgement.measurement.state, codes(judgement.measurement)) == (
+                    state,
+                    [code],
+                )
+                assert judgement.is_busy is (code not in FATAL)
 
 
 def test_each_fault_of_the_target_is_a_result_of_a_trusted_measurement():
     for code in TARGET:
         fine, bad, state = TARGET[code]
         assert judged(**{code: fine}).target.state is HEALTHY
-        found = judged(**{code: bad})
-        assert (found.target.state, codes(found.target)) == (state, [code])
-        assert found.measurement.state is TRUSTED
+        judgement = judged(**{code: bad})
+        assert (judgement.target.state, codes(judgement.target)) == (state, [code])
+        assert judgement.measurement.state is TRUSTED
 
 
 def test_a_target_on_the_injectors_machine_is_a_note():
-    found = judged(co_located=1.0)
-    assert (found.measurement.state, found.target.state) == (TRUSTED, HEALTHY)
-    assert [note.code for note in found.notes] == ["co_located"]
+    judgement = judged(co_located=1.0)
+    assert (judgement.measurement.state, judgement.target.state) == (TRUSTED, HEALTHY)
+    assert [note.code for note in judgement.notes] == ["co_located"]
 
 
 def test_of_several_states_failing_goes_before_overloaded_and_overloaded_before_changing():
-    found = judged(warming_up=0.3, slot_wait=0.5, errors=0.5)
-    assert codes(found.target) == ["errors", "slot_wait", "warming_up"]
+    judgement = judged(warming_up=0.3, slot_wait=0.5, errors=0.5)
+    assert codes(judgement.target) == ["errors", "slot_wait", "warming_up"]
     assert judged(warming_up=0.3, slot_wait=0.5).target.state is OVERLOADED
 
 
 def test_unsent_requests_are_the_injectors_while_it_is_in_doubt():
     for code in ["sent_share", "dropped", "slot_wait"]:
-        found = judged(cpu=0.7, **{code: 0.5})
-        assert set(codes(found.measurement)) == {"cpu", code}
-        assert found.target.state is None
+        judgement = judged(cpu=0.7, **{code: 0.5})
+        assert set(codes(judgement.measurement)) == {"cpu", code}
+        assert judgement.target.state is None
 
 
 def test_what_was_answered_is_told_even_of_a_starved_injector():
-    found = judged(cpu=0.9, only_redirects=1.0, errors=0.5)
-    assert (found.target.state, codes(found.target)) == (FAILING, ["errors", "only_redirects"])
+    judgement = judged(cpu=0.9, only_redirects=1.0, errors=0.5)
+    assert (judgement.target.state, codes(judgement.target)) == (
+        FAILING,
+        ["errors", "only_redirects"],
+    )
     assert judged(cpu=0.9).target.state is HEALTHY
 
 
 def test_overload_is_not_claimed_where_the_machine_may_be_the_cause():
-    found = judged(cpu=0.9, in_flight_growing=0.5)
-    assert (found.target.state, codes(found.target)) == (None, ["not_known"])
+    judgement = judged(cpu=0.9, in_flight_growing=0.5)
+    assert (judgement.target.state, codes(judgement.target)) == (None, ["not_known"])
     assert judged(cpu=0.9, in_flight_growing=0.5, errors=0.5).target.state is FAILING
 
 
 def test_dropped_requests_beyond_the_second_limit_saturate_the_target():
     assert not judged(dropped=0.01).is_saturated
-    found = judged(dropped=0.05, late=100)
-    assert found.is_saturated
-    assert codes(found.target) == ["target_saturated"]
+    judgement = judged(dropped=0.05, late=100)
+    assert judgement.is_saturated
+    assert codes(judgement.target) == ["target_saturated"]
 
 
 def test_dropped_requests_of_a_late_injector_are_not_held_against_the_target():
-    found = judged(dropped=0.05, late=3_500)
-    assert found.measurement.state is BUSY
-    assert not found.is_saturated
+    judgement = judged(dropped=0.05, late=3_500)
+    assert judgement.measurement.state is BUSY
+    assert not judgement.is_saturated
 
 
 def test_few_requests_cost_precision_and_no_trust():
     for n, expected in [(0, "none"), (1, "coarse"), (999, "coarse"), (1000, "fine")]:
-        found = judged(n=n)
-        assert found.precision.state == expected
-        assert found.measurement.state is TRUSTED
+        judgement = judged(n=n)
+        assert judgement.precision.state == expected
+        assert judgement.measurement.state is TRUSTED
 
 
 def test_without_any_request_nothing_is_said_about_the_target():
-    found = judged(n=0, no_requests=1)
-    assert (found.measurement.state, found.target.state) == (TRUSTED, None)
-    assert found.precision.state is Precision.NONE
+    judgement = judged(n=0, no_requests=1)
+    assert (judgement.measurement.state, judgement.target.state) == (TRUSTED, None)
+    assert judgement.precision.state is Precision.NONE
 
 
 def test_lateness_counts_against_the_run_s_own_percentile():
@@ -201,8 +207,8 @@ def test_what_the_injector_added_counts_against_what_the_times_are_without_it():
         (25_100, 100_000, (BUSY, 1)),
     ]:
         added = Observed(own_us, measure="p99", whole=p99_us)
-        found = judged(us=p99_us + own_us, own_time_p99=added).measurement
-        assert (found.state, len(found.reasons)) == expected
+        judgement = judged(us=p99_us + own_us, own_time_p99=added).measurement
+        assert (judgement.state, len(judgement.reasons)) == expected
 
 
 def test_a_handshake_is_one_more_wait_that_any_client_has():
@@ -235,8 +241,8 @@ def test_the_worst_reason_comes_first():
 def test_settings_may_move_a_limit_but_not_invent_one():
     limits = LimitsByCode.with_overrides({"co_located": (None, None), "cpu": (0.9, 0.99)})
     assert limits["cpu"] == Limits(0.9, 0.99)
-    found = judged(limits=limits, co_located=1.0, cpu=0.8)
-    assert (found.measurement.state, found.notes) == (TRUSTED, ())
+    judgement = judged(limits=limits, co_located=1.0, cpu=0.8)
+    assert (judgement.measurement.state, judgement.notes) == (TRUSTED, ())
     with pytest.raises(KeyError, match="unknown codes: mood"):
         LimitsByCode.with_overrides({"mood": (1, 2)})
 
@@ -248,17 +254,17 @@ class TestWithoutTheMachine:
 
     def test_the_answer_stays_and_its_reason_is_that_nothing_is_shown(self):
         for code in TARGET_MACHINE:
-            found = judged(**{code: self.FULL}).without_machine().target
-            assert found.state is OVERLOADED
-            assert codes(found) == ["machine_untold"]
+            judgement = judged(**{code: self.FULL}).without_machine().target
+            assert judgement.state is OVERLOADED
+            assert codes(judgement) == ["machine_untold"]
 
     def test_another_reason_for_the_same_answer_is_enough(self):
-        found = judged(target_cpu=self.FULL, in_flight_growing=0.5).without_machine()
-        assert codes(found.target) == ["in_flight_growing"]
+        judgement = judged(target_cpu=self.FULL, in_flight_growing=0.5).without_machine()
+        assert codes(judgement.target) == ["in_flight_growing"]
 
     def test_what_is_left_of_a_worse_answer_is_its_own_reason(self):
-        found = judged(target_cpu=self.FULL, errors=0.5).without_machine()
-        assert (found.target.state, codes(found.target)) == (FAILING, ["errors"])
+        judgement = judged(target_cpu=self.FULL, errors=0.5).without_machine()
+        assert (judgement.target.state, codes(judgement.target)) == (FAILING, ["errors"])
 
     def test_a_judgement_without_the_machine_is_the_same(self):
         for found in (judged(errors=0.5), judged(cpu=0.9), judged()):

@@ -3,10 +3,12 @@
 import pytest
 
 from campaigns.domain.analysis.busy import Busy, MachineLoad, busy_of, mean_busy
+from campaigns.domain.analysis.failures import everything_failed, failure_words, of_target
 from campaigns.domain.analysis.judgement import judge
 from campaigns.domain.analysis.limit import Who, limit_of, with_noise_noted
 from campaigns.domain.analysis.reasons import Observed
 from campaigns.domain.lifecycle import Trust
+from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.machine import MachinePoint, MachineUse, machine_use
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
@@ -117,3 +119,40 @@ def test_noise_is_a_note_of_a_run_that_took_turns_and_what_was_not_sent_a_doubt(
     assert "steal" in {each.code for each in noted.notes}
     quiet = with_noise_noted(judge({"steal": Observed(0.2)}, Timing.of([10_000] * 2000)))
     assert (quiet.measurement.state, quiet.is_busy) == (Trust.TRUSTED, False)
+
+
+def row(kind, count, status=0, step=0):
+    return FailureRow(step, kind, status, count, 0, 0)
+
+
+def test_failures_are_named_by_their_status_or_their_error():
+    for rows, attempts, words in [
+        ([row("status_unexpected", 1200, 404)], 1200, "404 Not Found to all 1,200 requests"),
+        ([row("status_unexpected", 20, 503)], 100, "20\u202f% failed with 503 Service Unavailable"),
+        (
+            [row("status_unexpected", 15, 503), row("first_byte_timeout", 5)],
+            100,
+            "20\u202f% failed, mostly with 503 Service Unavailable",
+        ),
+        (
+            [row("status_unexpected", 900, 404), row("connect_refused", 300)],
+            1200,
+            "All 1,200 requests failed: 404 Not Found (900), connection refused (300)",
+        ),
+        ([row("reset", 99_999)], 100_000, "99.999\u202f% failed: connection reset"),
+        ([], 100, ""),
+    ]:
+        assert failure_words(rows, attempts) == words
+
+
+def test_details_stand_behind_their_kind():
+    bad = FailureRow(0, "http_parse", 0, 5, details={"status 999": 1, "two lengths": 4})
+    details = "two lengths; status 999"
+    assert failure_words([bad], 5) == f"Not an HTTP reply for all 5 requests: {details}"
+    assert failure_words([bad], 10) == f"50\u202f% failed: not an HTTP reply: {details}"
+
+
+def test_what_the_injector_or_a_stop_did_is_not_the_targets_failure():
+    rows = [row("client_ports", 5), row("aborted_by_stop", 1), row("reset", 2)]
+    assert [each.kind for each in of_target(rows)] == ["reset"]
+    assert not everything_failed(rows, 8)

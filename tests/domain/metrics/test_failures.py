@@ -28,17 +28,19 @@ def rows(*seconds, plan=PLAN):
 
 
 def test_each_unexpected_status_of_a_step_has_a_row_with_its_first_and_last_second():
-    found = rows(
+    failures = rows(
         Second(1, 0, {"failed": 3}, {"status_unexpected": 3}, {"200": 7, "404": 2, "503": 1}),
         Second(2, 1, {"failed": 1}, {"reset": 1}, {"200": 1}),
         Second(9, 0, {"failed": 5}, {"status_unexpected": 5}, {"404": 5}),
     )
-    assert [(row.step, row.kind, row.status, row.count, row.first, row.last) for row in found] == [
+    assert [
+        (row.step, row.kind, row.status, row.count, row.first, row.last) for row in failures
+    ] == [
         (0, "status_unexpected", 404, 7, 1, 9),
         (0, "status_unexpected", 503, 1, 1, 1),
         (1, "reset", 0, 1, 2, 2),
     ]
-    assert found[0].bins == [0, 2, 0, 0, 0, 0, 0, 0, 0, 5]
+    assert failures[0].bins == [0, 2, 0, 0, 0, 0, 0, 0, 0, 5]
 
 
 def test_a_refused_upgrade_has_the_status_of_the_refusal():

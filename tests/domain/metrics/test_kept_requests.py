@@ -82,14 +82,6 @@ def test_the_slowest_ten_of_all_injectors_stay_where_one_has_too_many():
     assert sorted(row.response_us for row in kept.rows) == [10 * n for n in range(21, 31)]
 
 
-def test_the_few_that_took_far_longer_are_named():
-    ordinary = Timing.of([30_000] * 4999)
-    kept = KeptRequests((request(4910, 1_179_690), *(request(n, 40_000) for n in range(1, 10))))
-    assert outlier_words(kept, ordinary, PLAN) == (
-        "1 request took longer than 500 ms: no. 4,910, step 5, at 12.3 s."
-    )
-
-
 def test_the_one_of_eight_that_took_far_longer_is_named():
     times_us = [20_000] * 7 + [2_000_000]
     kept = KeptRequests(tuple(request(n, each) for n, each in enumerate(times_us, 1)))

@@ -48,22 +48,6 @@ def test_httperf_speaks_the_version_of_the_plan():
     assert kept.command == ""
 
 
-def test_what_a_tool_cannot_send_has_no_command():
-    for tool, key in [
-        ("ab", "over-10"),
-        ("httperf", "ab"),
-        ("httperf", "over-10"),
-        ("httperf", "load"),
-        ("wrk", "ab"),
-        ("wrk", "httperf"),
-        ("ab", "l2"),
-        ("k6", "l3"),
-        ("httperf", "spike"),
-        ("k6", "stress"),
-    ]:
-        assert of(tool, key).command == ""
-
-
 def test_every_plan_has_a_command_or_a_reason_for_each_tool():
     for key in PRESETS:
         found = equivalents(Plan.from_json(PRESETS[key].spec))
@@ -90,13 +74,6 @@ def test_a_new_connection_is_asked_for():
     spec = get(CLOSED, connection_mode="new")
     assert "Connection: close" in shlex.split(of("wrk", **spec).command)
     assert "-k" not in shlex.split(of("ab", **spec).command)
-
-
-def test_random_arrivals_are_httperf_s_only():
-    load = {"model": "open", "rate_per_s": 4, "requests": 9, "distribution": "exponential"}
-    spec = get(load, connection_mode="new")
-    assert "--period e0.25" in of("httperf", **spec).command
-    assert of("k6", **spec).command == ""
 
 
 def test_a_ramp_up_is_no_tool_s():
@@ -229,12 +206,6 @@ def test_h2load_is_the_tool_of_http_2():
     )
     assert of("wrk", **given).command == ""
     assert "h2load" not in [each.tool for each in equivalents(Plan.from_json(plan_spec()))]
-
-
-def test_h2load_gets_no_more_connections_than_requests():
-    load = {"model": "closed", "connections": 5, "requests": 2}
-    given = get(load, connection_mode="keep-alive", http_version="2")
-    assert of("h2load", **given).command.startswith("h2load -n 2 -c 2 -m 1 ")
 
 
 def test_what_h2load_cannot_send_has_no_command():

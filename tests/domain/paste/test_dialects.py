@@ -207,13 +207,6 @@ def test_parameters_and_bodies_are_sent_in_their_style():
     assert paste.note == "Left out: credentials (key)."
 
 
-def test_a_yaml_document_may_begin_with_anything():
-    text = (
-        "# ours\n---\ninfo: {}\nopenapi: 3.0.3\nservers: [{url: http://a}]\npaths: {/x: {get: {}}}"
-    )
-    assert [each.address for each in read_paste(text).requests] == ["http://a/x"]
-
-
 def test_a_swagger_document_names_its_host_in_its_own_way():
     document = {
         "swagger": "2.0",

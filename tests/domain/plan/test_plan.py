@@ -1,13 +1,16 @@
 """A plan is read whole or refused with a sentence for each field."""
 
 import contextlib
+from dataclasses import fields
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.fields import all_fields, fields_of
 from campaigns.domain.plan.load import Load, Model, count_arrivals, late_start_fault, stored_load
+from campaigns.domain.plan.load_rules import USES
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import MAX_HEADERS, header_fault
 from tests.domain.plan.reading import CLOSED, STEP, faults, read
@@ -242,3 +245,37 @@ def test_a_label_has_nothing_that_no_page_shows_as_a_name_has_not():
     labels = ("lo\u200bok", "look\u202e", " look\n in", "\ufeff")
     plan = read(steps=[STEP | {"path": "/x", "label": label} for label in labels])
     assert plan.labels == ("look", "look (2)", "look in", "GET /x")
+
+
+FIELDS = all_fields(Plan)
+SCALARS = {path: field for path, field in FIELDS.items() if field.kind is not None}
+PARTS = [Plan, *(field.part for field in FIELDS.values() if field.part)]
+
+
+def test_every_field_of_a_plan_has_a_row():
+    for part in PARTS:
+        assert list(fields_of(part)) == [each.name for each in fields(part)]
+
+
+def test_the_default_and_the_example_are_within_the_bounds():
+    for path in [path for path, field in SCALARS.items() if field.is_number]:
+        field = SCALARS[path]
+        for value in (field.default, field.example):
+            if value not in (None, ""):
+                assert field.low <= value <= field.high
+                assert value > 0 or not field.positive
+
+
+def test_every_choice_has_a_label():
+    for path in [path for path, field in SCALARS.items() if field.is_choice]:
+        assert set(SCALARS[path].choices) == set(SCALARS[path].kind)
+
+
+def test_every_field_of_a_load_belongs_to_a_model():
+    assert set().union(*USES.values()) | {"model"} == set(fields_of(Load))
+    assert all(USES[model] for model in Model)
+
+
+def test_no_two_fields_have_the_same_option():
+    options = [field.option.partition(" ")[0] for field in FIELDS.values() if field.option]
+    assert len(options) == len(set(options))

@@ -19,12 +19,6 @@ def test_r99_begins_its_clients_a_second_apart():
     assert (load.connections, load.requests) == (3, 15_000)
 
 
-def test_the_sweep_of_r99_has_5000_requests_of_each_client():
-    load = Plan.from_json(PRESETS["r99-2"].spec).load
-    assert proposal_for("r99-2").injectors == (1, 2, 3, 4, 5, 6, 9, 12)
-    assert load_for(load, 12).requests == 60_000
-
-
 def test_every_study_s_campaign_can_share_its_plan():
     for key in PROPOSALS:
         load = Plan.from_json(PRESETS[key].spec).load

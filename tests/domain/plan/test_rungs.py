@@ -32,8 +32,8 @@ def test_a_profile_is_read_as_what_it_offers_first():
         ({"profile": "browser"}, "1.3", True, "as a browser"),
         ({"profile": "ecdsa"}, "1.3", True, "ECDSA"),
     ]:
-        found = spoken(**tls)
-        assert (found.tls, found.is_hybrid, found.profile) == (newest, is_hybrid, profile)
+        rung = spoken(**tls)
+        assert (rung.tls, rung.is_hybrid, rung.profile) == (newest, is_hybrid, profile)
 
 
 def test_the_order_of_rungs_is_that_of_the_ladder():
@@ -93,11 +93,6 @@ PLAN = Plan.from_json(plan_spec(model="over", requests=100, over_s=8))
 def test_a_rung_of_http_1_1_sends_the_plan_as_it_is():
     for key in ["new-http", "new-resumed", "kept-tls12", "new-rsa"]:
         assert spec_of_rung(PLAN, RUNGS[key])[0] == PLAN.to_json()
-
-
-def test_a_rung_of_http_2_sends_the_same_over_http_2():
-    spec, name = spec_of_rung(PLAN, RUNGS["new-http2"])
-    assert (spec["http_version"], spec["load"], name) == ("2", PLAN.to_json()["load"], "HTTP/2")
 
 
 def test_many_at_once_is_a_load_of_its_own():

@@ -13,63 +13,24 @@ CONNECTIONS = OPEN | {"arrival_unit": "connection"}
 
 
 def test_it_survives_being_stored():
+    thinks = {"kind": "exponential", "mean_s": 2}
+    several = {"calls_per_session": 5, "burst_length": 5, "connections_per_session": 4}
+    each = {"calls_per_connection": 6, "burst_length": 3, "think_time": thinks}
+    row = {"variables": {"csv": "id\n1"}, "steps": [{"method": "GET", "path": "/${id}"}]}
     for given in [
         {"session": {"calls_per_connection": 5, "burst_length": 5, "first_call_alone": False}},
         {"session": {"think_time": {"kind": "constant", "mean_s": 0.5}, "cookies": True}},
         {"session": {"think_time": {"kind": "uniform", "min_s": 1, "max_s": 3}}},
-        {"session": {"think_time": {"kind": "exponential", "mean_s": 2}, "calls_per_session": 3}},
-        {"auth": {"kind": "basic", "user": "ann"}},
         {"session": {"pipeline_depth": 4, "burst_length": 8}},
+        {"auth": {"kind": "basic", "user": "ann"}},
         {"auth": {"kind": "bearer"}},
-        {
-            "load": SESSIONS,
-            "session": {
-                "calls_per_session": 5,
-                "burst_length": 5,
-                "connections_per_session": 4,
-                "pipeline_depth": 2,
-            },
-        },
-        {
-            "load": SESSIONS,
-            "session": {
-                "calls_per_session": 5,
-                "cookies": True,
-                "think_time": {"kind": "exponential", "mean_s": 2},
-            },
-        },
-        {
-            "load": SESSIONS,
-            "session": {"calls_per_session": 9, "calls_per_connection": 2, "burst_length": 3},
-        },
-        {
-            "load": {"model": "over", "requests": 9, "over_s": 3, "arrival_unit": "session"},
-            "session": {"calls_per_session": 2},
-        },
+        {"load": SESSIONS, "session": {**several, "pipeline_depth": 2}},
+        {"load": SESSIONS, "session": {"calls_per_session": 5, "think_time": thinks}},
+        {"load": SESSIONS, "session": {"calls_per_session": 9, "calls_per_connection": 2}},
         {"load": SESSIONS, "session": {"calls_per_session": 5, "retry_on_failure": True}},
-        {"load": CONNECTIONS, "session": {"calls_per_connection": 5}},
-        {
-            "load": CONNECTIONS,
-            "session": {
-                "calls_per_connection": 6,
-                "burst_length": 3,
-                "pipeline_depth": 2,
-                "think_time": {"kind": "constant", "mean_s": 1},
-            },
-        },
-        {
-            "load": WINDOW,
-            "session": {
-                "calls_per_connection": 3,
-                "cookies": True,
-                "think_time": {"kind": "constant", "mean_s": 1},
-            },
-        },
-        {
-            "load": WINDOW,
-            "variables": {"csv": "id\n1"},
-            "steps": [{"method": "GET", "path": "/${id}"}],
-        },
+        {"load": CONNECTIONS, "session": {**each, "pipeline_depth": 2}},
+        {"load": WINDOW, "session": {**each, "cookies": True}},
+        {"load": WINDOW, **row},
     ]:
         plan = read(**given)
         assert Plan.from_json(plan.to_json()) == plan

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from campaigns.domain.plan.arrivals import schedule
 from campaigns.domain.plan.load import Load, Model, planned_arrivals
-from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.shards import (
     LoadSlice,
     Stage,
@@ -138,11 +137,3 @@ def test_what_is_wrong_with_stages_is_at_its_field():
         ({"stages": [STAGE], "model": "closed", "connections": 1}, "stages"),
     ]:
         assert f"load.{field}" in faults(load={"model": "open"} | given_)
-
-
-def test_a_plan_with_stages_reads_back_and_a_step_needs_one_rate():
-    plan = Plan.from_json(
-        {"steps": [{"path": "/"}], "load": {"model": "open", "stages": [STAGE, STAGE]}}
-    )
-    assert plan.load.stages == (Stage(5, 2, 2), Stage(5, 2, 2))
-    assert Plan.from_json(plan.to_json()) == plan

@@ -3,7 +3,11 @@
 import pytest
 
 from campaigns.domain.errors import InvalidPlan
+from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.typed_request import first_request
+from campaigns.domain.plan.variables import ValueMaker, parse_lines, write_lines
+from tests.domain.plan.reading import faults, read
 
 LOAD = {"model": "closed", "connections": 2, "requests": 10}
 TAKEN = {"name": "token", "from": "header", "header": "Location", "pattern": "/(.+)"}
@@ -29,13 +33,6 @@ def test_a_spreadsheet_may_separate_values_by_other_than_commas():
         assert made.variables.values(0) == {"user": "ann", "page": f"/a{between}b"}
 
 
-def test_variables_survive_being_stored():
-    made = plan("a,b\n1,\n", "/${a}/${token}", extract=[TAKEN])
-    assert Plan.from_json(made.to_json()) == made
-    assert made.variable_names == {"a", "b", "token"}
-    assert made.to_json()["steps"][0]["extract"] == [TAKEN]
-
-
 def test_what_cannot_be_is_refused_at_its_field():
     for given, field in [
         ({"csv": "a,b\n1\n"}, "variables.csv"),
@@ -52,3 +49,57 @@ def test_what_cannot_be_is_refused_at_its_field():
         with pytest.raises(InvalidPlan) as refusal:
             plan(**given)
         assert field in refusal.value.errors
+
+
+LINES = "id = uuid\nn = counter 5\nsize = integer -2 to 9\nkind = choice a, b c\nat = time iso"
+STEP = {"path": "/${id}/${n}/${size}/${kind}/${at}"}
+
+
+def test_lines_and_json_say_the_same():
+    plan = read(steps=[STEP], variables={"generators": parse_lines(LINES)})
+    assert write_lines(plan.to_json()["variables"]["generators"]) == LINES
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_what_cannot_be_made_is_refused():
+    for line in [
+        "id",
+        "id = guid",
+        "1d = uuid",
+        "id = uuid 4",
+        "n = counter first",
+        "n = integer 9 to 1",
+        "n = integer 9",
+        "n = choice",
+        "at = time min",
+        "user = uuid",
+        "id = uuid\nid = uuid",
+    ]:
+        made = [
+            each | ({"words": []} if line == "n = choice" else {}) for each in parse_lines(line)
+        ]
+        variables = {"csv": "user\nann\n", "generators": made}
+        assert all(path.startswith("variables.generators") for path in faults(variables=variables))
+
+
+def test_a_time_is_written_as_the_plan_says():
+    for clock, text in [
+        ("s", "1795939530"),
+        ("ms", "1795939530123"),
+        ("iso", "2026-11-29T08:05:30.123Z"),
+    ]:
+        generators = read(
+            variables={"generators": parse_lines(f"at = time {clock}")}
+        ).variables.generators
+        assert ValueMaker(generators, 0, b"").times(1_795_939_530_123_456_789) == {"at": text}
+
+
+def test_the_first_request_has_values_too():
+    plan = read(steps=[STEP], variables={"generators": parse_lines(LINES)})
+    path = first_request(plan, epoch_ns=1_795_939_530_000_000_000)["path"]
+    assert path.endswith("2026-11-29T08:05:30.000Z")
+    assert path.split("/")[2] == "5"
+
+
+def test_older_injectors_get_no_field_that_a_plan_does_not_use():
+    assert "generators" not in ordered_plan(read().to_json())["variables"]

@@ -77,10 +77,10 @@ def test_a_failed_trial_has_the_rules_that_broke_and_what_the_target_did_not_kee
 
 def test_the_target_s_side_was_the_limit_where_the_injectors_had_room():
     failed = [["p95 < 300 ms was broken", "requests in flight grew"], ["p95 < 300 ms was broken"]]
-    found = limiter_of(Ending.FOUND, failed, [], [{"cpu": 0.40}, {"cpu": 0.44}])
-    assert found.word == "target side"
-    assert found.why.endswith("The injectors had room.")
-    broken, grew, own, cpu = found.rows
+    limiter = limiter_of(Ending.FOUND, failed, [], [{"cpu": 0.40}, {"cpu": 0.44}])
+    assert limiter.word == "target side"
+    assert limiter.why.endswith("The injectors had room.")
+    broken, grew, own, cpu = limiter.rows
     assert (broken.measured, grew.measured) == ("2 of 2 failed trials", "1 of 2 failed trials")
     assert (own.figure, own.measured) == ("its own CPU", "unknown")
     assert (cpu.measured, cpu.limit, cpu.was_it) == (
@@ -94,17 +94,17 @@ def test_injectors_have_room_up_to_the_limits_of_the_site():
     busy = [{"cpu": 0.75, "link": 0.85}]
     limits = LimitsByCode.with_overrides({"cpu": [0.9, 0.95], "link": [None, None]})
     assert "room" not in limiter_of(Ending.FOUND, [["x"]], [], busy).why
-    found = limiter_of(Ending.FOUND, [["x"]], [], busy, limits)
-    assert found.why.endswith("The injectors had room.")
-    *_, cpu, link = found.rows
+    limiter = limiter_of(Ending.FOUND, [["x"]], [], busy, limits)
+    assert limiter.why.endswith("The injectors had room.")
+    *_, cpu, link = limiter.rows
     assert (cpu.limit, cpu.was_it) == (percent(0.9, decimals=0), "no")
     assert (link.limit, link.was_it) == (DASH, "no")
 
 
 def test_injectors_in_doubt_are_named_with_their_reason():
-    found = limiter_of(Ending.INJECTOR, [], ["It ran late."] * 2, [{"cpu": 0.7}])
-    assert found.word == "busy machine"
-    late, cpu = found.rows
+    limiter = limiter_of(Ending.INJECTOR, [], ["It ran late."] * 2, [{"cpu": 0.7}])
+    assert limiter.word == "busy machine"
+    late, cpu = limiter.rows
     assert (late.figure, late.measured, late.was_it) == ("It ran late.", "2 trials", "yes")
     assert cpu.was_it == "yes"
 
@@ -120,9 +120,9 @@ def test_what_took_the_injectors_cpu_is_named_and_what_helps():
     spoilt = Judgement(
         Finding(Trust.NO_ANSWER, (late,)), Finding(None), Finding(Precision.FINE), (crowd,)
     )
-    found = limiter_of(Ending.INJECTOR, [], [], [], spoilt=[spoilt] * 2)
-    assert found.word == "other programs"
-    assert found.why.replace("\u202f", " ") == (
+    limiter = limiter_of(Ending.INJECTOR, [], [], [], spoilt=[spoilt] * 2)
+    assert limiter.word == "other programs"
+    assert limiter.why.replace("\u202f", " ") == (
         "Other programs used up to 94 % of the CPU in 2 of 2 trials. "
         "Stop other programs on the injector host, or measure from a quieter machine."
     )
@@ -141,9 +141,9 @@ def found_beside(near: Busy, ending: Ending | None = Ending.FOUND):
 
 
 def test_a_busy_machine_of_the_target_is_the_likely_limit():
-    found = found_beside(Busy(target_cpu=0.94, target_cores=8))
-    assert found.word == "target CPU"
-    cpu, broken, own = found.rows
+    limiter = found_beside(Busy(target_cpu=0.94, target_cores=8))
+    assert limiter.word == "target CPU"
+    cpu, broken, own = limiter.rows
     assert (cpu.figure, cpu.was_it) == ("CPU of 8 cores", "likely")
     assert (broken.who, own.who) == ("Target", "Injectors"), "its CPU is known now"
 
@@ -156,21 +156,21 @@ def test_a_machine_with_room_leaves_it_at_the_target_s_side():
         (0.60, 1, "no"),
         (0.10, 0, "one core may be"),
     ]:
-        found = found_beside(Busy(target_cpu=cpu, target_cores=cores))
-        assert (found.word, found.rows[0].was_it) == ("target side", was_it)
-        assert f"its CPU was at {percent(cpu, decimals=0)}." in found.why
+        limiter = found_beside(Busy(target_cpu=cpu, target_cores=cores))
+        assert (limiter.word, limiter.rows[0].was_it) == ("target side", was_it)
+        assert f"its CPU was at {percent(cpu, decimals=0)}." in limiter.why
 
 
 def test_a_full_link_of_the_target_is_named():
-    found = found_beside(Busy(target_cpu=0.30, target_link=0.95))
-    assert found.word == "target network"
-    assert [row.was_it for row in found.rows[:2]] == ["one core may be", "likely"]
+    limiter = found_beside(Busy(target_cpu=0.30, target_link=0.95))
+    assert limiter.word == "target network"
+    assert [row.was_it for row in limiter.rows[:2]] == ["one core may be", "likely"]
 
 
 def test_a_busy_machine_is_not_the_limit_of_a_search_that_met_its_cap():
-    found = found_beside(Busy(target_cpu=0.94), Ending.LIMIT)
-    assert (found.word, found.rows[0].was_it) == ("cap", "")
-    assert not found.names_machine
+    limiter = found_beside(Busy(target_cpu=0.94), Ending.LIMIT)
+    assert (limiter.word, limiter.rows[0].was_it) == ("cap", "")
+    assert not limiter.names_machine
 
 
 def test_readers_who_may_not_see_machines_see_no_sign_of_them():
@@ -178,12 +178,14 @@ def test_readers_who_may_not_see_machines_see_no_sign_of_them():
     target = Finding(TargetState.OVERLOADED, (full,))
     judgement = Judgement(Finding(Trust.TRUSTED), target, Finding(Precision.FINE))
     signs = signs_of([p95(passed=False)], judgement)
-    found = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM).without_machine("shop.test")
-    assert [row.figure for row in found.rows if row.who == "Target"] == ["p95 < 300 ms was broken"]
+    limiter = limiter_of(Ending.FOUND, [signs], [], WITH_ROOM).without_machine("shop.test")
+    assert [row.figure for row in limiter.rows if row.who == "Target"] == [
+        "p95 < 300 ms was broken"
+    ]
 
 
 def test_readers_who_may_not_see_machines_see_no_rule_about_them():
     rule = Verdict("target_cpu < 80 %", "target_cpu", 80, "%", 91, passed=False, since=3)
     signs = signs_of([p95(passed=False), rule], None)
-    found = limiter_of(Ending.FOUND, [signs], [], []).without_machine("shop.test")
-    assert [row.figure for row in found.rows] == ["p95 < 300 ms was broken"]
+    limiter = limiter_of(Ending.FOUND, [signs], [], []).without_machine("shop.test")
+    assert [row.figure for row in limiter.rows] == ["p95 < 300 ms was broken"]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.load import Load
-from campaigns.domain.presentation.field_words import written_tables
 from campaigns.domain.presentation.glossary import TERMS, as_markdown, split_at_terms
 from docs.write import WRITERS
 
@@ -32,15 +31,6 @@ def test_the_documents_are_up_to_date():
     for path in WRITERS:
         text = path.read_text()
         assert WRITERS[path](text) == text, "run `make docs`"
-
-
-def test_a_table_is_written_below_its_mark_and_nothing_else_changes():
-    text = "before\n<!-- fields: timeouts -->\nold\n<!-- end -->\nafter\n"
-    written = written_tables(text)
-    assert written.startswith("before\n<!-- fields: timeouts -->\n\n| field |")
-    assert written.endswith("|\n\n<!-- end -->\nafter\n")
-    assert "| `connect_s` |" in written
-    assert "old" not in written
 
 
 def test_the_schema_asks_for_every_field_but_later_ones():

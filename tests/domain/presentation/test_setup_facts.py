@@ -4,13 +4,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from campaigns.domain.analysis.likeness import ArmRun
+from campaigns.domain.analysis.likeness import ArmRun, Likeness
 from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.presentation.setup_facts import plan_facts, setup_facts, told_once
+from campaigns.domain.presentation.target_matrix import RowLikeness, like_lines
 from tests.values import plan_spec
 
 
@@ -81,3 +82,29 @@ def test_a_visitor_sees_no_parameters_of_paths():
     plan = Plan.from_json(spec)
     assert dict(plan_facts(plan))["Request"] == "POST /item?key=secret"
     assert dict(plan_facts(plan, shows_queries=False))["Request"] == "POST /item"
+
+
+def plan(name: str, *values: str, is_alike: bool) -> RowLikeness:
+    return RowLikeness(name, ("apache", "nginx"), (Likeness("reply", values, is_alike),))
+
+
+def line_of(*rows: RowLikeness) -> tuple[str, bool]:
+    (line,) = like_lines(rows)
+    return line.text, line.is_alike
+
+
+def test_what_differs_from_plan_to_plan_and_not_between_targets_is_alike():
+    rows = [plan(name, size, size, is_alike=True) for name, size in zip("abc", "123", strict=True)]
+    assert line_of(*rows[:2]) == ("1, 2", True)
+    assert line_of(*rows) == ("alike at each plan, such as 1", True)
+
+
+def test_who_has_what_is_said_where_they_differ():
+    rows = [plan("L1", "43 B", "43 B", is_alike=True), plan("L2", "43 B", "57 B", is_alike=False)]
+    assert line_of(*rows) == ("L2: apache 43 B, nginx 57 B", False)
+
+
+def test_of_many_targets_those_that_differ_from_most_are_named():
+    names, sizes = tuple("abcdefg"), ("9 B", *["1 B"] * 3, "8 B", "7 B", "1 B")
+    row = RowLikeness("L1", names, (Likeness("reply", sizes, is_alike=False),))
+    assert line_of(row) == ("L1: 4 have 1 B, a 9 B, e 8 B, and 1 more differ", False)

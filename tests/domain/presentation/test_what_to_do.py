@@ -1,5 +1,6 @@
 """The three answers under a sentence, and what to do where one of them is not well."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from campaigns.domain.analysis.judgement import judge
@@ -9,9 +10,11 @@ from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.remedies import FALLBACK, no_answer_words, remedy, words_of
 from campaigns.domain.presentation.report_words import RunStatus, three_answers
-from campaigns.domain.presentation.what_to_do import what_to_do
+from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.presentation.what_to_do import next_step, what_to_do
 from tests.values import plan_spec
 
 FAILING = Answers("trusted", "failing")
@@ -49,13 +52,6 @@ def test_nothing_but_redirects_asks_for_the_page_behind_them():
     judged = judge({"only_redirects": Observed(1.0)}, Timing.of([10_000] * 2000))
     (asked,) = what_to_do([judged], [], 100, Answers("trusted", "healthy"))
     assert asked.place == "plan"
-
-
-def test_a_measurement_that_was_spoilt_says_what_the_injector_needs():
-    for state in ["busy", "no_answer"]:
-        judged = judge({"cpu": Observed(0.9)}, Timing.of([10_000] * 2000))
-        first, again = what_to_do([judged], rows(("reset", 0, 5)), 5, Answers(state))
-        assert (first.place, again.place) == ("hosts", "again")
 
 
 def test_what_no_busy_injector_makes_is_mended_first_where_it_is_all():
@@ -135,3 +131,39 @@ def test_a_kind_that_nobody_knows_is_still_words():
     assert remedy("made_up") == FALLBACK
     assert words_of("made_up") == "made up"
     assert words_of("reset") == "connection reset"
+
+
+OVERHEAD = OverheadAnswer(
+    plan_label="plan",
+    connection_mode="new",
+    baseline_test_id=1,
+    candidate_test_id=2,
+    table=overhead_table("k", "T", [], None, ""),
+    forest=[],
+    split=None,
+    word="too close to call",
+    word_reason="",
+    like_for_like={},
+    title="New connection",
+    names=("HTTP", "HTTPS"),
+    is_chosen=False,
+    n_usable=5,
+    more=None,
+)
+
+
+def blocks_offered(*needed: int | None, room: int = 40, n_usable: int = 5) -> int | None:
+    """None: no step at all."""
+    step = next_step([replace(OVERHEAD, more=more, n_usable=n_usable) for more in needed], room)
+    return step and step.blocks
+
+
+def test_as_many_blocks_are_offered_as_settle_it_and_fit():
+    assert blocks_offered(8) == 8
+    assert blocks_offered(300, 6) == 6
+    assert blocks_offered(100, room=45) == 0
+
+
+def test_what_is_settled_or_cannot_be_used_needs_no_more_blocks():
+    assert blocks_offered(None) is None
+    assert blocks_offered(2, n_usable=0) is None
