@@ -11,7 +11,8 @@ from benchmarks.faults.kinds import RunPhase, Victim
 from benchmarks.faults.network import HOSTS, TARGETS
 from benchmarks.faults.rounds import FaultRound
 from benchmarks.faults.world import TARGET_PORT
-from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused

@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db import transaction
 
-from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.http_version import HttpVersion

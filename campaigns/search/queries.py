@@ -74,6 +74,8 @@ from campaigns.models import (
 from campaigns.operations.queries import use_of
 from campaigns.runs.queries.runs import with_verdicts
 
+# A target that does not answer for so long after a trial has ended the search.
+SILENT_AFTER_S = 60
 # Somebody or something ended these from outside, and the search with them.
 _FROM_OUTSIDE = (Outcome.STOPPED, Outcome.KILLED, Outcome.EXPIRED)
 

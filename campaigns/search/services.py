@@ -11,8 +11,9 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.queries.checks import unreported_rule
-from campaigns.campaigns.services.blocks import CampaignCell, check_slots, queued_run, snapshot_of
+from campaigns.campaigns.services.blocks import check_slots, queued_run, snapshot_of
 from campaigns.campaigns.services.campaigns import QUIET_WITHIN_S, create_campaign
 from campaigns.core import audit
 from campaigns.core.database import db_now
@@ -36,6 +37,7 @@ from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services.probes import send_again, send_first_requests
 from campaigns.projects.services import require_secret
 from campaigns.search.queries import (
+    SILENT_AFTER_S,
     action_of,
     limiter_of_search,
     replayed_report,
@@ -47,8 +49,6 @@ from campaigns.targets.services import require_permitted
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
 LONGEST_SEARCH_S = 12 * 3600
-# A target that does not answer for so long after a trial has ended the search.
-SILENT_AFTER_S = 60
 _SILENT = "The target did not answer within {:g} s after the last trial."
 _LATE = "It waited for other runs until the search's time was over."
 _LONGEST_RUN_S = LONGEST_TRIAL_S + MAX_WARM_UP_S

@@ -6,8 +6,9 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.queries.references import reference_endpoint, reference_version
-from campaigns.campaigns.services.blocks import CampaignCell, add_blocks
+from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import repeat_campaign, stop_campaign
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import BenchsiteError, Refused

@@ -4,9 +4,8 @@ from collections import Counter
 
 import pytest
 
-from campaigns.campaigns.services.blocks import cell_of
+from campaigns.campaigns.queries.cells import CampaignCell, cell_of
 from campaigns.campaigns.services.campaigns import (
-    CampaignCell,
     create_file_set_study,
     create_machine_study,
     edit_draft,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from campaigns.core.transfer import client_address
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.typed_text import clean_name, clean_tags, per_second_in, seconds_in, storable
 
@@ -108,26 +107,3 @@ def test_another_unit_is_refused_with_those_that_there_are():
     for read, text in [(seconds_in, "2x"), (seconds_in, "1/s"), (per_second_in, "5s")]:
         with pytest.raises(ValueError, match="or such as"):
             read(text)
-
-
-PROXY = "127.0.0.1"
-
-
-def test_the_last_address_that_is_no_proxy_of_ours():
-    for peer, forwarded, trusted, address in [
-        ("198.51.100.7", "", [PROXY], "198.51.100.7"),
-        (PROXY, "", [PROXY], PROXY),
-        (PROXY, "198.51.100.7", [PROXY], "198.51.100.7"),
-        (PROXY, "10.9.9.9, 198.51.100.7", [PROXY], "198.51.100.7"),
-        ("198.51.100.7", "10.9.9.9", [PROXY], "198.51.100.7"),
-        (PROXY, "198.51.100.7, 10.0.0.2", [PROXY, "10.0.0.0/24"], "198.51.100.7"),
-        ("10.0.0.2", "198.51.100.7", ["10.0.0.0/24"], "198.51.100.7"),
-        (PROXY, "not an address", [PROXY], PROXY),
-        (PROXY, "198.51.100.7, x", [PROXY], PROXY),
-        ("", "198.51.100.7", [PROXY], "198.51.100.7"),
-        ("172.18.0.3", "9.9.9.9, 198.51.100.7", ["*"], "198.51.100.7"),
-        ("172.18.0.3", "", ["*"], "172.18.0.3"),
-        ("::1", "2001:db8::7", ["::1"], "2001:db8::7"),
-    ]:
-        meta = {"REMOTE_ADDR": peer, "HTTP_X_FORWARDED_FOR": forwarded}
-        assert client_address(meta, trusted) == address

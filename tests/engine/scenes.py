@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.injector_end import InjectorEnd

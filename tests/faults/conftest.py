@@ -13,7 +13,8 @@ from django.conf import settings as django_settings
 from django.db import connection
 from redis import Redis, RedisError
 
-from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.core import cache
 from campaigns.live import notify
 from campaigns.models import InjectorHost

@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.core.database import db_now
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.models import Probe, Run, StoredBody

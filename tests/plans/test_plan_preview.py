@@ -7,7 +7,8 @@ import pytest
 from django.urls import reverse
 
 from campaigns.campaigns.queries.campaign_grid import grid_of
-from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.fields import PlanField, fields_of

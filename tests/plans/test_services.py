@@ -5,7 +5,8 @@ import secrets
 import pytest
 from django.db import connection
 
-from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS
 from campaigns.engine.services.dispatch import admit_runs

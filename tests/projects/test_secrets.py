@@ -12,7 +12,8 @@ from django.db import connection
 from django.urls import reverse
 
 from campaigns.accounts.tokens import create_share
-from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.core.permissions import Actor, Role
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.engine.services import shards

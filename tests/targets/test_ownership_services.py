@@ -8,7 +8,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from campaigns.campaigns.services.campaigns import CampaignCell, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.domain.errors import Forbidden, Refused
 from campaigns.domain.plan.addresses import HostCheck
 from campaigns.engine.services import dispatch

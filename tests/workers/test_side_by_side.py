@@ -7,7 +7,8 @@ from functools import partial
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.compare.queries.side_by_side import passes_of
 from campaigns.domain.metrics.rounds import ArmsRound
 from campaigns.domain.presentation.sentences import plain_text

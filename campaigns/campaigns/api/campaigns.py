@@ -20,15 +20,15 @@ from campaigns.campaigns.api.tables import CampaignVerdictSerializer
 from campaigns.campaigns.queries.answers import verdict_of
 from campaigns.campaigns.queries.campaign_list import with_counts, with_tests
 from campaigns.campaigns.queries.campaigns import checks_of_campaign
-from campaigns.campaigns.queries.checks import Check
-from campaigns.campaigns.queries.references import why_no_reference
-from campaigns.campaigns.services.blocks import (
+from campaigns.campaigns.queries.cells import (
     MAX_REPEATS,
-    add_blocks,
     cells_of_sweep,
     estimate_cells,
     why_in_blocks,
 )
+from campaigns.campaigns.queries.checks import Check
+from campaigns.campaigns.queries.references import why_no_reference
+from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import (
     MAX_INJECTORS,
     MAX_PAUSE_S,

@@ -1,43 +1,40 @@
-"""Queue the blocks of a campaign: at its start, and later more at its end. The cells of a
-campaign's table, and what must hold before they are measured."""
+"""Queue the blocks of a campaign: at its start, and later more at its end; and what must hold of
+their cells before."""
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
 
 from campaigns.campaigns.queries.campaigns import archived_part, why_archived
+from campaigns.campaigns.queries.cells import (
+    MAX_REPEATS,
+    CampaignCell,
+    arms_by_plan,
+    cell_of,
+    estimates_of_runs,
+    watched_cells,
+)
 from campaigns.compare.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
-from campaigns.domain.plan.estimates import (
-    Estimate,
-    TestEstimate,
-    estimate_campaign,
-    estimate_side_by_side,
-    estimate_test,
-)
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import (
     ALONE_RUNS,
-    ArmsOfPlan,
     Turn,
     TurnsOrder,
     order_of_runs,
     plan_alone,
     plan_in_turns,
     turns_limit_s,
-    why_not_side_by_side,
 )
 from campaigns.domain.units import counted
 from campaigns.engine.queries.injector_hosts import live_hosts_now
@@ -45,9 +42,6 @@ from campaigns.ladder.queries import ladder_pairs
 from campaigns.live.notify import notify_viewers
 from campaigns.models import (
     Campaign,
-    Endpoint,
-    Exporter,
-    PlanVersion,
     Project,
     Run,
     Shard,
@@ -60,7 +54,6 @@ from campaigns.projects.services import require_secret
 from campaigns.targets.queries import networks_for
 from campaigns.targets.services import require_permitted
 
-MAX_REPEATS = 50
 _LEAST_THRESHOLD = 0.001  # arms side by side are never alike to the last digit
 
 
@@ -122,29 +115,6 @@ def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run
         for turn in turns
         if turn.repeat > after
     ]
-
-
-def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
-    """What one run of each test will take."""
-    sizes = {}
-    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
-        groups = arms_by_plan(tests).values()
-        sizes = {test.pk: len(group) for group in groups for test in group if len(group) > 1}
-    return {
-        test.pk: estimate_test(
-            _plan_in_turns(plan, test, n) if n else plan,
-            ConnectionMode(test.connection_mode),
-            campaign.pause_s,
-            test.injectors,
-        )
-        for test in tests
-        for n, plan in [(sizes.get(test.pk), plan_for(test.plan(), test.injectors))]
-    }
-
-
-def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
-    limit_s = turns_limit_s(plan.load, n_arms, test.campaign.limit_s, test.injectors)
-    return plan_in_turns(plan, n_arms, limit_s)
 
 
 def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run]:
@@ -300,113 +270,6 @@ def snapshot_of(test: Test, plan: Plan, turns: TurnsOrder | None = None) -> dict
 
 # More would occupy the injector hosts for days and no longer fit on one page.
 MAX_RUNS = 2000
-
-
-@dataclass(frozen=True, slots=True)
-class CampaignCell:
-    """One plan on one arm with a number of injectors, and in a sweep with one number of the plan
-    replaced (`swept`): becomes a test of a campaign."""
-
-    plan_version: PlanVersion
-    endpoint: Endpoint
-    connection_mode: str
-    injectors: int = 1
-    swept: str = ""
-    swept_value: float = 0.0
-
-    def plan(self) -> Plan:
-        """Raises Refused if the plan cannot have the swept value."""
-        plan = self.plan_version.value()
-        return swept_plan(plan, self.swept, self.swept_value) if self.swept else plan
-
-
-CELL_FIELDS = tuple(each.name for each in fields(CampaignCell))  # of a Test, too
-
-
-def cell_of(test: Test) -> CampaignCell:
-    return CampaignCell(**{name: getattr(test, name) for name in CELL_FIELDS})
-
-
-def cells_of_sweep(
-    cells: Sequence[CampaignCell], injectors: int, sweep: Sweep | None
-) -> list[CampaignCell]:
-    """A cell for each of these and each value; all with `injectors`, unless the sweep varies them.
-    Raises Refused for values that nothing can have."""
-    if sweep is None:
-        return [replace(cell, injectors=injectors) for cell in cells]
-    if not 1 <= len(sweep.values) <= MAX_POINTS and sweep.field != INJECTORS:
-        raise Refused(f"A sweep has at most {MAX_POINTS} values; these are {len(sweep.values)}.")
-    if sweep.field == INJECTORS:
-        if not all(float(value).is_integer() for value in sweep.values):
-            raise Refused("Numbers of injector processes are whole.")
-        return [replace(each, injectors=int(n)) for each in cells for n in sweep.values]
-    return [
-        replace(each, injectors=injectors, swept=sweep.field, swept_value=float(value))
-        for each in cells
-        for value in sweep.values
-    ]
-
-
-# What rungs of a ladder differ in.
-_SPOKEN = {"http_version": HttpVersion.HTTP_1_1, "streams": 1}
-
-
-def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
-    """The arms that send the same at the same load, in their order: the rungs of a ladder differ in
-    what they speak."""
-    cells = list(cells)
-    versions = {cell.plan_version.pk: cell.plan_version for cell in cells}
-    content = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
-    groups: dict[Any, list[Any]] = {}
-    for cell in cells:
-        same = (content[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
-        groups.setdefault(same, []).append(cell)
-    return groups
-
-
-def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None) -> str:
-    """Why these are not measured side by side; "" where they are."""
-    counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
-    if len({cell.injectors for cell in counted}) > 1:
-        return "A sweep over injector processes needs whole runs of one arm."
-    groups = [
-        ArmsOfPlan(cell.plan_version.plan.name, cell.plan(), len(each), cell.injectors)
-        for each in arms_by_plan(counted).values()
-        for cell in {cell.plan_version.pk: cell for cell in each}.values()
-    ]
-    return why_not_side_by_side(groups, limit_s)
-
-
-def estimate_cells(
-    cells: Sequence[CampaignCell],
-    *,
-    in_turns: bool,
-    limit_s: float | None,
-    until_settled: bool,
-    perf: str = "",
-    **values: Any,
-) -> Estimate:
-    """What a campaign of these would take; `values` as of `estimate_campaign`."""
-    groups = [list(map(_of_estimate, group)) for group in arms_by_plan(cells).values()]
-    if not in_turns or not groups:
-        return estimate_campaign([each for group in groups for each in group], **values)
-    watched = list(map(_of_estimate, watched_cells(cells, perf)))
-    values |= {"limit_s": limit_s, "until_settled": until_settled, "watched": watched}
-    return estimate_side_by_side(groups, **values)
-
-
-def _of_estimate(cell: CampaignCell) -> tuple[Plan, ConnectionMode, int]:
-    return cell.plan(), ConnectionMode(cell.connection_mode), cell.injectors
-
-
-def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
-    """Arms that take turns on a machine of which an exporter tells, or on which perf counts. Whose
-    CPU it was only runs of single arms tell."""
-    arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
-    targets = {arm.endpoint.target_id for arm in arms}
-    reporting = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
-    watched = targets if perf else set(reporting)
-    return [arm for arm in arms if arm.endpoint.target_id in watched]
 
 
 def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> None:

@@ -12,21 +12,20 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from campaigns.campaigns.models import UNDER_WAY
-from campaigns.campaigns.queries.references import (
-    reference_endpoint,
-    reference_version,
-    why_no_reference,
-)
-from campaigns.campaigns.services.blocks import (
+from campaigns.campaigns.queries.cells import (
     CELL_FIELDS,
     MAX_REPEATS,
     CampaignCell,
     cell_of,
     cells_of_sweep,
-    check_cells,
-    queue_blocks,
     why_in_blocks,
 )
+from campaigns.campaigns.queries.references import (
+    reference_endpoint,
+    reference_version,
+    why_no_reference,
+)
+from campaigns.campaigns.services.blocks import check_cells, queue_blocks
 from campaigns.core import audit
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require

@@ -14,6 +14,7 @@ from django.utils import timezone
 from campaigns.campaigns.forms.campaigns import CampaignForm, new_seed
 from campaigns.campaigns.queries.campaign_grid import Grid, Picks, grid_of, picks_of, proposal
 from campaigns.campaigns.queries.campaigns import Again, again_of, answer_checks, checks_of_campaign
+from campaigns.campaigns.queries.cells import CampaignCell, estimate_cells, why_in_blocks
 from campaigns.campaigns.queries.references import (
     Confirmation,
     confirmation_of,
@@ -22,7 +23,6 @@ from campaigns.campaigns.queries.references import (
     why_no_reference,
 )
 from campaigns.campaigns.services import campaigns as services
-from campaigns.campaigns.services.blocks import CampaignCell, estimate_cells, why_in_blocks
 from campaigns.campaigns.services.campaigns import create_file_set_study, create_machine_study
 from campaigns.core.access import (
     Edit,

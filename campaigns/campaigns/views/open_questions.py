@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.campaigns.services.blocks import CampaignCell, cell_of
+from campaigns.campaigns.queries.cells import CampaignCell, cell_of
 from campaigns.domain.analysis.capacity import FEWEST_SEARCHES, MOST_SEARCHES, NARROW, Ending
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode
@@ -18,8 +18,7 @@ from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sweep_table import end_of_growth
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign, Endpoint, Test
-from campaigns.search.queries import SearchReport
-from campaigns.search.services import SILENT_AFTER_S
+from campaigns.search.queries import SILENT_AFTER_S, SearchReport
 
 
 def address_of_search(cell: CampaignCell) -> str:

@@ -28,7 +28,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_of_tables
 from campaigns.domain.errors import BenchsiteError

@@ -14,7 +14,8 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.campaigns.services.campaigns import CampaignCell, create_campaign, start_campaign
+from campaigns.campaigns.queries.cells import CampaignCell
+from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.plan.plan import Plan, status_fits
