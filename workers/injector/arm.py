@@ -13,7 +13,7 @@ from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, peak_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
+from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate, messages_take_turns
 from workers.injector import crew
 from workers.injector.connection import NS, now
 from workers.injector.crew import Crew
@@ -23,6 +23,7 @@ from workers.injector.order import Order
 from workers.injector.pacer import Lead
 from workers.injector.preflight import Capacity, find_capacity
 from workers.injector.read_delay import ReadSample
+from workers.injector.recorder import NEVER
 from workers.injector.request import streams_of, wire_mode
 from workers.injector.seconds import Seconds, in_flight_of
 from workers.injector.tls_library import KeyLog
@@ -30,13 +31,13 @@ from workers.injector.turn_loads import ClosedTurns, OpenTurns, VisitTurns
 from workers.injector.turns import (
     ArmTurn,
     ExchangeTurnRecorder,
+    MessageTurnRecorder,
     Pace,
     TurnRecorder,
     Turns,
     VisitTurnRecorder,
 )
 
-_NEVER = 1 << 62
 # How many connections are opened at once before the first turn, of an open load.
 _POOL_S, _MOST_AT_ONCE = 0.2, 40
 
@@ -64,7 +65,9 @@ class ArmInTurns:
         talk = order.plan.exchange
         is_exact = reads_one_by_one(order) if talk is None else talk.goes_step_by_step
         known = {"turns": self.turns, "is_exact": is_exact}
-        recorders = partial(TurnRecorder, **known), partial(ExchangeTurnRecorder, **known)
+        self._has_messages = messages_take_turns(order.plan)
+        of_exchange = MessageTurnRecorder if self._has_messages else ExchangeTurnRecorder
+        recorders = partial(TurnRecorder, **known), partial(of_exchange, **known)
         self.crew = Crew(order, self.dialler, *recorders)
         # Its clock stands still in the trial.
         self.crew.keeper.forget_warm_up()
@@ -72,15 +75,17 @@ class ArmInTurns:
         for flow in self.crew.sessions.flows if self.crew.visits else ():
             known = {"has_sessions": flow.visits.has_sessions, "turns": self.turns}
             flow.visits = VisitTurnRecorder(flow.n_calls, **known)
-            flow.visits.zero_ns = _NEVER
+            flow.visits.zero_ns = NEVER
             self.visits.append(flow.visits)
         self.load = self._make_load(lead)
+        if self._has_messages:
+            self._have_messages_take_turns(lead)
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at
         self.seconds = Seconds(self.crew, self.dialler, self.load.workers, write, is_calm)
-        self.seconds.begin(_NEVER, 1)
+        self.seconds.begin(NEVER, 1)
         self._own_ns = 0
-        self._zero_ns = _NEVER
+        self._zero_ns = NEVER
 
     def _make_load(self, lead: Lead) -> OpenTurns | ClosedTurns:
         plan, shard = self.order.plan, self.order.shard
@@ -96,6 +101,14 @@ class ArmInTurns:
             return OpenTurns(requests, make_worker, *settings, lead)
         n_workers = arrivals.connections_of(plan.load, shard) * self.n_streams
         return self._closed_turns()(requests, make_worker, shard, n_workers, lead)
+
+    def _have_messages_take_turns(self, lead: Lead) -> None:
+        load, shard, exchange = self.order.plan.load, self.order.shard, self.crew.exchange
+        n_all = load.connections or 1
+        phases = {worker: shard.nth(n) / n_all for n, worker in enumerate(self.load.workers)}
+        exchange.take_turns(self.turns, lead, phases)
+        exchange.recorder.keeper = None  # the connections that the trial opens would be missing
+        self.load.counts_messages = True
 
     def _closed_turns(self) -> type[ClosedTurns]:
         if self.crew.streams is None:
@@ -179,16 +192,32 @@ class ArmInTurns:
         self._own_ns += length_ns
         self.turns.add(turn, is_measured=begin_ns >= self._zero_ns)
         self.load.take_turn(turn)
+        if self._has_messages:
+            # Those that did not know when it would begin.
+            self.crew.exchange.alarm.ring_now(since=NEVER)
         return turn
 
     def knows_all(self, turn: ArmTurn, instant: int) -> bool:
         """Whether all that was due in a turn has ended, and all that follows from it."""
+        if self._has_messages:
+            exchange, end_ns = self.crew.exchange, self.turns.clock_ns(turn.end_ns)
+            dues_ns = (exchange.unsent_ns, *(each.next_ns for each in exchange.talking))
+            return turn.is_complete(instant) and min(dues_ns) >= end_ns
         if not self.visits:
             return turn.is_complete(instant)
         if instant < turn.end_ns or not all(each.are_over(turn.end_ns) for each in self.visits):
             return False
         self.gather()
         return True
+
+    @property
+    def n_awaited(self) -> int:
+        """Requests under way, and connections that are being opened; or messages."""
+        under_way = len(in_flight_of(self.load.workers))
+        if not self._has_messages:
+            return under_way
+        talking = self.crew.exchange.talking
+        return under_way - len(talking) + sum(each.n_unanswered for each in talking)
 
     def gather(self) -> None:
         """Have the turns know all that has ended."""
@@ -202,6 +231,11 @@ class ArmInTurns:
         """No other turn follows the last one."""
         last = self.turns.all[-1]
         self.seconds.end_measuring(max(last.end_ns + last.gap_ns, now()))
+
+    def leave(self) -> None:
+        """Close the connections that have stayed open from turn to turn."""
+        if self._has_messages:
+            self.crew.stop()
 
     def end(self) -> InjectorEnd:
         recorders = self.crew.recorders
