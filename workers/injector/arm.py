@@ -13,14 +13,19 @@ from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, peak_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate, messages_take_turns
+from campaigns.domain.plan.turns import (
+    LONGEST_TRIAL_S,
+    has_pauses,
+    load_at_rate,
+    messages_take_turns,
+)
 from workers.injector import crew
 from workers.injector.connection import NS, now
 from workers.injector.crew import Crew
 from workers.injector.engine import connections_end, in_order, make_dialler, reads_one_by_one
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order
-from workers.injector.pacer import Lead
+from workers.injector.pacer import Alarm, Lead
 from workers.injector.preflight import Capacity, find_capacity
 from workers.injector.read_delay import ReadSample
 from workers.injector.recorder import NEVER
@@ -66,6 +71,8 @@ class ArmInTurns:
         is_exact = reads_one_by_one(order) if talk is None else talk.goes_step_by_step
         known = {"turns": self.turns, "is_exact": is_exact}
         self._has_messages = messages_take_turns(order.plan)
+        # Of what waits for the next turn.
+        self._alarm = Alarm(lead) if self._has_messages or has_pauses(order.plan) else None
         of_exchange = MessageTurnRecorder if self._has_messages else ExchangeTurnRecorder
         recorders = partial(TurnRecorder, **known), partial(of_exchange, **known)
         self.crew = Crew(order, self.dialler, *recorders)
@@ -78,8 +85,8 @@ class ArmInTurns:
             flow.visits.zero_ns = NEVER
             self.visits.append(flow.visits)
         self.load = self._make_load(lead)
-        if self._has_messages:
-            self._have_messages_take_turns(lead)
+        if self._alarm is not None:
+            self._have_workers_take_turns()
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at
         self.seconds = Seconds(self.crew, self.dialler, self.load.workers, write, is_calm)
@@ -102,13 +109,17 @@ class ArmInTurns:
         n_workers = arrivals.connections_of(plan.load, shard) * self.n_streams
         return self._closed_turns()(requests, make_worker, shard, n_workers, lead)
 
-    def _have_messages_take_turns(self, lead: Lead) -> None:
+    def _have_workers_take_turns(self) -> None:
+        """They pause until later turns."""
         load, shard, exchange = self.order.plan.load, self.order.shard, self.crew.exchange
+        self.load.counts_begun = False
+        if exchange is None:
+            self.crew.sessions.take_turns(self.turns, self._alarm)
+            return
         n_all = load.connections or 1
         phases = {worker: shard.nth(n) / n_all for n, worker in enumerate(self.load.workers)}
-        exchange.take_turns(self.turns, lead, phases)
+        exchange.take_turns(self.turns, self._alarm, phases)
         exchange.recorder.keeper = None  # the connections that the trial opens would be missing
-        self.load.counts_messages = True
 
     def _closed_turns(self) -> type[ClosedTurns]:
         if self.crew.streams is None:
@@ -169,6 +180,10 @@ class ArmInTurns:
         until = until_time if load.requests is None else {"requests": load.requests}
         self._begin(load, pace, {} if load.stages else until)
         self.seconds.begin(zero_ns, 1)
+        if self._alarm is not None and self.crew.sessions is not None:
+            # Who pauses takes another request, which counts.
+            self.crew.sessions.begin(zero_ns, None)
+            self._alarm.ring_now()
         for visits in self.visits:
             visits.zero_ns = zero_ns
 
@@ -192,9 +207,9 @@ class ArmInTurns:
         self._own_ns += length_ns
         self.turns.add(turn, is_measured=begin_ns >= self._zero_ns)
         self.load.take_turn(turn)
-        if self._has_messages:
+        if self._alarm is not None:
             # Those that did not know when it would begin.
-            self.crew.exchange.alarm.ring_now(since=NEVER)
+            self._alarm.ring_now(since=NEVER)
         return turn
 
     def knows_all(self, turn: ArmTurn, instant: int) -> bool:
@@ -233,8 +248,8 @@ class ArmInTurns:
         self.seconds.end_measuring(max(last.end_ns + last.gap_ns, now()))
 
     def leave(self) -> None:
-        """Close the connections that have stayed open from turn to turn."""
-        if self._has_messages:
+        """Have those that pause until another turn wait for none."""
+        if self._alarm is not None:
             self.crew.stop()
 
     def end(self) -> InjectorEnd:

@@ -24,7 +24,7 @@ from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.turns import (
     LONGEST_TRIAL_S,
     TRIAL_S,
-    messages_per_s,
+    paced_per_s,
     slowest_share,
 )
 from workers.injector.arm import ArmInTurns, planned_requests
@@ -191,7 +191,7 @@ class Rounds:
             may_lower=turns.may_lower_rate,
             slowest_share=slowest_share(load) * float(arms[0].order.shard.smallest_share),
             keeps_time=bool(load.stages),
-            messages_per_s=messages_per_s(arms[0].order.plan),
+            paced_per_s=paced_per_s(arms[0].order.plan),
         )
         least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
         free_ns, is_new = start_ns, True

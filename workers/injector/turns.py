@@ -379,12 +379,12 @@ class Pace:
         may_lower: bool = True,
         slowest_share: float = 1.0,
         keeps_time: bool = False,
-        messages_per_s: float | None = None,
+        paced_per_s: float | None = None,
     ) -> "Pace":
-        """`slice_s`: as somebody asked for, not to be changed. `messages_per_s`: of an arm whose
-        messages take turns, as its plan says."""
+        """`slice_s`: as somebody asked for, not to be changed. `paced_per_s`: of a closed load,
+        what its plan lets it send at most."""
         lowest_per_s = (rate_per_s or 0.0) * (_LOWEST_SHARE if may_lower else 1)
-        length_s = slice_s or _length_for(rate_per_s or messages_per_s, slowest_share)
+        length_s = slice_s or _length_for(rate_per_s or paced_per_s, slowest_share)
         rates = rate_per_s, rate_per_s, lowest_per_s, slowest_share
         return cls(length_s, 0.0, *rates, keeps_time, is_fixed=slice_s is not None)
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from campaigns.domain.plan.exchange import Exchange, ExchangeMode
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     Load,
     Model,
@@ -100,8 +101,10 @@ def why_not_in_turns(plan: Plan) -> str:
     if plan.resolve == Resolve.ALL_ADDRESSES:
         return "Over all addresses of a name, arms with few connections may go to different ones."
     session = plan.longest_session
-    if session.think_time.kind != ThinkKind.NONE or session.pipeline_depth > 1:
-        return "Pauses and pipelining cannot be cut into turns."
+    if session.pipeline_depth > 1:
+        return "Pipelining cannot be cut into turns."
+    if has_pauses(plan) and (why := _why_not_pauses(plan)):
+        return why
     if session.calls_per_session is not None and not makes_visits(load, session):
         return "Sessions on open connections cannot be cut into turns. Let sessions arrive."
     if calls_per_arrival(load, session) > MOST_CALLS:
@@ -128,11 +131,32 @@ def messages_take_turns(plan: Plan) -> bool:
     return plan.exchange is not None and _is_long(plan.exchange)
 
 
-def messages_per_s(plan: Plan) -> float | None:
-    """Of all connections, where messages take turns; None where replies decide."""
-    if not messages_take_turns(plan) or plan.exchange.rate_per_s is None:
-        return None
-    return plan.exchange.rate_per_s * (plan.load.connections or 1)
+def has_pauses(plan: Plan) -> bool:
+    return plan.longest_session.think_time.kind != ThinkKind.NONE
+
+
+def paced_per_s(plan: Plan) -> float | None:
+    """The most messages or requests that connections of a closed load send, all together, by their
+    rate or pauses; None where only replies decide."""
+    each_per_s = None
+    if messages_take_turns(plan):
+        each_per_s = plan.exchange.rate_per_s
+    elif has_pauses(plan) and (mean_s := plan.longest_session.think_time.mean_pause_s):
+        each_per_s = plan.longest_session.burst_length / mean_s
+    return each_per_s and each_per_s * (plan.load.connections or 1)
+
+
+def _why_not_pauses(plan: Plan) -> str:
+    if plan.load.model not in {Model.CLOSED, Model.SEQUENTIAL}:
+        return "Pauses of sessions that arrive cannot be cut into turns."
+    if plan.http_version == HttpVersion.HTTP_2:
+        return "Pauses on HTTP/2 cannot be cut into turns."
+    is_drawn = plan.longest_session.think_time.kind != ThinkKind.CONSTANT
+    if not is_drawn and (plan.load.connections or 1) > 1:
+        return (
+            "Users with equal pauses meet again and again. Draw the pauses, or use one connection."
+        )
+    return ""
 
 
 def _why_not_messages(exchange: Exchange, load: Load) -> str:
@@ -174,7 +198,7 @@ def turn_s(plan: Plan, injectors: int = 1) -> float:
     """How long a turn is at least, on one host."""
     load = plan.load
     smallest_share = float(LoadSlice(0, injectors, load.shares).smallest_share)
-    peak_per_s = messages_per_s(plan) or peak_rate_per_s(load) or 0.0
+    peak_per_s = paced_per_s(plan) or peak_rate_per_s(load) or 0.0
     rate_per_s = peak_per_s * slowest_share(load) * smallest_share
     return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 

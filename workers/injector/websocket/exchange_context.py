@@ -27,7 +27,7 @@ from workers.injector.attempt_row import FIELDS
 from workers.injector.connection import NS
 from workers.injector.http1 import authority
 from workers.injector.order import Order
-from workers.injector.pacer import Alarm, Lead
+from workers.injector.pacer import Alarm
 from workers.injector.recorder import StepRecorder
 from workers.injector.reply import Undecodable
 from workers.injector.reply_check import Reply, finder
@@ -302,10 +302,10 @@ class ExchangeContext:
         exchange = signed_exchange(order.plan, order.secret)
         return cls(order.plan, make_upgrade(exchange, host, order), recorder)
 
-    def take_turns(self, turns: Any, lead: Lead, phases: Mapping[Any, float]) -> None:
+    def take_turns(self, turns: Any, alarm: Alarm, phases: Mapping[Any, float]) -> None:
         """Call before any connection is opened. `phases`: which part of the time between two
         messages is over when a worker's is due."""
-        self.turns, self.alarm, self._phases = turns, Alarm(lead), phases
+        self.turns, self.alarm, self._phases = turns, alarm, phases
         self.recorder.grace_ns = self.close_ns
 
     def first_due(self, worker: Any, clock_ns: int) -> int:
