@@ -96,8 +96,10 @@ def why_not_in_turns(plan: Plan) -> str:
         return why
     if _only_rises(load):
         return "A load that only rises looks for the limit. It needs whole runs of one arm."
-    if load.ramp_up_s or load.start_offset_s:
-        return "A ramp-up or start offset cannot be cut into turns."
+    if load.ramp_up_s:
+        return "Turns begin with all connections. A ramp-up needs whole runs of one arm."
+    if load.start_offset_s:
+        return "Turns begin in all processes at once. Staggered ones need whole runs of one arm."
     if plan.resolve == Resolve.ALL_ADDRESSES:
         return "Over all addresses of a name, arms with few connections may go to different ones."
     session = plan.longest_session

@@ -45,7 +45,8 @@ def test_each_arm_keeps_its_connections_and_has_a_ledger_of_its_messages(program
         seconds = [each for each in lines["second"] if each["arm"] == number]
         n = sum(each["timings"]["message"]["n"] for each in seconds if each["second"] >= 0)
         counted = [each["arms"][number] for each in lines["round"]]
-        assert sum(each["n"] for each in counted) == n
+        # Of the last round one may have been due too late to be sent.
+        assert 0 <= n - sum(each["n"] for each in counted) <= 20
         # 50 a second of each connection on the arm's own clock, in turns of 0.2 s.
         assert {each["n"] for each in counted[:-1]} == {20}
         assert not any(each["failed"] for each in counted)
@@ -101,7 +102,7 @@ def test_equal_servers_are_not_told_apart_and_a_slower_one_is_found(exchange):
         run = measured(one.port, other.port, **more)
     assert found.word not in {Word.SLOWER, Word.FASTER}
     assert run.comparisons[0].word == Word.SLOWER
-    assert run.comparisons[0].p50.low > 1.2
+    assert run.comparisons[0].p50.ratio > 1.2
     figures = run.to_json()["arms"]
     assert 3 <= figures[0]["bounds_ms"]["p50"][0] < 30, "of messages, each of which waits 3"
 

@@ -380,6 +380,8 @@ class ConversationInTurns(Conversation):
 
     def _place(self, due: int, sent: int) -> int:
         """When it was due in its turn, which may be over when it is sent."""
+        if due >= self._turns.turn_at(sent).begin_ns:
+            return due
         return self._turns.instant_at(self._turns.clock_ns(sent) - (sent - due))
 
     def _due(self, instant: int) -> int:
