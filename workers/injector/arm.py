@@ -215,9 +215,8 @@ class ArmInTurns:
     def knows_all(self, turn: ArmTurn, instant: int) -> bool:
         """Whether all that was due in a turn has ended, and all that follows from it."""
         if self._has_messages:
-            exchange, end_ns = self.crew.exchange, self.turns.clock_ns(turn.end_ns)
-            dues_ns = (exchange.unsent_ns, *(each.next_ns for each in exchange.talking))
-            return turn.is_complete(instant) and min(dues_ns) >= end_ns
+            end_ns, talking = self.turns.clock_ns(turn.end_ns), self.crew.exchange.talking
+            return turn.is_complete(instant) and all(each.next_ns >= end_ns for each in talking)
         if not self.visits:
             return turn.is_complete(instant)
         if instant < turn.end_ns or not all(each.are_over(turn.end_ns) for each in self.visits):

@@ -156,12 +156,20 @@ class Turns:
             if instant < self.turn_at(instant).end_ns:
                 return instant - (passed_ns - clock_ns)
             clock_ns = passed_ns
-        return NEVER if clock_ns >= self._clock_ns else self.instant_at(clock_ns)
-
-    def instant_at(self, clock_ns: int) -> int:
-        """In its turn, on the machine's clock."""
+        if clock_ns >= self._clock_ns:
+            return NEVER
         at = bisect_right(self._clock_begins, clock_ns) - 1
         return self._begins[at] + clock_ns - self._clock_begins[at]
+
+    def begun_ns(self, instant: int) -> int:
+        """When the turn under way began, by the clock, or the next one will."""
+        at = bisect_right(self._begins, instant) - 1
+        turn = self.all[at]
+        return self._clock_begins[at] + (0 if instant < turn.end_ns else turn.length_ns)
+
+    def skip(self, clock_ns: int) -> None:
+        """What was due then is not sent, because its turn was over."""
+        self.all[bisect_right(self._clock_begins, clock_ns) - 1].n_spilled += 1
 
     def seconds_of(self, instants_ns: Any) -> Any:
         """Of the arm's own clock."""
@@ -267,13 +275,11 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
         self._messages: list[int] = []
-        # When it was due in its turn, when that was seen from its sending, when it was sent and
-        # answered, and how late the injector sent it.
-        self.note_message: Callable[[tuple[int, ...]], None] = self._messages.extend
+        # When it was due, sent and answered, and how late the injector sent it.
+        self.note_message: Callable[[tuple[int, int, int, int]], None] = self._messages.extend
 
     def note_lost(self, dues: Sequence[int], end: int) -> None:
-        """Messages that will get no reply, by when they were due in their turns; without any the
-        connection counts as one."""
+        """Messages that will get no reply; without any the connection counts as one."""
         if not dues:
             self._turns.turn_at(end).n_begun += 1
         for due in dues or [end]:
@@ -296,15 +302,14 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
 
     def _add_round_trips(self) -> None:
         if self._messages:
-            noted = np.array(self._messages, dtype=np.int64).reshape(-1, 5)
+            noted = np.array(self._messages, dtype=np.int64).reshape(-1, 4)
             self._messages.clear()
-            place, due, sent, end, late_ns = noted.T
-            self._round_trips += noted[:, (1, 3)].ravel().tolist()
+            self._round_trips += noted[:, (0, 2)].ravel().tolist()
             rows = np.zeros((len(noted), len(FIELDS)), dtype=np.int64)
-            rows[:, INTENDED], rows[:, START], rows[:, END] = place, sent, place + end - due
-            super()._own_parts(rows, late_ns // 1000)
-            self.last_start_ns = max(self.last_start_ns, int(sent.max()))
-            self.last_end_ns = max(self.last_end_ns, int(end.max()))
+            rows[:, (INTENDED, START, END)] = noted[:, :3]
+            super()._own_parts(rows, noted[:, 3] // 1000)
+            self.last_start_ns = max(self.last_start_ns, int(noted[:, 1].max()))
+            self.last_end_ns = max(self.last_end_ns, int(noted[:, 2].max()))
         super()._add_round_trips()
 
     def _own_parts(

@@ -70,21 +70,28 @@ def test_messages_are_sent_only_in_the_turns_of_their_arm(short_trial):
         assert len(in_turns) < 0.3 * len(theirs)
 
 
-def noting(times, delay_s=0.005):
+def echoed(sock, delay_s=0.0):
+    """The events of a proper server's connection, each before it is answered."""
+    connection = WSConnection(ConnectionType.SERVER)
+    while more := sock.recv(65536):
+        connection.receive_data(more)
+        for event in connection.events():
+            yield event
+            if isinstance(event, Request):
+                sock.sendall(connection.send(AcceptConnection()))
+            elif isinstance(event, Message):
+                time.sleep(delay_s)
+                sock.sendall(connection.send(Message(event.data)))
+            elif isinstance(event, CloseConnection):
+                sock.sendall(connection.send(event.response()))
+                return
+
+
+def noting(times):
     def script(sock, server):
-        connection = WSConnection(ConnectionType.SERVER)
-        while more := sock.recv(65536):
-            connection.receive_data(more)
-            for event in connection.events():
-                if isinstance(event, Request):
-                    sock.sendall(connection.send(AcceptConnection()))
-                elif isinstance(event, Message):
-                    times.append(time.monotonic())
-                    time.sleep(delay_s)
-                    sock.sendall(connection.send(Message(event.data)))
-                elif isinstance(event, CloseConnection):
-                    sock.sendall(connection.send(event.response()))
-                    return
+        for event in echoed(sock, 0.005):
+            if isinstance(event, Message):
+                times.append(time.monotonic())
 
     return script
 
@@ -131,6 +138,31 @@ def test_who_cannot_keep_the_rate_is_behind_and_has_a_direction_only(short_trial
     [found] = run.comparisons
     assert list(found.behind) == [1]
     assert not run.to_json()["pace"]["keeps_up"]
+    # Each turn begins anew: the last ones wait no longer than the first.
+    assert all(each.arms[1].p50_us < 500_000 for each in run.rounds)
+
+
+def test_a_stall_is_not_carried_into_the_rounds_that_follow(short_trial):
+    """At three quarters of what the server can do, it would take four times as long to be over."""
+    begin, has_stalled = time.monotonic(), threading.Event()
+
+    def stalling(sock, server):
+        for event in echoed(sock, 0.015):
+            if (
+                isinstance(event, Message)
+                and time.monotonic() > begin + 3
+                and not has_stalled.is_set()
+            ):
+                has_stalled.set()
+                time.sleep(1)
+
+    with scripted(echo(delay_s=0.015)) as one, scripted(stalling) as other:
+        load = TWO | {"connections": 1}
+        run = measured(one.port, other.port, load=load, exchange=STEADY, slice_s=0.2, limit_s=8)
+    assert has_stalled.is_set()
+    slow = [each for each in run.rounds if each.arms[1].n and each.arms[1].p50_us > 60_000]
+    assert len(run.rounds) > 15
+    assert len(slow) <= 5
 
 
 def test_a_server_that_opens_slowly_is_not_slower_to_answer(short_trial):
@@ -166,6 +198,7 @@ def test_what_is_due_is_put_off_while_others_have_their_turn():
     assert turns.due(120, 1060) == 1420, "in the next turn"
     assert turns.due(50, 1200) == 1400, "between turns: as soon as there is one"
     assert turns.due(90, 1430) == 1390, "as late as its own clock says: 40"
+    assert [turns.begun_ns(at) for at in (1050, 1200, 1400)] == [0, 100, 100]
     assert turns.due(250, 1430) == turns.due(10, 1600) == NEVER
 
 

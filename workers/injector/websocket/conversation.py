@@ -342,11 +342,12 @@ class ConversationInTurns(Conversation):
     """Its messages are due on the clock of its arm's turns, and each waits for one; replies are
     awaited at any time. `began`: when the message was sent whose reading is timed, or 0."""
 
-    __slots__ = ("_opened_ns", "_replied_ns", "_turns", "began", "request")
+    __slots__ = ("_n_skipped", "_opened_ns", "_replied_ns", "_turns", "began", "request")
 
     def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
         super().__init__(worker, context, channel, opened)
-        self.request, self._turns, self.began = context, context.turns, 0
+        self.request, self._turns = context, context.turns
+        self._n_skipped = self.began = 0
         if (timed := channel.connection.timed) is not None:
             # So far the opening was, of which all that came counted.
             timed.attempts.clear()
@@ -361,7 +362,7 @@ class ConversationInTurns(Conversation):
         """When the next message is due on the clock of turns; NEVER where only replies decide."""
         context = self._context
         is_due = context.exchange.rate_per_s and self._n_sent < context.n_messages
-        return context.due(self._opened_ns, self._n_sent) if is_due else NEVER
+        return context.due(self._opened_ns, self._n_sent + self._n_skipped) if is_due else NEVER
 
     def _talk(self, start: int) -> None:
         context = self._context
@@ -371,27 +372,29 @@ class ConversationInTurns(Conversation):
         try:
             super()._talk(start)
         except Exception:
-            context.recorder.note_lost([self._place(*each) for each in self._dues], now())
+            context.recorder.note_lost([due for due, _ in self._dues], now())
             raise
-        else:
-            context.unsent_ns = min(context.unsent_ns, self.next_ns)
         finally:
+            self._skip_overdue(now())
             context.talking.discard(self)
 
-    def _place(self, due: int, sent: int) -> int:
-        """When it was due in its turn, which may be over when it is sent."""
-        if due >= self._turns.turn_at(sent).begin_ns:
-            return due
-        return self._turns.instant_at(self._turns.clock_ns(sent) - (sent - due))
+    def _skip_overdue(self, instant: int) -> None:
+        """Each turn begins anew: what is left over would carry one stall into many rounds."""
+        begun_ns = self._turns.begun_ns(instant)
+        while (due_ns := self.next_ns) < begun_ns:
+            self._turns.skip(due_ns)
+            self._n_skipped += 1
 
     def _due(self, instant: int) -> int:
         turns = self._turns
-        has_rate = self._context.exchange.rate_per_s
-        return turns.due(self.next_ns if has_rate else turns.clock_ns(instant), instant)
+        if not self._context.exchange.rate_per_s:
+            return turns.due(turns.clock_ns(instant), instant)
+        self._skip_overdue(instant)
+        return turns.due(self.next_ns, instant)
 
     def _send(self, due: int, instant: int) -> None:
         is_alone, worker, channel = not self._dues, self._worker, self._channel
-        self._turns.turn_at(self._place(due, instant)).n_begun += 1
+        self._turns.turn_at(due).n_begun += 1
         super()._send(due, instant)
         if is_alone and not instant & worker.dialler.reads.mask:
             self.began = instant
@@ -404,7 +407,7 @@ class ConversationInTurns(Conversation):
             # What waited for the reply before was not kept waiting by the injector.
             late_ns = min(late_ns, turns.clock_ns(sent) - self._replied_ns)
         self._replied_ns = turns.clock_ns(instant)
-        context.recorder.note_message((self._place(due, sent), due, sent, instant, late_ns))
+        context.recorder.note_message((due, sent, instant, late_ns))
         if sent == self.began:
             self.began = 0
 

@@ -286,8 +286,6 @@ class ExchangeContext:
         self.end_ns: int | None = None
         self.turns: Any = None
         self.talking: set[Any] = set()
-        # When the first was due, by the clock of turns, that will not be sent any more.
-        self.unsent_ns = _NEVER
         self._phases: Mapping[Any, float] = {}
         self._filling = b"benchsite message " * (self.exchange.size_bytes // 18 + 1)
 
