@@ -273,7 +273,7 @@ def test_what_cannot_be_cut_into_turns_is_refused_with_what_to_use():
                 session={"think_time": {"kind": "constant", "mean_s": 1}},
                 load={"model": "closed", "connections": 2, "requests": 5},
             ),
-            "Pauses",
+            "equal pauses",
         ),
         (order_of(steps=[], exchange={"messages": 101}), "more than 100 messages"),
         (order_of(steps=[], exchange={"messages": 2, "rate_per_s": 10}), "more than 0.1 s"),

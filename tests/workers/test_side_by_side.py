@@ -168,6 +168,25 @@ def test_streams_websockets_and_stages_are_told_apart(project, dispatcher, quick
 
 
 @pytest.mark.long
+def test_all_times_of_a_comparison_of_messages_are_of_messages(project, dispatcher):
+    """Not of the connections, which stay open for seconds."""
+    load = {"model": "closed", "connections": 2, "duration_s": 30}
+    spec = {"exchange": {"messages": 1_000_000}, "load": load}
+    with scripted(echo(delay_s=0.002)) as one, scripted(echo(delay_s=0.01)) as other:
+        ports = one.port, other.port
+        campaign = started(project, *ports, limit_s=30, spec=spec, scheme="ws", mode="new")
+        work_until(lambda: is_done(campaign))
+    assert campaign.order == "side_by_side"
+    for run in campaign.runs.all():
+        assert (run.outcome, run.n) == ("complete", 2)
+    [pair] = campaign_answer(campaign).overheads
+    rows = {row.kind: [cell.value for cell in row.cells[:2]] for row in pair.table.rows}
+    assert {"typical", "mean", "p50", "p90"} <= rows.keys()
+    for before_ms, after_ms in rows.values():
+        assert 2 < before_ms < after_ms < 500
+
+
+@pytest.mark.long
 def test_who_stops_one_of_them_stops_all_that_take_turns(project, dispatcher):
     with scripted(after(0.002)) as one, scripted(after(0.002)) as other:
         campaign = started(project, one.port, other.port, limit_s=60, until_settled=False)

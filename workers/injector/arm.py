@@ -13,16 +13,22 @@ from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, peak_rate_per_s
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, load_at_rate
+from campaigns.domain.plan.turns import (
+    LONGEST_TRIAL_S,
+    has_pauses,
+    load_at_rate,
+    messages_take_turns,
+)
 from workers.injector import crew
 from workers.injector.connection import NS, now
 from workers.injector.crew import Crew
 from workers.injector.engine import connections_end, in_order, make_dialler, reads_one_by_one
 from workers.injector.guard import Guard, resolve
 from workers.injector.order import Order
-from workers.injector.pacer import Lead
+from workers.injector.pacer import Alarm, Lead
 from workers.injector.preflight import Capacity, find_capacity
 from workers.injector.read_delay import ReadSample
+from workers.injector.recorder import NEVER
 from workers.injector.request import streams_of, wire_mode
 from workers.injector.seconds import Seconds, in_flight_of
 from workers.injector.tls_library import KeyLog
@@ -30,13 +36,13 @@ from workers.injector.turn_loads import ClosedTurns, OpenTurns, VisitTurns
 from workers.injector.turns import (
     ArmTurn,
     ExchangeTurnRecorder,
+    MessageTurnRecorder,
     Pace,
     TurnRecorder,
     Turns,
     VisitTurnRecorder,
 )
 
-_NEVER = 1 << 62
 # How many connections are opened at once before the first turn, of an open load.
 _POOL_S, _MOST_AT_ONCE = 0.2, 40
 
@@ -64,7 +70,11 @@ class ArmInTurns:
         talk = order.plan.exchange
         is_exact = reads_one_by_one(order) if talk is None else talk.goes_step_by_step
         known = {"turns": self.turns, "is_exact": is_exact}
-        recorders = partial(TurnRecorder, **known), partial(ExchangeTurnRecorder, **known)
+        self._has_messages = messages_take_turns(order.plan)
+        # Of what waits for the next turn.
+        self._alarm = Alarm(lead) if self._has_messages or has_pauses(order.plan) else None
+        of_exchange = MessageTurnRecorder if self._has_messages else ExchangeTurnRecorder
+        recorders = partial(TurnRecorder, **known), partial(of_exchange, **known)
         self.crew = Crew(order, self.dialler, *recorders)
         # Its clock stands still in the trial.
         self.crew.keeper.forget_warm_up()
@@ -72,15 +82,17 @@ class ArmInTurns:
         for flow in self.crew.sessions.flows if self.crew.visits else ():
             known = {"has_sessions": flow.visits.has_sessions, "turns": self.turns}
             flow.visits = VisitTurnRecorder(flow.n_calls, **known)
-            flow.visits.zero_ns = _NEVER
+            flow.visits.zero_ns = NEVER
             self.visits.append(flow.visits)
         self.load = self._make_load(lead)
+        if self._alarm is not None:
+            self._have_workers_take_turns()
         for recorder in self.crew.recorders:
             recorder.queued_at = self.load.queued_at
         self.seconds = Seconds(self.crew, self.dialler, self.load.workers, write, is_calm)
-        self.seconds.begin(_NEVER, 1)
+        self.seconds.begin(NEVER, 1)
         self._own_ns = 0
-        self._zero_ns = _NEVER
+        self._zero_ns = NEVER
 
     def _make_load(self, lead: Lead) -> OpenTurns | ClosedTurns:
         plan, shard = self.order.plan, self.order.shard
@@ -96,6 +108,18 @@ class ArmInTurns:
             return OpenTurns(requests, make_worker, *settings, lead)
         n_workers = arrivals.connections_of(plan.load, shard) * self.n_streams
         return self._closed_turns()(requests, make_worker, shard, n_workers, lead)
+
+    def _have_workers_take_turns(self) -> None:
+        """They pause until later turns."""
+        load, shard, exchange = self.order.plan.load, self.order.shard, self.crew.exchange
+        self.load.counts_begun = False
+        if exchange is None:
+            self.crew.sessions.take_turns(self.turns, self._alarm)
+            return
+        n_all = load.connections or 1
+        phases = {worker: shard.nth(n) / n_all for n, worker in enumerate(self.load.workers)}
+        exchange.take_turns(self.turns, self._alarm, phases)
+        exchange.recorder.keeper = None  # the connections that the trial opens would be missing
 
     def _closed_turns(self) -> type[ClosedTurns]:
         if self.crew.streams is None:
@@ -156,6 +180,10 @@ class ArmInTurns:
         until = until_time if load.requests is None else {"requests": load.requests}
         self._begin(load, pace, {} if load.stages else until)
         self.seconds.begin(zero_ns, 1)
+        if self._alarm is not None and self.crew.sessions is not None:
+            # Who pauses takes another request, which counts.
+            self.crew.sessions.begin(zero_ns, None)
+            self._alarm.ring_now()
         for visits in self.visits:
             visits.zero_ns = zero_ns
 
@@ -179,16 +207,31 @@ class ArmInTurns:
         self._own_ns += length_ns
         self.turns.add(turn, is_measured=begin_ns >= self._zero_ns)
         self.load.take_turn(turn)
+        if self._alarm is not None:
+            # Those that did not know when it would begin.
+            self._alarm.ring_now(since=NEVER)
         return turn
 
     def knows_all(self, turn: ArmTurn, instant: int) -> bool:
         """Whether all that was due in a turn has ended, and all that follows from it."""
+        if self._has_messages:
+            end_ns, talking = self.turns.clock_ns(turn.end_ns), self.crew.exchange.talking
+            return turn.is_complete(instant) and all(each.next_ns >= end_ns for each in talking)
         if not self.visits:
             return turn.is_complete(instant)
         if instant < turn.end_ns or not all(each.are_over(turn.end_ns) for each in self.visits):
             return False
         self.gather()
         return True
+
+    @property
+    def n_awaited(self) -> int:
+        """Requests under way, and connections that are being opened; or messages."""
+        under_way = len(in_flight_of(self.load.workers))
+        if not self._has_messages:
+            return under_way
+        talking = self.crew.exchange.talking
+        return under_way - len(talking) + sum(each.n_unanswered for each in talking)
 
     def gather(self) -> None:
         """Have the turns know all that has ended."""
@@ -202,6 +245,11 @@ class ArmInTurns:
         """No other turn follows the last one."""
         last = self.turns.all[-1]
         self.seconds.end_measuring(max(last.end_ns + last.gap_ns, now()))
+
+    def leave(self) -> None:
+        """Have those that pause until another turn wait for none."""
+        if self._alarm is not None:
+            self.crew.stop()
 
     def end(self) -> InjectorEnd:
         recorders = self.crew.recorders

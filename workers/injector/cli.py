@@ -111,7 +111,7 @@ def arms_order(
         if plan.load.stages:
             if options.exactly or options.at_most:
                 raise ValueError("The stages say when it ends; leave out --exactly and --at-most.")
-            limit_s = turns_limit_s(plan.load, len(urls), injectors=options.processes)
+            limit_s = turns_limit_s(plan, len(urls), injectors=options.processes)
     return {
         "protocol": PROTOCOL_OF_ARMS,
         "run": "command line",
@@ -401,8 +401,10 @@ class ProgressLine:
     def _print(self) -> None:
         if self._second is None:
             return
-        response = self._total.timing("response")
+        response, message = self._total.timing("response"), self._total.timing("message")
         figures = _figures(response) if response.n else "no reply"
+        if message.n and not response.n:
+            figures = f"{message.n:,} messages  {_figures(message)}"
         failed = self._total.count("failed")
         words = f"{self._label}{self._second:4d} s  {self._total.count('ok'):7,d} ok  {figures}"
         tell(words + (f"  {failed} failed" if failed else ""))

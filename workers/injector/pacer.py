@@ -122,10 +122,10 @@ def make_pacer(callback: Callable[[], None], lead: Lead | None = None) -> Timerf
 
 
 class Alarm:
-    def __init__(self) -> None:
+    def __init__(self, lead: Lead | None = None) -> None:
         self._heap: list[list[Any]] = []
         self._numbers = itertools.count()
-        self._pacer = make_pacer(self._ring)
+        self._pacer = make_pacer(self._ring, lead)
 
     def set(self, instant: int, wake: Callable[[], Any]) -> list[Any]:
         """Call `wake` at the instant, unless the returned entry is cancelled first."""
@@ -139,10 +139,11 @@ class Alarm:
     def cancel(entry: list[Any]) -> None:
         entry[2] = None
 
-    def ring_now(self) -> None:
-        """Wake all who wait, in the hub, whatever their instants."""
+    def ring_now(self, since: int = 0) -> None:
+        """Wake all who wait for this instant or a later one, in the hub."""
         for entry in self._heap:
-            entry[0] = 0
+            if entry[0] >= since:
+                entry[0] = 0
         heapq.heapify(self._heap)
         if self._heap:
             self._pacer.wake_at(0)

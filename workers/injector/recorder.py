@@ -236,7 +236,7 @@ class StepRecorder:
         first = int(started.min())
         for start, count in enumerate(np.bincount(started - first).tolist(), first):
             second.starts[start] = second.starts.get(start, 0) + count
-        is_carried = (rows[:, INTENDED] < self.zero_ns) & (rows[:, END] >= self.zero_ns)
+        is_carried = self.is_carried(rows[:, INTENDED], rows[:, END])
         if is_carried.any():
             second.count("carried", int(is_carried.sum()))
             if self.hops:
@@ -260,6 +260,11 @@ class StepRecorder:
                 key = str(status)
                 second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])
             second.ok_rows.append(rows)
+
+    def is_carried(self, intended: Any, end: Any) -> Any:
+        """Whether what was due at an instant, or at each of some, is no part of the measurement,
+        which has begun before it ended."""
+        return (intended < self.zero_ns) & (end >= self.zero_ns)
 
     def _is_measured(self, rows: np.ndarray) -> np.ndarray:
         return self.seconds_of(rows[:, END]) >= 0
@@ -379,7 +384,7 @@ class StepRecorder:
         second = self._untimed_at(self.seconds_of(failure.end))
         start = self.seconds_of(failure.start)
         second.starts[start] = second.starts.get(start, 0) + 1
-        is_carried = failure.intended < self.zero_ns <= failure.end
+        is_carried = self.is_carried(failure.intended, failure.end)
         is_late = failure.end > self.until_ns
         is_counted = not is_carried and self.seconds_of(failure.end) >= 0
         self.by_peer.fail(failure.start, failure.kind, is_counted=is_counted, is_late=is_late)

@@ -21,7 +21,12 @@ from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.load import planned_duration_s
-from campaigns.domain.plan.turns import LONGEST_TRIAL_S, TRIAL_S, slowest_share
+from campaigns.domain.plan.turns import (
+    LONGEST_TRIAL_S,
+    TRIAL_S,
+    paced_per_s,
+    slowest_share,
+)
 from workers.injector.arm import ArmInTurns, planned_requests
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, now
@@ -186,6 +191,7 @@ class Rounds:
             may_lower=turns.may_lower_rate,
             slowest_share=slowest_share(load) * float(arms[0].order.shard.smallest_share),
             keeps_time=bool(load.stages),
+            paced_per_s=paced_per_s(arms[0].order.plan),
         )
         least_s = max(TRIAL_S, arms[0].order.plan.warm_up_s)
         free_ns, is_new = start_ns, True
@@ -220,7 +226,7 @@ class Rounds:
             n_rounds += 1
         self._wait_until(free_ns)
         patience_ns = now() + _PATIENCE_NS
-        while now() < patience_ns and self._n_in_flight:
+        while now() < patience_ns and any(arm.n_awaited for arm in self._arms):
             gevent.sleep(_MOMENT_S)
         return max(free_ns, now())
 
@@ -266,6 +272,8 @@ class Rounds:
             arm.end_measuring()
         self._wait_until(free_ns)
         self._gather()
+        for arm in self._arms:
+            arm.leave()
 
     def _next_begin_ns(self, free_ns: int, round_ns: int) -> int:
         """Of the next round. Rounds that others have too wait for nobody: who comes too late for

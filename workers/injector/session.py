@@ -5,6 +5,7 @@ Plans without any of this use plain workers, which keeps the hot path free of it
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -162,11 +163,14 @@ class SessionWorker(Worker):
 
     def attempt(self, request: Request, intended: int, start: int) -> float | None:
         """One call, after a due pause; also None if the run ended during the pause."""
-        if self._think_until > start:
-            if not self._think():
+        context = self._context
+        if self._think_until > context.clock_ns(start):
+            if not (self._think() if context.turns is None else self._think_in_turns()):
                 return None
             self.check_for_strays()
             intended = start = now()
+        if context.turns is not None:
+            context.turns.turn_at(start).n_begun += 1
         if not self._in_session:
             self._begin_session(start)
         pause_s = self.call(request, intended, start)
@@ -320,7 +324,7 @@ class SessionWorker(Worker):
             return
         self._in_burst = 0
         if pause_ns := self.user.drawn_pause_ns():
-            self._think_until = now() + pause_ns
+            self._think_until = self._context.clock_ns(now()) + pause_ns
 
     # --- pauses ----------------------------------------------------------------------------------
     def _think(self) -> bool:
@@ -332,6 +336,21 @@ class SessionWorker(Worker):
         if not is_cut_short:
             self._think_until = 0
         return not self._context.is_stopped and not is_cut_short
+
+    def _think_in_turns(self) -> bool:
+        """The same by the clock of turns, until one of them."""
+        context, began = self._context, now()
+        while (due := context.turns.due(self._think_until, instant := now())) > instant:
+            boundary = context.boundary_after(began)
+            entry = context.alarm.set(min(due, boundary), partial(self.switch, _PAUSE_OVER))
+            try:
+                self.idle_until(_PAUSE_OVER)
+            finally:
+                context.alarm.cancel(entry)
+            if context.is_stopped or now() >= context.boundary_after(began):
+                return False
+        self._think_until = 0
+        return True
 
     def pause_until(self, wake: int) -> None:
         """Wait, but notice when the server closes the connection."""

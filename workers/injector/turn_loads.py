@@ -130,7 +130,8 @@ class VisitTurns(OpenTurns, VisitLoad):
 
 class ClosedTurns(ClosedLoad):
     """Each connection sends its next request when the reply to the previous one is complete; the
-    last of a turn is waited for in the turns of others."""
+    last of a turn is waited for in the turns of others. `counts_begun`: a request begins when it
+    is taken; else workers tell turns what begins."""
 
     def __init__(
         self,
@@ -150,6 +151,7 @@ class ClosedTurns(ClosedLoad):
         self._stage = ClosedStage(0, 0, iter(()).__next__)
         self._turn_pacer = make_pacer(self._begin_turn, lead)
         self.is_used_up = self._is_stopped = False
+        self.counts_begun = True
 
     def begin(self, most: int | None) -> None:
         """Send those with lower numbers from the next turn on; None: any number."""
@@ -189,7 +191,8 @@ class ClosedTurns(ClosedLoad):
             if most is not None and number >= most:
                 self.is_used_up = True
                 return 1 << 62
-            turn.n_begun += 1
+            if self.counts_begun:
+                turn.n_begun += 1
             return number
 
         return take

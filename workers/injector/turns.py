@@ -11,7 +11,7 @@ requests for a median, and nearly all of them must end in it."""
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import ceil
@@ -28,14 +28,15 @@ from campaigns.domain.analysis.side_by_side import (
 )
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.plan.turns import REQUESTS_OF_A_TURN, SHORTEST_TURN_S
-from workers.injector.attempt_row import END, INTENDED
+from workers.injector.attempt_row import END, FIELDS, INTENDED, START
 from workers.injector.connection import NS
-from workers.injector.recorder import Failure, StepRecorder
+from workers.injector.recorder import NEVER, Failure, StepRecorder
 from workers.injector.users import VisitRecorder
-from workers.injector.websocket.exchange_context import ExchangeRecorder
+from workers.injector.websocket.exchange_context import EXCHANGED, OPENED, ExchangeRecorder
 
 WARM_UP = -1  # all of the trial is just before zero
 _UNKNOWN = -1
+_SWITCHING = 101
 _FEWEST_OF_QUARTER = 2
 
 
@@ -115,22 +116,60 @@ def _mean(values: np.ndarray) -> float:
 
 
 class Turns:
-    """All turns of an arm, in order, those of the trial first."""
+    """All turns of an arm, in order, those of the trial first. What an open connection does next is
+    due by `clock_ns`, which runs in all of them and stands still in between."""
 
     def __init__(self) -> None:
         self.all: list[ArmTurn] = []
         self._begins: list[int] = []
+        self._clock_begins: list[int] = []
+        self._clock_ns = 0  # at the end of the last turn
         self._measured: tuple[list[int], list[int]] = ([], [])
         self._length_ns = NS
 
     def add(self, turn: ArmTurn, *, is_measured: bool) -> None:
         self.all.append(turn)
         self._begins.append(turn.begin_ns)
+        self._clock_begins.append(self._clock_ns)
+        self._clock_ns += turn.length_ns
         if is_measured:
             self._length_ns = turn.length_ns
             begins, own_begins = self._measured
             begins.append(turn.begin_ns)
             own_begins.append(turn.own_begin_ns)
+
+    def turn_at(self, instant: int) -> ArmTurn:
+        """The latest that has begun."""
+        return self.all[max(0, bisect_right(self._begins, instant) - 1)]
+
+    def clock_ns(self, instant: int) -> int:
+        at = bisect_right(self._begins, instant) - 1
+        if at < 0:
+            return 0
+        return self._clock_begins[at] + min(instant - self._begins[at], self.all[at].length_ns)
+
+    def due(self, clock_ns: int, instant: int) -> int:
+        """When something is due, seen from an instant: before it, by as much as its clock has run
+        since, or after it. Between turns the next one's begin; NEVER while nobody knows that."""
+        passed_ns = self.clock_ns(instant)
+        if clock_ns <= passed_ns:
+            if instant < self.turn_at(instant).end_ns:
+                return instant - (passed_ns - clock_ns)
+            clock_ns = passed_ns
+        if clock_ns >= self._clock_ns:
+            return NEVER
+        at = bisect_right(self._clock_begins, clock_ns) - 1
+        return self._begins[at] + clock_ns - self._clock_begins[at]
+
+    def begun_ns(self, instant: int) -> int:
+        """When the turn under way began, by the clock, or the next one will."""
+        at = bisect_right(self._begins, instant) - 1
+        turn = self.all[at]
+        return self._clock_begins[at] + (0 if instant < turn.end_ns else turn.length_ns)
+
+    def skip(self, clock_ns: int) -> None:
+        """What was due then is not sent, because its turn was over."""
+        self.all[bisect_right(self._clock_begins, clock_ns) - 1].n_spilled += 1
 
     def seconds_of(self, instants_ns: Any) -> Any:
         """Of the arm's own clock."""
@@ -219,11 +258,70 @@ class TurnRecorder(StepRecorder):
 
     def _add_failure(self, failure: Failure) -> None:
         super()._add_failure(failure)
+        self._tell_failure(failure)
+
+    def _tell_failure(self, failure: Failure) -> None:
         self._turns.note_failed(failure.intended, failure.end)
 
 
 class ExchangeTurnRecorder(TurnRecorder, ExchangeRecorder):
     """The same of conversations."""
+
+
+class MessageTurnRecorder(ExchangeTurnRecorder):
+    """The same of messages on connections that stay open. A connection has the time of its turns
+    alone, and counts where it ends, also if the trial has opened it."""
+
+    def __init__(self, *given: Any, **named: Any):
+        super().__init__(*given, **named)
+        self._messages: list[int] = []
+        # When it was due, sent and answered, and how late the injector sent it.
+        self.note_message: Callable[[tuple[int, int, int, int]], None] = self._messages.extend
+
+    def note_lost(self, dues: Sequence[int], end: int) -> None:
+        """Messages that will get no reply; without any the connection counts as one."""
+        if not dues:
+            self._turns.turn_at(end).n_begun += 1
+        for due in dues or [end]:
+            self._turns.note_failed(due, end)
+
+    def is_carried(self, intended: Any, end: Any) -> Any:
+        return np.zeros_like(end, dtype=bool)
+
+    def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        durations, clock_ns = super().durations_us(rows), self._turns.clock_ns
+        spans = rows[:, (OPENED, EXCHANGED)].tolist()
+        paused = [over - opened - clock_ns(over) + clock_ns(opened) for opened, over in spans]
+        paused_us = np.array(paused, dtype=np.int64) // 1000
+        for name in ("response", "service"):
+            durations[name] = durations[name] - paused_us
+        durations["exchange"] = (
+            durations["exchange"] - paused_us[rows[:, EXCHANGED] > rows[:, OPENED]]
+        )
+        return durations
+
+    def _add_round_trips(self) -> None:
+        if self._messages:
+            noted = np.array(self._messages, dtype=np.int64).reshape(-1, 4)
+            self._messages.clear()
+            self._round_trips += noted[:, (0, 2)].ravel().tolist()
+            rows = np.zeros((len(noted), len(FIELDS)), dtype=np.int64)
+            rows[:, (INTENDED, START, END)] = noted[:, :3]
+            super()._own_parts(rows, noted[:, 3] // 1000)
+            self.last_start_ns = max(self.last_start_ns, int(noted[:, 1].max()))
+            self.last_end_ns = max(self.last_end_ns, int(noted[:, 2].max()))
+        super()._add_round_trips()
+
+    def _own_parts(
+        self, rows: np.ndarray, own_delay_us: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        for start in rows[:, START].tolist():
+            self.looked.pop(start, None)
+        return rows[:0, START], own_delay_us[:0]
+
+    def _tell_failure(self, failure: Failure) -> None:
+        if failure.status != _SWITCHING:  # it was not opened
+            self.note_lost([], failure.end)
 
 
 class VisitTurnRecorder(VisitRecorder):
@@ -286,10 +384,12 @@ class Pace:
         may_lower: bool = True,
         slowest_share: float = 1.0,
         keeps_time: bool = False,
+        paced_per_s: float | None = None,
     ) -> "Pace":
-        """`slice_s`: as somebody asked for, not to be changed."""
+        """`slice_s`: as somebody asked for, not to be changed. `paced_per_s`: of a closed load,
+        what its plan lets it send at most."""
         lowest_per_s = (rate_per_s or 0.0) * (_LOWEST_SHARE if may_lower else 1)
-        length_s = slice_s or _length_for(rate_per_s, slowest_share)
+        length_s = slice_s or _length_for(rate_per_s or paced_per_s, slowest_share)
         rates = rate_per_s, rate_per_s, lowest_per_s, slowest_share
         return cls(length_s, 0.0, *rates, keeps_time, is_fixed=slice_s is not None)
 

@@ -14,7 +14,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -39,6 +39,7 @@ from campaigns.domain.plan.variables import (
 )
 from workers.injector.connection import NS, now
 from workers.injector.order import Order
+from workers.injector.pacer import Alarm
 from workers.injector.recorder import NEVER
 from workers.injector.request import Request
 
@@ -305,6 +306,14 @@ class SessionContext:
         self.next_row, self.row = rows.take, rows.at
         self.times = rows.times
         self._zero_ns = self._end_ns = _NEVER
+        # Where requests take turns: these, what wakes those that wait for one, and the clock of
+        # pauses, by an instant.
+        self.turns: Any = None
+        self.alarm: Alarm | None = None
+        self.clock_ns: Callable[[int], int] = int
+
+    def take_turns(self, turns: Any, alarm: Alarm) -> None:
+        self.turns, self.alarm, self.clock_ns = turns, alarm, turns.clock_ns
 
     def _make_flows(self, order: Order) -> tuple[list[FlowContext], Sequence[int]]:
         """(the flows, the place of each session's)."""
@@ -349,6 +358,8 @@ class SessionContext:
 
     def stop(self) -> None:
         self.is_stopped = True
+        if self.alarm is not None:
+            self.alarm.ring_now()
 
     def boundary_after(self, instant: int) -> int:
         """When the phase of `instant` ends: the warm-up or the run."""

@@ -159,5 +159,5 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
 
 
 def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
-    limit_s = turns_limit_s(plan.load, n_arms, test.campaign.limit_s, test.injectors)
+    limit_s = turns_limit_s(plan, n_arms, test.campaign.limit_s, test.injectors)
     return plan_in_turns(plan, n_arms, limit_s)

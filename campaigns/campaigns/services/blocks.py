@@ -124,8 +124,7 @@ def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) ->
     turns = order_of_runs(len(groups), campaign.repeats, is_random=True, seed=campaign.seed)
     snapshots = {}
     for group in groups:
-        load, injectors = group[0].plan().load, group[0].injectors
-        limit_s = turns_limit_s(load, len(group), campaign.limit_s, injectors)
+        limit_s = turns_limit_s(group[0].plan(), len(group), campaign.limit_s, group[0].injectors)
         settings = {"limit_s": limit_s, "until_settled": campaign.until_settled}
         threshold = max(campaign.practical_threshold, _LEAST_THRESHOLD)
         settings |= {"threshold": threshold, "pairs": _compared(group)}

@@ -86,7 +86,7 @@ def _campaign(campaign: Campaign, tests: Sequence[Test]) -> Rows:
         {t.injectors for t in tests},
     )
     limits_s = [
-        turns_limit_s(plan.load, len(arms), campaign.limit_s, arms[0].injectors)
+        turns_limit_s(plan, len(arms), campaign.limit_s, arms[0].injectors)
         for arms in arms_by_plan(tests).values()
         if (plan := _readable(arms[0].plan_version))
     ]

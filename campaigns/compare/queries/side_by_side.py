@@ -19,13 +19,14 @@ from campaigns.domain.analysis.side_by_side import (
     ArmComparison,
     ArmSeconds,
     compare,
-    quieter_rounds,
+    median_us,
     typical_ratio,
 )
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.metrics.figures import TYPICAL
+from campaigns.domain.metrics.figures import TYPICAL, Figures, figures_of
 from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
-from campaigns.domain.metrics.snapshot import Second
+from campaigns.domain.metrics.snapshot import Second, Timing, Total
+from campaigns.domain.plan.turns import messages_take_turns
 from campaigns.domain.presentation.intervals import (
     limits_of,
     rounded_left_s,
@@ -58,12 +59,6 @@ def stretches_us(runs: Iterable[MeasuredRun]) -> list[float]:
     return stretches
 
 
-def _median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
-    """Of the rounds that comparisons count."""
-    known = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
-    return median(known) if known else None
-
-
 def medians_us(campaign: Campaign) -> dict[int, float]:
     """By test, of arms that took turns; of the last pass with any. That of an arm which is compared
     is its reference's, times the ratio of both: one follows from the other."""
@@ -71,7 +66,7 @@ def medians_us(campaign: Campaign) -> dict[int, float]:
         found: dict[int, float] = {}
         for each in passes_of(campaign):
             tests = [run.test_id for run in each.runs]
-            medians = {n: us for n in range(len(tests)) if (us := _median_us(each.rounds, n))}
+            medians = {n: us for n in range(len(tests)) if (us := median_us(each.rounds, n))}
             for arm, reference in each.runs[0].frozen.turns.compared(len(tests)):
                 ratio = typical_ratio(each.rounds, arm, reference)
                 if ratio and reference in medians:
@@ -192,7 +187,7 @@ class TurnsComparison:
             reason = Reason.ERRORS if found.failing else Reason.NO_ROUNDS
             why = why_no_word(found, self._names)
             return PairResult(TYPICAL, why=why).without_word(reason, why)
-        before = _median_us(self.rounds, found.reference)
+        before = median_us(self.rounds, found.reference)
         values = before, before * found.p50.ratio
         row = PairResult(TYPICAL, *values).of_rounds(found.p50, CONFIDENCE)
         if not self.has_word:
@@ -212,6 +207,10 @@ class TurnsComparison:
         """The rows of the runs' figures, each with the ratio of the rounds; of percentiles of the
         seconds, where both arms' seconds of one number hold the same rounds."""
         ratios = {"mean": self.found.mean, "p50": self.found.p50_measured, **self._tails}
+        if self._has_messages:
+            sides = [_of_messages(seconds) for seconds in self._seconds]
+            values = [(metric, [side.time_us(metric) for side in sides]) for metric in ratios]
+            rows = [PairResult(metric, *us) for metric, us in values if None not in us]
         compared = []
         for row in rows:
             ratio = ratios.get(row.metric)
@@ -221,10 +220,15 @@ class TurnsComparison:
             compared.append(row.of_rounds(ratio, CONFIDENCE))
         return compared
 
+    @property
+    def _has_messages(self) -> bool:
+        return messages_take_turns(self.passes[0].runs[0].frozen.plan)
+
     @cached_property
     def _tails(self) -> Mapping[str, RatioInterval | None]:
         seconds = self._seconds
-        return ArmSeconds(seconds).ratios(1) if all(seconds) else {}
+        known = ArmSeconds(seconds, has_messages=self._has_messages)
+        return known.ratios(1) if all(seconds) else {}
 
     def flow_rows(self, flows: Mapping[str, Sequence[Collection[int]]]) -> Iterator[PairResult]:
         """The typical time and the p95 of each flow. `flows`: its steps in both plans, by name."""
@@ -293,6 +297,14 @@ def _at_one_rate(passes: Sequence[Pass]) -> Sequence[Pass]:
     """Those at the lowest rate: what was measured at another one is another question."""
     lowest = min((each.rate_per_s for each in passes if each.rounds), default=0.0)
     return [each for each in passes if each.rate_per_s == lowest] or passes[:1]
+
+
+def _of_messages(seconds: Iterable[Second]) -> Figures:
+    """Of their round trips, in place of the responses of connections."""
+    trips = Timing.together(
+        each.timings["message"] for each in seconds if "message" in each.timings
+    )
+    return figures_of(Total(timings={"response": trips}), 0.0)
 
 
 _looks: OrderedDict[tuple, ArmComparison] = OrderedDict()

@@ -135,6 +135,12 @@ def typical_ratio(rounds: Sequence[ArmsRound], arm: int, reference: int) -> floa
     return ratio and ratio.ratio
 
 
+def median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
+    """Of the rounds that comparisons count, without the injector's part where that is known."""
+    known = [us for each in quieter_rounds(rounds) if (us := each.arms[arm].typical_us)]
+    return median(known) if known else None
+
+
 def quieter_rounds(rounds: Sequence[ArmsRound]) -> Sequence[ArmsRound]:
     """Those that a comparison counts."""
     return _halves_by_load(rounds)[0]
@@ -324,12 +330,17 @@ class ArmFigures:
 class ArmSeconds:
     """The measured seconds of all arms. Those of one number hold the same rounds of each."""
 
-    def __init__(self, arms: Sequence[Sequence[Second]]):
-        """`arms`: the seconds of each, all steps, in any order."""
+    def __init__(self, arms: Sequence[Sequence[Second]], *, has_messages: bool = False):
+        """`arms`: the seconds of each, all steps, in any order. `has_messages`: these took turns,
+        on connections that stayed open."""
+        measured = "message" if has_messages else "response"
         self._arms = [[second for second in arm if second.second >= 0] for arm in arms]
         numbers = {each.second for arm in self._arms for each in arm}
         self._seconds = [
-            [_timings(second for second in arm if second.second == number) for arm in self._arms]
+            [
+                _timings((each for each in arm if each.second == number), measured)
+                for arm in self._arms
+            ]
             for number in sorted(numbers)
         ]
         doses = [added_us(second) or 0.0 for second in self._seconds]
@@ -369,10 +380,11 @@ class ArmSeconds:
         return ArmFigures(response.n, failed, is_timed, bounds)
 
 
-def _timings(seconds: Iterable[Second]) -> dict[str, Timing]:
+def _timings(seconds: Iterable[Second], measured: str) -> dict[str, Timing]:
     rows = list(seconds)
-    names = ("response", "sampled", "undelayed")
+    # Of messages nothing else is known.
+    names = {"response": measured, "sampled": "sampled", "undelayed": "undelayed"}
     return {
-        name: Timing.together(each.timings[name] for each in rows if name in each.timings)
-        for name in names
+        name: Timing.together(each.timings[of] for each in rows if of in each.timings)
+        for name, of in names.items()
     }

@@ -162,7 +162,7 @@ def estimate_side_by_side(
 ) -> Estimate:
     """The estimate where the tests of each group take turns: at most as long as they may. Those
     whose machine is `watched` are sent alone as well."""
-    limits_s = [turns_limit_s(each[0][0].load, len(each), limit_s, each[0][2]) for each in groups]
+    limits_s = [turns_limit_s(each[0][0], len(each), limit_s, each[0][2]) for each in groups]
     tests = [
         (plan_in_turns(plan, len(group), longest_s), mode, injectors)
         for group, longest_s in zip(groups, limits_s, strict=True)
@@ -199,7 +199,7 @@ def _usual_s(
     (plan, _, injectors), n_arms = group[0], len(group)
     if plan.load.stages:
         return n_arms * planned_duration_s(plan.load)
-    settled_s = _USUAL_ROUNDS * n_arms * turn_s(plan.load, injectors)
+    settled_s = _USUAL_ROUNDS * n_arms * turn_s(plan, injectors)
     return min(longest_s, settled_s) if until_settled else longest_s
 
 

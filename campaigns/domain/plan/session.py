@@ -69,6 +69,10 @@ class ThinkTime:
         return 0.0
 
     @property
+    def mean_pause_s(self) -> float:
+        return (self.min_s + self.max_s) / 2 if self.kind == ThinkKind.UNIFORM else self.mean_s
+
+    @property
     def longest_s(self) -> float:
         """The longest expected pause: one in 20,000 exponential ones is longer."""
         return self.max_s or self.mean_s * (10 if self.kind == ThinkKind.EXPONENTIAL else 1)

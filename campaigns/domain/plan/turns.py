@@ -15,7 +15,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from campaigns.domain.plan.exchange import Exchange
+from campaigns.domain.plan.exchange import Exchange, ExchangeMode
+from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     Load,
     Model,
@@ -38,7 +39,7 @@ _UNDER_WAY = 2  # rounds that a look leaves out
 FEWEST_ROUNDS = 16  # before the first look at what they say
 REQUESTS_OF_A_TURN, SHORTEST_TURN_S = 10, 0.1  # of each injector process
 SHORTEST_OF_HOSTS_S = 0.5  # where processes of several hosts have the same turns
-# Of one WebSocket, which is opened and closed in a turn of at most half a second.
+# Of one WebSocket that is opened and closed in a turn; a longer one stays open.
 MOST_MESSAGES, LONGEST_TALK_S = 100, 0.1
 MOST_CALLS = 20  # of one arrival, in such a turn
 # Of an arm on a watched machine, after the turns: runs by itself, and how long one measures.
@@ -89,22 +90,23 @@ class TurnsOrder:
 def why_not_in_turns(plan: Plan) -> str:
     """Why a plan cannot be sent in short turns; "" where it can."""
     load = plan.load
-    if plan.exchange is not None and _is_long(plan.exchange):
-        return (
-            f"A connection with more than {MOST_MESSAGES} messages, or with messages for more than "
-            f"{LONGEST_TALK_S:g} s, cannot be cut into turns."
-        )
     if load.model == Model.WINDOW:
         return "A window cannot be cut into turns."
+    if messages_take_turns(plan) and (why := _why_not_messages(plan.exchange, load)):
+        return why
     if _only_rises(load):
         return "A load that only rises looks for the limit. It needs whole runs of one arm."
-    if load.ramp_up_s or load.start_offset_s:
-        return "A ramp-up or start offset cannot be cut into turns."
+    if load.ramp_up_s:
+        return "Turns begin with all connections. A ramp-up needs whole runs of one arm."
+    if load.start_offset_s:
+        return "Turns begin in all processes at once. Staggered ones need whole runs of one arm."
     if plan.resolve == Resolve.ALL_ADDRESSES:
         return "Over all addresses of a name, arms with few connections may go to different ones."
     session = plan.longest_session
-    if session.think_time.kind != ThinkKind.NONE or session.pipeline_depth > 1:
-        return "Pauses and pipelining cannot be cut into turns."
+    if session.pipeline_depth > 1:
+        return "Pipelining cannot be cut into turns."
+    if has_pauses(plan) and (why := _why_not_pauses(plan)):
+        return why
     if session.calls_per_session is not None and not makes_visits(load, session):
         return "Sessions on open connections cannot be cut into turns. Let sessions arrive."
     if calls_per_arrival(load, session) > MOST_CALLS:
@@ -123,6 +125,53 @@ def _retries_or_shares(plan: Plan) -> bool:
 def _only_rises(load: Load) -> bool:
     rates = [rate for each in load.stages for rate in (each.from_per_s, each.to_per_s)]
     return rates == sorted(rates) and rates[:1] != rates[-1:]
+
+
+def messages_take_turns(plan: Plan) -> bool:
+    """Whether connections are too long for a turn, so that they stay open and their messages take
+    turns."""
+    return plan.exchange is not None and _is_long(plan.exchange)
+
+
+def has_pauses(plan: Plan) -> bool:
+    return plan.longest_session.think_time.kind != ThinkKind.NONE
+
+
+def paced_per_s(plan: Plan) -> float | None:
+    """The most messages or requests that connections of a closed load send, all together, by their
+    rate or pauses; None where only replies decide."""
+    each_per_s = None
+    if messages_take_turns(plan):
+        each_per_s = plan.exchange.rate_per_s
+    elif has_pauses(plan) and (mean_s := plan.longest_session.think_time.mean_pause_s):
+        each_per_s = plan.longest_session.burst_length / mean_s
+    return each_per_s and each_per_s * (plan.load.connections or 1)
+
+
+def _why_not_pauses(plan: Plan) -> str:
+    if plan.load.model not in {Model.CLOSED, Model.SEQUENTIAL}:
+        return "Pauses of sessions that arrive cannot be cut into turns."
+    if plan.http_version == HttpVersion.HTTP_2:
+        return "Pauses on HTTP/2 cannot be cut into turns."
+    is_drawn = plan.longest_session.think_time.kind != ThinkKind.CONSTANT
+    if not is_drawn and (plan.load.connections or 1) > 1:
+        return (
+            "Users with equal pauses meet again and again. Draw the pauses, or use one connection."
+        )
+    return ""
+
+
+def _why_not_messages(exchange: Exchange, load: Load) -> str:
+    if load.model not in {Model.CLOSED, Model.SEQUENTIAL}:
+        return (
+            f"Connections that arrive and have more than {MOST_MESSAGES} messages, or messages for "
+            f"more than {LONGEST_TALK_S:g} s, cannot be cut into turns. Keep connections open."
+        )
+    if not exchange.n_messages:
+        return f"A scenario that waits for more than {LONGEST_TALK_S:g} s cannot be cut into turns."
+    if exchange.mode == ExchangeMode.SEND_ONLY:
+        return "Messages without replies have no round trip that turns could compare."
+    return ""
 
 
 def _is_long(exchange: Exchange) -> bool:
@@ -147,22 +196,24 @@ def slowest_share(load: Load) -> float:
     return min((mean / peak_rate_per_s(load) for mean in means if mean), default=1.0)
 
 
-def turn_s(load: Load, injectors: int = 1) -> float:
+def turn_s(plan: Plan, injectors: int = 1) -> float:
     """How long a turn is at least, on one host."""
+    load = plan.load
     smallest_share = float(LoadSlice(0, injectors, load.shares).smallest_share)
-    rate_per_s = (peak_rate_per_s(load) or 0.0) * slowest_share(load) * smallest_share
+    peak_per_s = paced_per_s(plan) or peak_rate_per_s(load) or 0.0
+    rate_per_s = peak_per_s * slowest_share(load) * smallest_share
     return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 
 def turns_limit_s(
-    load: Load, n_arms: int, asked_s: float | None = None, injectors: int = 1
+    plan: Plan, n_arms: int, asked_s: float | None = None, injectors: int = 1
 ) -> float:
     """How long so many arms are measured together: by default a minute, 10 s an arm, or as long as
     the first look takes at a low rate, but then not for more than MOST_USUAL_S. Stages take as long
     as they take, with pauses as long as the turns."""
-    if load.stages:
-        return 2 * n_arms * planned_duration_s(load)
-    looked_s = (FEWEST_ROUNDS + _UNDER_WAY) * n_arms * turn_s(load, injectors)
+    if plan.load.stages:
+        return 2 * n_arms * planned_duration_s(plan.load)
+    looked_s = (FEWEST_ROUNDS + _UNDER_WAY) * n_arms * turn_s(plan, injectors)
     usual_s = max(LIMIT_S, LEAST_S_OF_AN_ARM * n_arms)
     return asked_s or max(usual_s, min(looked_s, MOST_USUAL_S))
 
@@ -176,8 +227,8 @@ def why_not_side_by_side(groups: Sequence[ArmsOfPlan], limit_s: float | None = N
             return f"Side by side compares arms of a plan, and {label} has one arm."
         if n_arms > MOST_ARMS:
             return f"At most {MOST_ARMS} arms take turns, and {label} has {n_arms}."
-        round_s = n_arms * turn_s(plan.load, injectors)
-        most_s = turns_limit_s(plan.load, n_arms, limit_s, injectors)
+        round_s = n_arms * turn_s(plan, injectors)
+        most_s = turns_limit_s(plan, n_arms, limit_s, injectors)
         if plan.load.stages and most_s > LONGEST_LIMIT_S:
             return (
                 f"The stages of {n_arms} arms may take {duration(most_s)}. Together arms are "

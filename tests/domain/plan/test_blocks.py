@@ -13,6 +13,7 @@ from campaigns.domain.plan.turns import (
     order_of_runs,
     pace_of_all,
     turn_s,
+    why_not_in_turns,
     why_not_side_by_side,
 )
 
@@ -111,12 +112,37 @@ def test_as_listed_is_the_same_in_every_block():
 
 
 def test_a_turn_holds_ten_requests_of_each_process():
-    load = Load(model=Model.OPEN, rate_per_s=100, duration_s=9)
-    assert turn_s(load) == 0.1
-    assert turn_s(load, 4) == 0.4
+    plan = Plan(load=Load(model=Model.OPEN, rate_per_s=100, duration_s=9))
+    assert turn_s(plan) == 0.1
+    assert turn_s(plan, 4) == 0.4
     uneven = Load(model=Model.OPEN, rate_per_s=100, duration_s=9, shares=(8, 1, 1))
-    assert turn_s(uneven, 3) == 1
-    assert turn_s(Load(model=Model.CLOSED, connections=12, duration_s=9), 12) == 0.1
+    assert turn_s(Plan(load=uneven), 3) == 1
+    assert turn_s(Plan(load=Load(model=Model.CLOSED, connections=12, duration_s=9)), 12) == 0.1
+
+
+def talking(**exchange):
+    load = exchange.pop("load", {"model": "closed", "connections": 4, "duration_s": 60})
+    return Plan.from_json({"load": load, "connection_mode": "new", "exchange": exchange})
+
+
+def test_messages_of_long_websockets_take_turns_if_connections_stay_and_are_answered():
+    arrive = {"model": "open", "rate_per_s": 5, "duration_s": 60}
+    assert not why_not_in_turns(talking(messages=100_000, rate_per_s=5))
+    assert not why_not_in_turns(talking(messages=101))
+    for words, plan in [
+        ("Keep connections open", talking(messages=101, load=arrive)),
+        ("without replies", talking(messages=101, mode="send_only")),
+        ("A scenario", talking(scenario=["send: a", "wait: 5"])),
+    ]:
+        assert words in why_not_in_turns(plan)
+
+
+def test_a_turn_holds_ten_messages_of_all_connections():
+    assert turn_s(talking(messages=1000, rate_per_s=5)) == 0.5
+    assert turn_s(talking(messages=1000, rate_per_s=5), 2) == 1
+    assert turn_s(talking(messages=1000)) == 0.1
+    slow = ArmsOfPlan("chat", talking(messages=1000, rate_per_s=0.1), 2)
+    assert why_not_side_by_side([slow], 60).startswith("A round takes 50 s")
 
 
 def test_the_estimate_and_what_may_take_turns_know_how_many_processes_share_the_load():

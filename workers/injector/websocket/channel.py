@@ -68,6 +68,10 @@ class Channel:
         if written != len(data):
             self.write(data[written:])
 
+    def read_anew(self) -> None:
+        """From now on read as the connection does, which may be timed by now."""
+        self._recv = self.connection.recv
+
     def write(self, data: bytes) -> None:
         """Send, and buffer what the kernel does not accept at once."""
         if self._out:

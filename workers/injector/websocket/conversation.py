@@ -12,6 +12,7 @@ from workers.injector.attempt import Worker
 from workers.injector.connection import NS, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import BadReply
+from workers.injector.recorder import NEVER
 from workers.injector.tls_library import RaggedEnd
 from workers.injector.websocket import frames
 from workers.injector.websocket.channel import Channel
@@ -86,6 +87,9 @@ class Conversation:
         AttemptFailed."""
         if self._inbox is not None:
             self._play(start)
+        self._talk(start)
+
+    def _talk(self, start: int) -> None:
         count = self._context.n_messages
         while True:
             # A stop brings it forward.
@@ -107,11 +111,16 @@ class Conversation:
             if self._n_sent >= count or is_waiting or not channel.is_flushed:
                 return False
             instant = now()
-            due = context.due(self._opened, self._n_sent) if context.alarm else instant
+            due = self._due(instant)
             if due > instant:
                 return False
             self._send(due, instant)
         return True
+
+    def _due(self, instant: int) -> int:
+        """When the next message is, seen from an instant."""
+        context = self._context
+        return context.due(self._opened, self._n_sent) if context.alarm else instant
 
     def _send(self, due: int, instant: int) -> None:
         context = self._context
@@ -164,7 +173,7 @@ class Conversation:
             except AttemptFailed as failure:
                 raise self._explained(failure, self._matcher) from None
             return
-        due = min(until, self._context.due(self._opened, self._n_sent))
+        due = min(until, self._due(now()))
         entry = alarm.set(due, self._worker.switch)
         try:
             self._channel.wait(kind)
@@ -198,9 +207,12 @@ class Conversation:
             # What the server says by itself.
             context.events[MESSAGES_OTHER].append(instant)
             return
-        due, _ = self._dues.popleft()
+        due, sent = self._dues.popleft()
         self._echoed += 1
-        context.recorder.note_round_trip((due, instant))
+        self._note_round_trip(due, sent, instant)
+
+    def _note_round_trip(self, due: int, sent: int, instant: int) -> None:
+        self._context.recorder.note_round_trip((due, instant))
 
     def _is_reply(self, opcode: int, payload: bytes) -> bool:
         context, number = self._context, self._echoed
@@ -324,6 +336,80 @@ class Conversation:
         while self._close_code is None:
             self._take_input(self._channel.receive(Kind.WS_CLOSE_TIMEOUT))
         await_end(self._context, self._channel)
+
+
+class ConversationInTurns(Conversation):
+    """Its messages are due on the clock of its arm's turns, and each waits for one; replies are
+    awaited at any time. `began`: when the message was sent whose reading is timed, or 0."""
+
+    __slots__ = ("_n_skipped", "_opened_ns", "_replied_ns", "_turns", "began", "request")
+
+    def __init__(self, worker: Worker, context: ExchangeContext, channel: Channel, opened: int):
+        super().__init__(worker, context, channel, opened)
+        self.request, self._turns = context, context.turns
+        self._n_skipped = self.began = 0
+        if (timed := channel.connection.timed) is not None:
+            # So far the opening was, of which all that came counted.
+            timed.attempts.clear()
+            timed.adds_up = False
+
+    @property
+    def n_unanswered(self) -> int:
+        return len(self._dues)
+
+    @property
+    def next_ns(self) -> int:
+        """When the next message is due on the clock of turns; NEVER where only replies decide."""
+        context = self._context
+        is_due = context.exchange.rate_per_s and self._n_sent < context.n_messages
+        return context.due(self._opened_ns, self._n_sent + self._n_skipped) if is_due else NEVER
+
+    def _talk(self, start: int) -> None:
+        context = self._context
+        self._replied_ns = self._turns.clock_ns(self._opened)
+        self._opened_ns = context.first_due(self._worker, self._replied_ns)
+        context.talking.add(self)
+        try:
+            super()._talk(start)
+        except Exception:
+            context.recorder.note_lost([due for due, _ in self._dues], now())
+            raise
+        finally:
+            self._skip_overdue(now())
+            context.talking.discard(self)
+
+    def _skip_overdue(self, instant: int) -> None:
+        """Each turn begins anew: what is left over would carry one stall into many rounds."""
+        begun_ns = self._turns.begun_ns(instant)
+        while (due_ns := self.next_ns) < begun_ns:
+            self._turns.skip(due_ns)
+            self._n_skipped += 1
+
+    def _due(self, instant: int) -> int:
+        turns = self._turns
+        if not self._context.exchange.rate_per_s:
+            return turns.due(turns.clock_ns(instant), instant)
+        self._skip_overdue(instant)
+        return turns.due(self.next_ns, instant)
+
+    def _send(self, due: int, instant: int) -> None:
+        is_alone, worker, channel = not self._dues, self._worker, self._channel
+        self._turns.turn_at(due).n_begun += 1
+        super()._send(due, instant)
+        if is_alone and not instant & worker.dialler.reads.mask:
+            self.began = instant
+            worker.dialler.reads.time(self, channel.connection, holder=worker)
+            channel.read_anew()
+
+    def _note_round_trip(self, due: int, sent: int, instant: int) -> None:
+        context, turns, late_ns = self._context, self._turns, sent - due
+        if late_ns and context.is_sync:
+            # What waited for the reply before was not kept waiting by the injector.
+            late_ns = min(late_ns, turns.clock_ns(sent) - self._replied_ns)
+        self._replied_ns = turns.clock_ns(instant)
+        context.recorder.note_message((due, sent, instant, late_ns))
+        if sent == self.began:
+            self.began = 0
 
 
 def send_close(worker: Worker, context: ExchangeContext, channel: Channel) -> None:

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Generic, TypeVar
+from math import ceil
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def scenario_of(exchange: Exchange) -> tuple[ScenarioStep, ...]:
     )
 
 
-_INTENDED, _START, _CONNECTED, _SECURED, _OPENED, _EXCHANGED, _END = (
+_INTENDED, _START, _CONNECTED, _SECURED, OPENED, EXCHANGED, _END = (
     FIELDS.index(name)
     for name in ("intended", "start", "connected", "secured", "sent", "first", "end")
 )
@@ -170,7 +171,7 @@ class ExchangeRecorder(StepRecorder):
 
     def is_late(self, rows: np.ndarray) -> np.ndarray:
         """By their messages: when a connection is closed says nothing of the server."""
-        return rows[:, _EXCHANGED] > self.until_ns + self.grace_ns
+        return rows[:, EXCHANGED] > self.until_ns + self.grace_ns
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """The timings of ok attempts; response = lateness + the parts, row by row.
@@ -178,10 +179,10 @@ class ExchangeRecorder(StepRecorder):
         The time in which a connection was only held open is in none of them.
         """
         us = rows[:, : _END + 1] // 1000
-        is_tls, talked = rows[:, _SECURED] > 0, rows[:, _EXCHANGED] > rows[:, _OPENED]
+        is_tls, talked = rows[:, _SECURED] > 0, rows[:, EXCHANGED] > rows[:, OPENED]
         ready = np.where(is_tls, us[:, _SECURED], us[:, _CONNECTED])
         closing = self._closing_us(rows, us)
-        kept = closing - us[:, _EXCHANGED]
+        kept = closing - us[:, EXCHANGED]
         return {
             "response": us[:, _END] - us[:, _INTENDED] - kept,
             "service": us[:, _END] - us[:, _START] - kept,
@@ -189,16 +190,16 @@ class ExchangeRecorder(StepRecorder):
             "connect": us[:, _CONNECTED] - us[:, _START],
             "tls": (us[:, _SECURED] - us[:, _CONNECTED])[is_tls],
             "connect_tls": (us[:, _SECURED] - us[:, _START])[is_tls],
-            "handshake": us[:, _OPENED] - ready,
-            "exchange": (us[:, _EXCHANGED] - us[:, _OPENED])[talked],
+            "handshake": us[:, OPENED] - ready,
+            "exchange": (us[:, EXCHANGED] - us[:, OPENED])[talked],
             "close": us[:, _END] - closing,
         }
 
     def _closing_us(self, rows: np.ndarray, us: np.ndarray) -> np.ndarray:
         """When each closing handshake began: right after the messages, or when it was released."""
         if not self._closing_starts:
-            return us[:, _EXCHANGED]
-        ends, exchanged = rows[:, _END].tolist(), rows[:, _EXCHANGED].tolist()
+            return us[:, EXCHANGED]
+        ends, exchanged = rows[:, _END].tolist(), rows[:, EXCHANGED].tolist()
         take = self._closing_starts.pop
         closing = [take(end, done) for end, done in zip(ends, exchanged, strict=True)]
         return np.array(closing, dtype=np.int64) // 1000
@@ -249,7 +250,8 @@ Upgrade = UpgradeRequest | VaryingUpgrade
 
 class ExchangeContext:
     """Takes the place of an HTTP plan's Request. `zero_ns` and `end_ns` bound the conversations
-    of a closed load."""
+    of a closed load. `turns`: those that messages wait for, and `talking` the conversations that
+    have some; None where they are sent when they are due."""
 
     def __init__(self, plan: Plan, upgrade: Upgrade, recorder: ExchangeRecorder):
         self.plan = plan
@@ -282,6 +284,9 @@ class ExchangeContext:
         self.make_matcher = Matcher.maker(self.exchange.rule) if is_own else None
         self.zero_ns = 0
         self.end_ns: int | None = None
+        self.turns: Any = None
+        self.talking: set[Any] = set()
+        self._phases: Mapping[Any, float] = {}
         self._filling = b"benchsite message " * (self.exchange.size_bytes // 18 + 1)
 
     @classmethod
@@ -294,6 +299,21 @@ class ExchangeContext:
         host = authority(endpoint.scheme, endpoint.host, endpoint.port)
         exchange = signed_exchange(order.plan, order.secret)
         return cls(order.plan, make_upgrade(exchange, host, order), recorder)
+
+    def take_turns(self, turns: Any, alarm: Alarm, phases: Mapping[Any, float]) -> None:
+        """Call before any connection is opened. `phases`: which part of the time between two
+        messages is over when a worker's is due."""
+        self.turns, self.alarm, self._phases = turns, alarm, phases
+        self.recorder.grace_ns = self.close_ns
+
+    def first_due(self, worker: Any, clock_ns: int) -> int:
+        """Of a connection that was opened then. Arms whose connections took turns in other ways
+        would queue in other ways."""
+        rate = self.exchange.rate_per_s
+        if not rate:
+            return clock_ns
+        phase = self._phases[worker]
+        return int((ceil(clock_ns * rate / NS - phase) + phase) * NS / rate)
 
     def _make_handshakes(self) -> list[tuple[bytes, bytes, bytes]]:
         """(Sec-WebSocket-Key, the accept value that answers it, our close frame) per connection."""

@@ -28,7 +28,12 @@ from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import INTERIM_CAP, BadReply
 from workers.injector.recorder import Failure
 from workers.injector.websocket.channel import Channel, UpgradeRejected
-from workers.injector.websocket.conversation import Conversation, HeldSocket, await_end
+from workers.injector.websocket.conversation import (
+    Conversation,
+    ConversationInTurns,
+    HeldSocket,
+    await_end,
+)
 from workers.injector.websocket.exchange_context import ABNORMAL, UNCOMPRESSED, ExchangeContext
 from workers.injector.window import WindowLoad
 
@@ -128,7 +133,8 @@ class WebSocketWorker(Worker):
     ) -> tuple[int, int]:
         """Exchange the messages and close; (when the messages were over, when the close was)."""
         context, exchanged = self.request, opened
-        conversation = Conversation(self, context, channel, opened)
+        make = Conversation if context.turns is None else ConversationInTurns
+        conversation = make(self, context, channel, opened)
         conversation.take(early)
         if context.talks:
             conversation.run(start)
