@@ -160,8 +160,7 @@ class Dispatcher:
         if Waiting.FIRST_REQUESTS in questions:
             yield probes.settle_campaigns
             yield searches.ask_silent_targets
-            yield probes.retry_held_campaigns
-            yield probes.end_held_campaigns
+            yield probes.decide_held_campaigns
 
     def _apply_aging(self, rule: Callable[[], int]) -> None:
         """Undo what a rule has done while the clock was set: it may have seen ages that are none.

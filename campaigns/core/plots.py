@@ -30,10 +30,15 @@ _LEAST_BEYOND = 10  # responses; a percentile with fewer is dotted
 
 
 def percentile_charts(
-    key: str, lines: Sequence[Line], of: str, note: str = "", beside: Chart | None = None
+    key: str,
+    lines: Sequence[Line],
+    of: str,
+    note: str = "",
+    beside: Chart | None = None,
+    what: str = "response time",
 ) -> Charts | None:
-    """`lines` as `campaign_runs` makes them; `of`: whose response times; `beside`: another panel.
-    None without a curve."""
+    """`lines` as `campaign_runs` makes them; `of`: whose times; `beside`: another panel. None
+    without a curve."""
     curves = [each for each in lines if each["curve"]]
     if not curves:
         return None
@@ -49,8 +54,8 @@ def percentile_charts(
     panel = Chart(
         "percentiles",
         "Percentiles",
-        "response time, ms",
-        f"Response time by percentile of {of}. The table below has the figures.",
+        f"{what}, ms",
+        f"{what[:1].upper()}{what[1:]} by percentile of {of}. The table below has the figures.",
         size="full",
         x=axis,
         y=Axis(scale="log", has_choice=True),

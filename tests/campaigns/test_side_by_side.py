@@ -331,7 +331,7 @@ def test_what_varies_too_much_says_how_long_it_would_take(sending):
 def test_what_is_open_at_the_end_is_settled_by_as_many_seconds_more_as_its_page_says(
     sending, project, client
 ):
-    campaign, lease = sending(0)
+    campaign, lease = sending(0, pause_s=0)
     wild = random.Random(3)
     for number in range(24):
         times_us = [1000 * wild.uniform(0.9, 1.12) for _ in range(2)]

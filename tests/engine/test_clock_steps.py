@@ -32,7 +32,7 @@ from campaigns.models import (
     Shard,
 )
 from campaigns.operations.services.load_control import allow_load, stop_all_load
-from campaigns.probes.services.probes import end_held_campaigns, expire_probes
+from campaigns.probes.services.probes import decide_held_campaigns, expire_probes
 from campaigns.search.services import advance_searches, ask_silent_targets
 from campaigns.targets.services import (
     CHECK_EVERY_S,
@@ -203,7 +203,7 @@ def test_a_campaign_on_hold_is_not_stopped_as_forgotten_for_it(project):
     assert campaign.is_held
     set_clock(4000)
     end_for_clock_step(4000)
-    assert end_held_campaigns() == 0
+    assert decide_held_campaigns() == 0
 
 
 def test_the_next_run_of_a_long_campaign_does_not_expire_for_it(project):

@@ -14,8 +14,7 @@ from campaigns.models import Campaign, Probe
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services import probes
 from campaigns.probes.services.probes import (
-    end_held_campaigns,
-    retry_held_campaigns,
+    decide_held_campaigns,
     settle_campaign,
     settle_campaigns,
     try_again,
@@ -108,10 +107,10 @@ class TestHolding:
     def test_what_the_injector_failed_at_is_tried_again_each_minute_for_an_hour(self, project):
         campaign = answer(begun(project, n_tests=2), BUSY_INJECTOR, OK)
         assert campaign.is_held
-        assert retry_held_campaigns() == 0, "its machine is as busy as a moment ago"
+        assert decide_held_campaigns() == 0, "its machine is as busy as a moment ago"
         held = Campaign.objects.filter(pk=campaign.pk)
         held.update(held_at=db_now(-61))
-        assert retry_held_campaigns() == 1
+        assert decide_held_campaigns() == 1
         assert first_requests_of(campaign).waiting == 1, "what was right is not sent again"
         answer(campaign, OK)
         assert dispatch.admit_runs() == 1
@@ -120,19 +119,19 @@ class TestHolding:
     def test_what_target_or_plan_failed_at_waits_for_somebody(self, project, results):
         campaign = answer(begun(project, n_tests=2), *results)
         Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-61))
-        assert retry_held_campaigns() == 0
+        assert decide_held_campaigns() == 0
 
     def test_an_injector_that_keeps_failing_is_not_asked_for_ever(self, project):
         campaign = answer(begun(project), BUSY_INJECTOR)
         long_ago = {"started_at": db_now(-3601), "held_at": db_now(-61)}
         Campaign.objects.filter(pk=campaign.pk).update(**long_ago)
-        assert retry_held_campaigns() == 0
+        assert decide_held_campaigns() == 0
 
     def test_what_nobody_decides_about_for_an_hour_is_stopped(self, project):
         campaign = answer(begun(project), REFUSED)
-        assert end_held_campaigns() == 0
+        assert decide_held_campaigns() == 0
         Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-3601))
-        assert end_held_campaigns() == 1
+        assert decide_held_campaigns() == 1
         dispatch.finish_campaigns()
         campaign.refresh_from_db()
         assert campaign.state == "done"
@@ -152,7 +151,7 @@ class TestHolding:
         start_campaign(by=owner_of(project), campaign=campaign)
         campaign = answer(campaign, REFUSED)
         Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-3601))
-        end_held_campaigns()
+        decide_held_campaigns()
         campaign.refresh_from_db()
         assert "(POST /item on http://" in campaign.stop_reason
 

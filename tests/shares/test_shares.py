@@ -13,7 +13,7 @@ from campaigns.core.database import db_now
 from campaigns.domain.analysis.criteria import TARGET_MACHINE
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.models import Campaign, Run, RunSummary
-from campaigns.probes.services.probes import end_held_campaigns
+from campaigns.probes.services.probes import decide_held_campaigns
 from campaigns.projects.forms import ShareForm
 from campaigns.search.queries import report_of_search
 from campaigns.search.services import advance_searches
@@ -167,7 +167,7 @@ def test_a_visitor_reads_why_it_stopped_by_itself_without_the_address(
 ):
     campaign = begin(project, endpoint={"host": "shop.test"}, first=REFUSED)
     Campaign.objects.update(held_at=db_now(-3601))
-    assert end_held_campaigns() == 1
+    assert decide_held_campaigns() == 1
     page = visit(make_link(as_editor, "campaign-share", campaign.pk, **shows)).content.decode()
     assert "connection refused (POST / on" in page
     assert ("shop.test" in page) is bool(shows)

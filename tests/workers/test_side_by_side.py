@@ -179,7 +179,11 @@ def test_all_times_of_a_comparison_of_messages_are_of_messages(project, dispatch
     assert campaign.order == "side_by_side"
     for run in campaign.runs.all():
         assert (run.outcome, run.n) == ("complete", 2)
-    [pair] = campaign_answer(campaign).overheads
+    answer = campaign_answer(campaign)
+    assert " per message (" in plain_text(answer.sentence)
+    assert all(2 < test.curve[0]["ms"] < 500 for test in answer.tests)
+    [pair] = answer.overheads
+    assert pair.split is None, "the parts are those of connections"
     rows = {row.kind: [cell.value for cell in row.cells[:2]] for row in pair.table.rows}
     assert {"typical", "mean", "p50", "p90"} <= rows.keys()
     for before_ms, after_ms in rows.values():

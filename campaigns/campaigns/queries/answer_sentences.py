@@ -38,7 +38,13 @@ from campaigns.domain.presentation.report_words import (
     time_words,
 )
 from campaigns.domain.presentation.results import Sentence, so_far
-from campaigns.domain.presentation.sentences import ArmTime, Pair, overhead_sentence, times_sentence
+from campaigns.domain.presentation.sentences import (
+    MESSAGE,
+    ArmTime,
+    Pair,
+    overhead_sentence,
+    times_sentence,
+)
 from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
 from campaigns.domain.units import (
@@ -330,7 +336,7 @@ def _figures_sentence(
     pairs = [
         Pair(
             ", ".join(filter(None, [each.pair.candidate.plan_label * many_plans, each.pair.place])),
-            each.pair.shared_mode,
+            MESSAGE if each.pair.candidate.has_messages else each.pair.shared_mode,
             each.judged,
             each.has_word,
             each.pair.names,

@@ -364,8 +364,13 @@ def _test_answer(
         target_state=target_state_of(arm.runs),
         threshold_state=threshold_state_of([*arm.runs, *arm.alone]),
         finds_limit=any(each.run.has_found_limit for each in arm.runs),
-        curve=curve(total.timing("response"), is_smooth=is_smooth) if has_curve else [],
+        curve=curve(
+            total.timing("message" if arm.has_messages else "response"), is_smooth=is_smooth
+        )
+        if has_curve
+        else [],
         counted=tuple(each.run.pk for each in arm.of_machine),
+        has_messages=arm.has_messages,
         made_table_alone=Lazy(lambda: latency_table(key, title, alone, None, noun=whole["noun"]))
         if alone
         else None,

@@ -50,6 +50,7 @@ from campaigns.domain.presentation.results import (
     TestAnswer,
 )
 from campaigns.domain.presentation.run_points import whole_percent
+from campaigns.domain.presentation.sentences import what_is_timed
 from campaigns.domain.presentation.what_to_do import Place, next_step
 from campaigns.domain.units import and_joined, count
 from campaigns.engine.queries.engine import waiting_reason
@@ -276,6 +277,7 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
     )
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
+        "what": what_is_timed(any(each.has_messages for each in overheads)),
         "forest": forest_groups(overheads, campaign.practical_threshold),
         "funnel": drawn_funnel(overheads, campaign.practical_threshold, limit_s),
         "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,

@@ -21,6 +21,7 @@ from campaigns.domain.metrics.figures import MOST_SMOOTH, usual_points
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.charts import LineStyle, line_style
 from campaigns.domain.presentation.results import Answer, TestAnswer
+from campaigns.domain.presentation.sentences import what_is_timed
 from campaigns.domain.presentation.tables import Cell, Row, Table
 from campaigns.domain.presentation.target_matrix import MatrixRow
 from campaigns.models import Campaign, Run
@@ -112,7 +113,8 @@ def drawn_plots(
                 f"percentiles-{index}",
                 some,
                 f"each arm of {group.name}",
-                "all responses of a test pooled",
+                "all runs of a test pooled",
+                what=what_is_timed(group.tests[0].has_messages),
             ),
             "blocks": None
             if repeats < 2

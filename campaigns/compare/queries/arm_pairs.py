@@ -12,6 +12,7 @@ from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
+from campaigns.domain.plan.turns import messages_take_turns
 from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode
 from campaigns.domain.presentation.sweep_table import injector_words
 from campaigns.models import Campaign, Endpoint, Test
@@ -56,6 +57,12 @@ class MeasuredTest:
     def of_machine(self) -> list[MeasuredRun]:
         """The runs that tell what the test costs the target's machine."""
         return comparable_runs(self.alone) or self.counted
+
+    @cached_property
+    def has_messages(self) -> bool:
+        """Whether it is messages that took turns, on connections that stayed open."""
+        frozen = self.runs[0].run.frozen if self.runs else None
+        return bool(frozen and frozen.turns and messages_take_turns(frozen.plan))
 
     @property
     def is_busy(self) -> bool:
@@ -165,6 +172,8 @@ class ArmPair:
 
     @property
     def title(self) -> str:
+        if self.candidate.has_messages and not self.is_chosen:
+            return ", ".join(filter(None, ["Message round trip", self.place]))
         if self.is_chosen or not self.shared_mode:
             return " against ".join(reversed(self.names))
         return ", ".join(filter(None, [MODES[self.shared_mode].capitalize(), self.place]))

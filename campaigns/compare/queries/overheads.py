@@ -315,7 +315,10 @@ def overhead_answer(
             in_turns=overhead.turns is not None,
         ),
         forest=forest(overhead.rows, word),
-        split=split_answer(
+        # The parts are those of whole connections.
+        split=None
+        if pair.candidate.has_messages
+        else split_answer(
             [
                 (arm.label, arm.scheme, part_means_us([each.total for each in arm.counted]))
                 for arm in pair
@@ -336,6 +339,7 @@ def overhead_answer(
         narrowing=_narrowing(overhead.turns) if overhead.turns else (),
         at_least=found.or_more and not is_crowded,
         has_size=found.has_size,
+        has_messages=pair.candidate.has_messages,
     )
 
 

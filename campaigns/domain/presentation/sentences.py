@@ -18,11 +18,19 @@ from campaigns.domain.presentation.sweep_table import injector_words
 from campaigns.domain.units import and_joined, counted, figure, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
+MESSAGE = "message"  # beside connection modes: what is compared is on connections that stay open
 _WHERE_MODE = {
+    MESSAGE: "per message",
     "new": "on new connections",
     "keep-alive": "with keep-alive",
     "resumed": "with resumed TLS sessions",
 }
+
+
+def what_is_timed(has_messages: bool) -> str:
+    return "message round trip" if has_messages else "response time"
+
+
 _MOST = 4  # pairs that the sentence tells one by one
 
 

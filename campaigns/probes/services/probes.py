@@ -16,7 +16,16 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Window
+from django.db.models import (
+    BooleanField,
+    Exists,
+    ExpressionWrapper,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Window,
+)
 from django.db.models.functions import Now, RowNumber
 from django.utils import timezone
 
@@ -477,15 +486,23 @@ def settle_campaigns() -> int:
     return sum(settle_campaign(campaign_id=pk) for pk in list(ready.values_list("pk", flat=True)))
 
 
-def retry_held_campaigns() -> int:
-    """Send again what failed in the injector, each minute for an hour: neither target nor plan has
-    anything to mend. Returns how many campaigns that were."""
-    retried = _waiting_campaigns().filter(
+def decide_held_campaigns() -> int:
+    """Stop those that nobody has decided about for an hour. In the first hour of a campaign send
+    again, each minute, what failed in the injector: neither target nor plan has anything to mend.
+    Returns how many campaigns these were."""
+    an_hour_s = HELD_FOR.total_seconds()
+    is_forgotten = Q(held_at__lt=db_now(-an_hour_s))
+    is_retried = Q(
         held_at__lt=db_now(-_RETRIED_AFTER_S),
-        started_at__gt=db_now(-HELD_FOR.total_seconds()),
+        started_at__gt=db_now(-an_hour_s),
         first_requests__result__error__in=CLIENT_KINDS,
     )
-    return sum(_retry(each) for each in retried.select_related("created_by").distinct())
+    held = _waiting_campaigns().filter(is_forgotten | is_retried).select_related("created_by")
+    held = held.annotate(is_forgotten=ExpressionWrapper(is_forgotten, BooleanField())).distinct()
+    return sum(
+        stop_by_itself(each, _forgotten_words(each)) if each.is_forgotten else _retry(each)
+        for each in held
+    )
 
 
 def _retry(campaign: Campaign) -> bool:
@@ -495,12 +512,6 @@ def _retry(campaign: Campaign) -> bool:
     with suppress(BenchsiteError):
         return send_again(by=Actor(user=campaign.created_by), campaign=campaign)
     return False
-
-
-def end_held_campaigns() -> int:
-    """Stop those that nobody has decided about for an hour."""
-    forgotten = _waiting_campaigns().filter(held_at__lt=db_now(-HELD_FOR.total_seconds()))
-    return sum(stop_by_itself(each, _forgotten_words(each)) for each in forgotten)
 
 
 def _forgotten_words(campaign: Campaign) -> str:
