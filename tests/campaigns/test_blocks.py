@@ -140,6 +140,14 @@ def test_a_campaign_has_at_most_50_blocks(project, after, blocks):
         add(finished(project, repeats=2), after=after, blocks=blocks)
 
 
+def test_blocks_take_as_long_as_their_plans_say(project):
+    campaign = finished(project, repeats=1, order="blocks")
+    with pytest.raises(Refused, match="Leave more_s out"):
+        add(campaign, after=1, more_s=40)
+    campaign.refresh_from_db()
+    assert campaign.repeats == 1
+
+
 def test_what_a_start_refuses_is_refused_and_nothing_changes(project):
     host(slots=1)
     campaign = finished(project, repeats=1, injectors=1)

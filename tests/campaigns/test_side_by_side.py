@@ -341,6 +341,8 @@ def test_what_is_open_at_the_end_is_settled_by_as_many_seconds_more_as_its_page_
     page = client.get(f"/campaigns/{campaign.pk}/").context
     step = page["next_step"]
     assert step.label.startswith("Measure ")
+    tables = client.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
+    assert tables["overheads"][0]["more_s"] == step.more_s
     asked = {"blocks": step.blocks, "after": campaign.repeats, "more_s": int(step.more_s)}
     client.post(f"/campaigns/{campaign.pk}/blocks/", asked)
     more = begun_pass()

@@ -198,6 +198,9 @@ class OverheadTableSerializer(serializers.Serializer):
     more = serializers.IntegerField(
         allow_null=True, help_text="About how many more blocks would settle it."
     )
+    more_s = serializers.FloatField(
+        allow_null=True, help_text="Side by side: about how many more seconds."
+    )
     confidence = serializers.FloatField(help_text="Of its intervals: 0.99 side by side.")
     narrowing = NarrowedSerializer(many=True, help_text="Side by side: at each look; [] in blocks.")
     table = TableSerializer()

@@ -194,6 +194,8 @@ def add_blocks(
             if after < MAX_REPEATS
             else f"This campaign has {MAX_REPEATS} blocks, and no campaign can have more."
         )
+    if more_s is not None and campaign.order != Campaign.Order.SIDE_BY_SIDE:
+        raise Refused("Blocks take as long as their plans say. Leave more_s out.")
     if hasattr(campaign, "search"):
         raise Refused("A search makes its trials itself. Search again instead of adding blocks.")
     is_going = Q(started_at__isnull=False, stop_requested_at=None) | Q(finished_at__isnull=False)
@@ -212,7 +214,7 @@ def add_blocks(
     if not added:
         raise Refused(_why_not_added(campaign))
     extended = copy(campaign)
-    if more_s is not None and campaign.order == Campaign.Order.SIDE_BY_SIDE:
+    if more_s is not None:
         extended.limit_s, extended.until_settled = more_s, False
     queue_blocks(by=by, campaigns=[extended], after=after)
     told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"

@@ -201,7 +201,10 @@ class TurnsComparison:
         if left_s is None:
             return row
         left_s += looked_s - self.measured_s
-        return replace(row, text=seconds_left_words(left_s), more_s=rounded_left_s(left_s))
+        # Stages take their own time, however much is asked for.
+        has_stages = bool(self.passes[0].runs[0].frozen.plan.load.stages)
+        more_s = None if has_stages else rounded_left_s(left_s)
+        return replace(row, text=seconds_left_words(left_s), more_s=more_s)
 
     def with_intervals(self, rows: Sequence[PairResult]) -> list[PairResult]:
         """The rows of the runs' figures, each with the ratio of the rounds; of percentiles of the
