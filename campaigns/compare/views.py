@@ -323,7 +323,7 @@ def _opened(detail: ComparedDetail, threshold: float) -> dict[str, Any]:
     split = detail.split
     bars = split_rows_bars(split.rows, split.decimals) if split else {}
     return {
-        "bars": bars and bars | {"note": _longest_change(detail)},
+        "bars": bars and bars | {"note": _longest_change(detail), "is_typical": split.is_typical},
         "noun": detail.noun,
         "charts": _charts(detail, threshold),
     }

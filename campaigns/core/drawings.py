@@ -160,7 +160,9 @@ def split_bars(overheads: Sequence[OverheadAnswer]) -> dict[str, Any]:
         for each in splits
         for row in each.split.rows
     }
-    return split_rows_bars(list(rows.values()), max(each.split.decimals for each in splits))
+    decimals = max(each.split.decimals for each in splits)
+    is_typical = all(each.split.is_typical for each in splits)
+    return {**split_rows_bars(list(rows.values()), decimals), "is_typical": is_typical}
 
 
 def split_rows_bars(rows: Sequence[dict[str, Any]], decimals: int) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def line(number: int, times_us, failed=(0, 0)) -> dict:
         middle_us = time_us * (1 + noise.uniform(-0.02, 0.02))
         times = {"p50_us": middle_us + 30, "mean_us": middle_us + 90, "own_us": 30.0}
         times |= {"p50_undelayed_us": middle_us, "mean_undelayed_us": middle_us + 60}
+        times["parts_us"] = {"wait": middle_us, "receive": 60.0}
         arms.append({"n": 20 - n_failed, "failed": n_failed, "spilled": 0, **times})
     began_us = number * 200_000
     return {"type": "round", "round": number, "began_us": began_us, "order": [1, 0], "arms": arms}
@@ -133,6 +134,17 @@ def said(campaign: Campaign) -> str:
 
 def states(model) -> list[str]:
     return list(model.objects.order_by("pk").values_list("state", flat=True))
+
+
+def test_the_time_goes_where_the_rounds_say_whatever_stalls_the_seconds_have(sending):
+    campaign, lease = sending(16, (1000, 2000))
+    end(campaign, lease, (7000, 9000))
+    [overhead] = campaign_answer(campaign).overheads
+    assert overhead.split.is_typical
+    for row, wait_ms in zip(overhead.split.rows, (1, 2), strict=True):
+        assert row["parts"]["wait"] == pytest.approx(wait_ms, rel=0.02)
+        assert row["parts"]["receive"] == 0.06
+        assert row["total_ms"] == pytest.approx(wait_ms + 0.06, rel=0.02)
 
 
 def test_arms_in_turns_have_a_word_for_each_flow(sending, project):

@@ -326,6 +326,19 @@ def test_connections_are_new_for_each_request_where_an_arm_wants_that(short_tria
     assert run.end.arms[1].totals["connections_opened"] == new.n_requests
 
 
+def test_the_parts_of_a_round_add_up_to_its_mean_without_what_the_injector_added(short_trial):
+    with scripted(after(0.002)) as kept, scripted(after(0.002)) as new:
+        run = measured(kept.port, new.port, modes=("keep-alive", "new"), limit_s=2)
+    for arm in (arm for each in run.rounds for arm in each.arms):
+        mean_us = arm.mean_us if arm.mean_undelayed_us is None else arm.mean_undelayed_us
+        assert sum(arm.parts_us.values()) == pytest.approx(mean_us, rel=0.01, abs=2)
+        assert arm.parts_us["wait"] > 1900
+    kept_parts, new_parts = (
+        set().union(*(each.arms[n].parts_us for each in run.rounds)) for n in (0, 1)
+    )
+    assert "connect" in new_parts - kept_parts
+
+
 @pytest.mark.long
 def test_all_arms_of_a_round_are_at_the_same_stage_and_go_on_to_the_last(short_trial):
     """Also where it is settled long before."""

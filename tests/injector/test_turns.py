@@ -10,7 +10,15 @@ from campaigns.domain.plan.shards import Stage
 from campaigns.domain.plan.turns import load_at_rate, slowest_share
 from workers.injector.order import ArmsOrder, Refusal
 from workers.injector.turn_loads import ArrivalsInTurns
-from workers.injector.turns import ArmTurn, Pace, TurnRecorder, Turns, next_pace, whole_length_s
+from workers.injector.turns import (
+    OK_FIELDS,
+    ArmTurn,
+    Pace,
+    TurnRecorder,
+    Turns,
+    next_pace,
+    whole_length_s,
+)
 
 MS, NS = 1_000_000, 1_000_000_000
 
@@ -99,17 +107,22 @@ def test_the_clock_of_an_arm_stands_while_others_have_their_turn(turns):
 def test_a_request_belongs_to_the_turn_in_which_it_was_due(turns):
     due = np.array([1100, 1450, 3000, 3100]) * MS
     end = np.array([1110, 1600, 3010, 3110]) * MS
-    turns.note_ok(np.column_stack([due, end, (end - due) // 1000, [-1] * 4]))
+    turns.note_ok(padded(due, end, (end - due) // 1000, [-1] * 4))
     turns.note_failed(1200 * MS, 1900 * MS)
     first, second = turns.all[1].figures(), turns.all[2].figures()
     assert (first.n, first.failed, first.spilled) == (2, 1, 2)
     assert (second.n, second.failed, second.spilled) == (2, 0, 0)
 
 
+def padded(*columns):
+    """Rows without parts."""
+    return np.pad(np.column_stack(columns), ((0, 0), (0, OK_FIELDS - len(columns))))
+
+
 def rows_of(responses_us, owns_us, length_ms=100):
     n = len(responses_us)
     due = np.arange(n) * length_ms * MS // n
-    return np.column_stack([due, due + np.array(responses_us) * 1000, responses_us, owns_us])
+    return padded(due, due + np.array(responses_us) * 1000, responses_us, owns_us)
 
 
 def test_figures_of_a_turn_are_with_and_without_what_the_injector_added():
@@ -194,7 +207,7 @@ def test_a_reply_that_had_come_in_its_turn_has_not_spilled_though_it_was_read_la
 def test_what_ends_in_the_pause_is_told_apart():
     turns = Turns()
     turns.add(turn_at(0, 0, gap_ns=50 * MS, n_begun=3), is_measured=True)
-    turns.note_ok(np.array([[n, end * MS, 1000, 0] for n, end in enumerate((90, 120, 160))]))
+    turns.note_ok(padded([0, 1, 2], np.array([90, 120, 160]) * MS, [1000] * 3, [0] * 3))
     found = turns.all[0].figures()
     assert (found.in_pause, found.spilled) == (1, 1)
 

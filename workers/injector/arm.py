@@ -34,6 +34,7 @@ from workers.injector.seconds import Seconds, in_flight_of
 from workers.injector.tls_library import KeyLog
 from workers.injector.turn_loads import ClosedTurns, OpenTurns, VisitTurns
 from workers.injector.turns import (
+    RESPONSE,
     ArmTurn,
     ExchangeTurnRecorder,
     MessageTurnRecorder,
@@ -269,7 +270,7 @@ class ArmInTurns:
 
     def p95_s(self, since: int) -> float:
         """Of the responses in its turns from that number on."""
-        rows = [part[:, 2] for turn in self.turns.all[since:] for part in turn.ok]
+        rows = [part[:, RESPONSE] for turn in self.turns.all[since:] for part in turn.ok]
         return float(np.percentile(np.concatenate(rows), 95)) / 1e6 if rows else 0.0
 
 

@@ -16,10 +16,12 @@ from workers.injector.attempt_row import (
     CONNECTED,
     END,
     FIELDS,
+    FIRST,
     HEAD,
     INTENDED,
     RECEIVED,
     SECURED,
+    SENT,
     START,
     STATUS,
     Hops,
@@ -303,7 +305,7 @@ class StepRecorder:
             self.keeper.take(self, rows, durations)
         lateness = durations.pop("lateness")
         own_delay, slot_wait = self._split(rows, lateness)
-        durations |= self._sampled(rows, durations["response"], own_delay)
+        durations |= self._sampled(rows, durations, own_delay)
         if self.by_peer.at:
             times = durations["response"], self._is_measured(rows), self.is_late(rows)
             self.by_peer.add_ok(rows, *times)
@@ -345,31 +347,43 @@ class StepRecorder:
         return own_delay, slot_wait
 
     def _sampled(
-        self, rows: np.ndarray, response_us: np.ndarray, own_delay_us: np.ndarray
+        self, rows: np.ndarray, durations: dict[str, np.ndarray], own_delay_us: np.ndarray
     ) -> dict[str, np.ndarray]:
         """Of the attempts whose reading was timed: response times with and without our delays."""
-        at, own_us = self._own_parts(rows, own_delay_us)
+        at, unread_us = self._unread(rows, durations, own_delay_us)
         if not len(at):
             return {}
-        sampled = response_us[at]
-        undelayed = sampled - np.minimum(own_us, sampled)
+        sampled = durations["response"][at]
+        undelayed = sampled - np.minimum(own_delay_us[at] + unread_us.sum(axis=1), sampled)
         if self.by_peer.at:
             timed = rows[at]
             self.by_peer.add_undelayed(timed, undelayed, self._is_measured(timed))
         return {"sampled": sampled, "undelayed": undelayed}
 
-    def _own_parts(
-        self, rows: np.ndarray, own_delay_us: np.ndarray
+    def _unread(
+        self, rows: np.ndarray, durations: dict[str, np.ndarray], own_delay_us: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(which attempts' reading was timed, what the injector added to each)."""
+        """(which attempts' reading was timed, how long the handshake and the reply of each lay
+        unread, shape (k, 2))."""
         if not self.looked:
-            return rows[:0, START], own_delay_us[:0]
+            return rows[:0, START], np.empty((0, 2), np.int64)
         starts = np.array(sorted(self.looked), dtype=np.int64)
         nearest = np.minimum(np.searchsorted(starts, rows[:, START]), len(starts) - 1)
         at = np.flatnonzero(starts[nearest] == rows[:, START])
         looked = [self.looked.pop(start) for start in rows[at, START].tolist()]
-        delays_us = [(before_ns + waited_ns(each)) // 1000 for before_ns, each in looked]
-        return at, own_delay_us[at] + np.array(delays_us, dtype=np.int64)
+        unread_ns = [(before_ns, waited_ns(each)) for before_ns, each in looked]
+        return at, np.array(unread_ns, dtype=np.int64).reshape(-1, 2) // 1000
+
+    def had_part(self, part: str, rows: np.ndarray) -> np.ndarray | slice:
+        """Which of the rows that are being timed have a duration of this part."""
+        match part:
+            case "connect":
+                return rows[:, CONNECTED] > 0
+            case "tls":
+                return rows[:, SECURED] > 0
+            case "exchange":
+                return rows[:, FIRST] > rows[:, SENT]
+        return self.had.get(part, slice(None))
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         return durations_us(rows)

@@ -15,7 +15,7 @@ import numpy as np
 from campaigns.domain.metrics.failures import printable, redacted, redacted_head
 from campaigns.domain.metrics.kept_requests import COLUMNS, N_SLOWEST, PART_COLUMNS
 from campaigns.domain.metrics.outcomes import Kind
-from workers.injector.attempt_row import CONNECTED, FIRST, INTENDED, SECURED, SENT, START, STATUS
+from workers.injector.attempt_row import INTENDED, START, STATUS
 from workers.injector.connection import NS
 from workers.injector.reply import BODY_BYTES, Undecodable, decoded
 
@@ -156,18 +156,10 @@ def _table(recorder: Any, rows: np.ndarray, durations_us: dict[str, np.ndarray])
     table[:, _RESPONSE] = durations_us["response"]
     table[:, _AT["status"]] = rows[:, STATUS]
     table[:, _AT["kind"]] = _NUMBERS[""]
-    is_new, talked = rows[:, CONNECTED] > 0, rows[:, FIRST] > rows[:, SENT]
-    # Of these only the attempts have a duration in which the part happened.
-    had = {"connect": is_new, "tls": rows[:, SECURED] > 0, "exchange": talked, **recorder.had}
     for column in PART_COLUMNS:
         part = column.removesuffix("_us")
-        values = durations_us.get(part)
-        if values is None:
-            continue
-        if len(values) == len(rows):
-            table[:, _AT[column]] = values
-        else:
-            table[had[part], _AT[column]] = values
+        if part in durations_us:
+            table[recorder.had_part(part, rows), _AT[column]] = durations_us[part]
     return table
 
 

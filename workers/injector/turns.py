@@ -27,6 +27,7 @@ from campaigns.domain.analysis.side_by_side import (
     spilled_share,
 )
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.turns import REQUESTS_OF_A_TURN, SHORTEST_TURN_S
 from workers.injector.attempt_row import END, FIELDS, INTENDED, START
 from workers.injector.connection import NS
@@ -38,6 +39,11 @@ WARM_UP = -1  # all of the trial is just before zero
 _UNKNOWN = -1
 _SWITCHING = 101
 _FEWEST_OF_QUARTER = 2
+# Of a row of an ok request, in ns and µs: own part -1 where it was not timed. Then its PARTS.
+_DUE, _END, RESPONSE, _OWN, _HANDSHAKE_UNREAD, _REPLY_UNREAD, _LATENESS, _PARTS = range(8)
+OK_FIELDS = _PARTS + len(PARTS)
+# Which parts what lay unread was counted in, the likeliest first.
+_HANDSHAKE_PARTS, _REPLY_PARTS = ("tls", "connect"), ("wait", "exchange", "receive", "handshake")
 
 
 @dataclass(slots=True)
@@ -45,7 +51,7 @@ class ArmTurn:
     """From `begin_ns` on, on the machine's clock and on the arm's own. `n_extra` requests come on
     top, at once, on connections of their own. `gap_ns` after it nobody sends.
 
-    `ok` has rows of due, end, response and own part (µs; -1: not timed).
+    `ok` has rows of OK_FIELDS.
     """
 
     begin_ns: int
@@ -77,22 +83,24 @@ class ArmTurn:
             self.n_in_pause += len(late) - n_spilled
 
     def figures(self) -> ArmRound:
-        rows = np.concatenate(self.ok) if self.ok else np.empty((0, 4), np.int64)
+        rows = np.concatenate(self.ok or [np.empty((0, OK_FIELDS), np.int64)])
         n_left = max(0, self.n_begun - self.n_ended)
         n, n_spilled = len(rows), self.n_spilled + n_left
         common = {"failed": self.n_failed, "spilled": n_spilled, "in_pause": self.n_in_pause}
         if not n:
             return ArmRound(0, **common)
-        response = rows[:, 2]
+        response = rows[:, RESPONSE]
         found: dict[str, Any] = {"p50_us": _median(response), "mean_us": _mean(response)}
-        timed = rows[rows[:, 3] != _UNKNOWN]
+        timed = rows[rows[:, _OWN] != _UNKNOWN]
         best, best_us = rows, response
         if len(timed) >= min(n, FEWEST_REQUESTS):
-            best, best_us = timed, np.maximum(timed[:, 2] - timed[:, 3], 1)
+            best, best_us = timed, np.maximum(timed[:, RESPONSE] - timed[:, _OWN], 1)
             found["p50_undelayed_us"] = _median(best_us)
             found["mean_undelayed_us"] = _mean(best_us)
-            found["own_us"] = _mean(timed[:, 3])
-        place = (best[:, 0] - self.begin_ns) / self.length_ns
+            found["own_us"] = _mean(timed[:, _OWN])
+        if parts_us := _part_means(best):
+            found["parts_us"] = parts_us
+        place = (best[:, _DUE] - self.begin_ns) / self.length_ns
         for name, since, until in (("second", 0.25, 0.5), ("last", 0.75, 1.0)):
             quarter = best_us[(place >= since) & (place < until)]
             if len(quarter) >= _FEWEST_OF_QUARTER:
@@ -113,6 +121,26 @@ def _median(values: np.ndarray) -> float:
 
 def _mean(values: np.ndarray) -> float:
     return round(float(values.sum()) / len(values), 1)
+
+
+def _part_means(rows: np.ndarray) -> dict[str, float]:
+    """By part, the mean of all rows: without what the injector added, where that was timed."""
+    own_us, handshake_us, reply_us, lateness_us, *parts_us = (
+        rows[:, _OWN:].sum(axis=0) / len(rows)
+    ).tolist()
+    means = {part: us for part, us in zip(PARTS, parts_us, strict=True) if us}
+    if not means:
+        return {}
+    if rows[0, _OWN] != _UNKNOWN:
+        lateness_us -= own_us - handshake_us - reply_us
+        for added_us, names in ((handshake_us, _HANDSHAKE_PARTS), (reply_us, _REPLY_PARTS)):
+            for name in names:
+                taken_us = min(added_us, means.get(name, 0.0))
+                if taken_us:
+                    means[name] -= taken_us
+                    added_us -= taken_us
+    means["lateness"] = max(0.0, lateness_us)
+    return {name: round(us, 1) for name, us in means.items()}
 
 
 class Turns:
@@ -198,13 +226,13 @@ class Turns:
 
     def note_ok(self, rows: np.ndarray) -> None:
         """Rows as a turn has them."""
-        rows = rows[np.argsort(rows[:, 0], kind="stable")]
-        at = self._turns_of(rows[:, 0])
+        rows = rows[np.argsort(rows[:, _DUE], kind="stable")]
+        at = self._turns_of(rows[:, _DUE])
         cuts = [0, *(np.flatnonzero(np.diff(at)) + 1).tolist(), len(rows)]
         for since, until in pairwise(cuts):
             turn, part = self.all[int(at[since])], rows[since:until]
             turn.ok.append(part)
-            turn.note_ends(part[:, 1])
+            turn.note_ends(part[:, _END])
 
     def note_failed(self, due_ns: int, end: int | None = None) -> None:
         """`end`: None of what was never sent."""
@@ -243,18 +271,24 @@ class TurnRecorder(StepRecorder):
         samples = super()._sampled(*given)
         return samples if self._is_exact else {}
 
-    def _own_parts(
-        self, rows: np.ndarray, own_delay_us: np.ndarray
+    def _unread(
+        self, rows: np.ndarray, durations: dict[str, np.ndarray], own_delay_us: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        at, own_us = super()._own_parts(rows, own_delay_us)
-        noted = np.full((len(rows), 4), _UNKNOWN, dtype=np.int64)
-        noted[:, 0], noted[:, 1] = rows[:, INTENDED], rows[:, END]
-        noted[:, 2] = rows[:, END] // 1000 - rows[:, INTENDED] // 1000
-        noted[at, 3] = own_us
+        at, unread_us = super()._unread(rows, durations, own_delay_us)
+        noted = np.zeros((len(rows), OK_FIELDS), dtype=np.int64)
+        noted[:, _DUE], noted[:, _END] = rows[:, INTENDED], rows[:, END]
+        noted[:, RESPONSE] = rows[:, END] // 1000 - rows[:, INTENDED] // 1000
+        noted[:, _OWN] = _UNKNOWN
+        noted[at, _OWN] = own_delay_us[at] + unread_us.sum(axis=1)
+        noted[at, _HANDSHAKE_UNREAD : _REPLY_UNREAD + 1] = unread_us
         # The target's work was over when the reply had come, whenever it was read.
-        noted[at, 1] -= 1000 * (own_us - own_delay_us[at])
+        noted[at, _END] -= 1000 * unread_us.sum(axis=1)
+        for number, part in enumerate(PARTS, _PARTS):
+            if part in durations:
+                noted[self.had_part(part, rows), number] = durations[part]
+        noted[:, _LATENESS] = rows[:, START] // 1000 - rows[:, INTENDED] // 1000
         self._turns.note_ok(noted)
-        return at, own_us
+        return at, unread_us
 
     def _add_failure(self, failure: Failure) -> None:
         super()._add_failure(failure)
@@ -307,17 +341,17 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
             self._round_trips += noted[:, (0, 2)].ravel().tolist()
             rows = np.zeros((len(noted), len(FIELDS)), dtype=np.int64)
             rows[:, (INTENDED, START, END)] = noted[:, :3]
-            super()._own_parts(rows, noted[:, 3] // 1000)
+            super()._unread(rows, {}, noted[:, 3] // 1000)
             self.last_start_ns = max(self.last_start_ns, int(noted[:, 1].max()))
             self.last_end_ns = max(self.last_end_ns, int(noted[:, 2].max()))
         super()._add_round_trips()
 
-    def _own_parts(
-        self, rows: np.ndarray, own_delay_us: np.ndarray
+    def _unread(
+        self, rows: np.ndarray, durations: dict[str, np.ndarray], own_delay_us: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         for start in rows[:, START].tolist():
             self.looked.pop(start, None)
-        return rows[:0, START], own_delay_us[:0]
+        return rows[:0, START], np.empty((0, 2), np.int64)
 
     def _tell_failure(self, failure: Failure) -> None:
         if failure.status != _SWITCHING:  # it was not opened

@@ -11,7 +11,7 @@ from typing import Any
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.compare.queries.columns import ComparisonSide
 from campaigns.compare.queries.overheads import Overhead, unlike_by_accident
-from campaigns.domain.analysis.pair import Blocker, PairResult, Reason, part_means_us, shift_of
+from campaigns.domain.analysis.pair import Blocker, PairResult, Reason, shift_of
 from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.metrics.figures import Figures, curve
 from campaigns.domain.metrics.injector_end import tls_libraries_of
@@ -22,7 +22,7 @@ from campaigns.domain.presentation.compared import ComparedDetail, ComparedTest,
 from campaigns.domain.presentation.exchange_tables import exchange_figures
 from campaigns.domain.presentation.latency_table import figures_by_key, latency_table
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.overhead_table import overhead_table, split_answer
+from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.plan_words import changed_fields, field_name
 from campaigns.domain.presentation.tables import (
     Cell,
@@ -211,12 +211,7 @@ def detail_of(test: ComparedTest, overhead: Overhead) -> ComparedDetail:
             _repeats(letter, name, arm, figures)
             for letter, name, arm, (_, figures) in zip("ab", names, arms, pooled, strict=True)
         ),
-        split=split_answer(
-            [
-                (name, arm.scheme, part_means_us([each.total for each in arm.counted]))
-                for name, arm in zip(names, arms, strict=True)
-            ]
-        ),
+        split=overhead.split(names),
         noun=arms[1].noun,
         lines=[
             {

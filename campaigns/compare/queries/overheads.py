@@ -27,7 +27,7 @@ from campaigns.domain.metrics.figures import TYPICAL, Figures, figures_of, typic
 from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
-from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.presentation.results import OverheadAnswer, SplitAnswer
 from campaigns.domain.units import counted, figure, percent
 from campaigns.models import Campaign
 from campaigns.runs.queries.measurements import MeasuredRun, flow_steps, flow_totals, why_each
@@ -68,6 +68,17 @@ class Overhead:
             rows = self.turns.with_intervals(complete)
         others = (each for each in rows if each.metric != self.judged.metric)
         return [self.judged, *others, *self.flow_rows]
+
+    def split(self, labels: Sequence[str]) -> SplitAnswer | None:
+        """The mean request of both arms by its parts; typical ones of arms that took turns."""
+        if self.pair.candidate.has_messages:
+            return None  # the parts are those of whole connections
+        typical = self.turns.parts_us if self.turns else []
+        parts_us = typical or [part_means_us([each.total for each in a.counted]) for a in self.pair]
+        schemes = [arm.scheme for arm in self.pair]
+        return split_answer(
+            [*zip(labels, schemes, parts_us, strict=True)], is_typical=bool(typical)
+        )
 
     @cached_property
     def flow_rows(self) -> list[PairResult]:
@@ -315,15 +326,7 @@ def overhead_answer(
             in_turns=overhead.turns is not None,
         ),
         forest=forest(overhead.rows, word),
-        # The parts are those of whole connections.
-        split=None
-        if pair.candidate.has_messages
-        else split_answer(
-            [
-                (arm.label, arm.scheme, part_means_us([each.total for each in arm.counted]))
-                for arm in pair
-            ]
-        ),
+        split=overhead.split([arm.label for arm in pair]),
         word=word,
         word_reason=found.text,
         like_for_like=overhead.likeness,

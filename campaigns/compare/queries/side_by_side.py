@@ -10,7 +10,7 @@ from django.db.models import F, Q
 
 from campaigns.compare.queries.arm_pairs import ArmPair
 from campaigns.domain.analysis.messages import say
-from campaigns.domain.analysis.pair import PairResult, Reason
+from campaigns.domain.analysis.pair import SPLIT_PARTS, PairResult, Reason
 from campaigns.domain.analysis.ratio import RatioInterval
 from campaigns.domain.analysis.side_by_side import (
     CONFIDENCE,
@@ -20,6 +20,7 @@ from campaigns.domain.analysis.side_by_side import (
     ArmSeconds,
     compare,
     median_us,
+    typical_parts_us,
     typical_ratio,
 )
 from campaigns.domain.lifecycle import Outcome
@@ -222,6 +223,13 @@ class TurnsComparison:
                 ratio = ratio.centred(row.candidate / row.baseline)
             compared.append(row.of_rounds(ratio, CONFIDENCE))
         return compared
+
+    @cached_property
+    def parts_us(self) -> list[dict[str, float | None]]:
+        """Of reference and arm; [] where not all rounds tell them."""
+        arms = (self.found.reference, self.found.arm)
+        typical = [typical_parts_us(self.rounds, arm) for arm in arms]
+        return [] if None in typical else [dict.fromkeys(SPLIT_PARTS) | each for each in typical]
 
     @property
     def _has_messages(self) -> bool:

@@ -25,7 +25,7 @@ from campaigns.domain.analysis.ratio import (
     word_of,
 )
 from campaigns.domain.metrics.figures import QUIETER, added_us, figures_of, quieter_half
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.rounds import ArmRound, ArmsRound, mean_parts_us
 from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, WHOLE
 from campaigns.domain.plan.turns import FEWEST_ROUNDS, PRACTICAL, TurnsOrder
@@ -141,6 +141,13 @@ def median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
     return median(known) if known else None
 
 
+def typical_parts_us(rounds: Sequence[ArmsRound], arm: int) -> dict[str, float] | None:
+    """The mean request of the quieter half by its parts, without what the injector added. No bound
+    hangs on it, so few rounds have halves, too."""
+    quiet, _ = _halves_by_load(rounds, fewest=2)
+    return mean_parts_us([each.arms[arm] for each in quiet])
+
+
 def quieter_rounds(rounds: Sequence[ArmsRound]) -> Sequence[ArmsRound]:
     """Those that a comparison counts."""
     return _halves_by_load(rounds)[0]
@@ -226,10 +233,12 @@ def _failed_share(rounds: Sequence[ArmsRound], arm: int) -> float:
     return failed / max(1, failed + sum(each.arms[arm].n for each in rounds))
 
 
-def _halves_by_load(rounds: Sequence[ArmsRound]) -> tuple[Sequence[ArmsRound], Sequence[ArmsRound]]:
+def _halves_by_load(
+    rounds: Sequence[ArmsRound], fewest: int = _ENOUGH_FOR_HALVES
+) -> tuple[Sequence[ArmsRound], Sequence[ArmsRound]]:
     """(the rounds that count, the busier half or none)."""
     doses = [fmean([arm.own_us or 0.0 for arm in each.arms]) for each in rounds]
-    if len(rounds) < _ENOUGH_FOR_HALVES or not any(doses):
+    if len(rounds) < fewest or not any(doses):
         return rounds, ()
     middle = median(doses)
     pairs = list(zip(rounds, doses, strict=True))

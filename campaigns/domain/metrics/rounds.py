@@ -19,7 +19,8 @@ class ArmRound:
     `own_us` is the mean of what the injector added to a request, and `…undelayed_us` are without
     it: None where it was not timed. The quarters are those of the turn, each with the median of
     what was due in it. `p50_bounds_us`: the least and the most that the median may be if some had
-    not failed; None where none did.
+    not failed; None where none did. `parts_us`: means by PARTS and lateness, also without what the
+    injector added; None from an injector that does not tell them.
     """
 
     n: int
@@ -34,6 +35,7 @@ class ArmRound:
     second_quarter_us: float | None = None
     last_quarter_us: float | None = None
     p50_bounds_us: tuple[float, float] | None = None
+    parts_us: Mapping[str, float] | None = None
 
     @property
     def typical_us(self) -> float | None:
@@ -115,13 +117,24 @@ def _arm_of_all(shards: Sequence[ArmRound]) -> ArmRound:
         elif None not in values and name in _MEDIANS:
             merged[name] = geometric_mean(max(value, 1.0) for value in values)
         elif None not in values:
-            weighted = (each.n * value for each, value in zip(shards, values, strict=True))
-            merged[name] = sum(weighted) / merged["n"]
+            merged[name] = sum(each.n * value for each, value in zip(shards, values, strict=True))
+            merged[name] /= merged["n"]
+    merged["parts_us"] = mean_parts_us(shards)
     if any(each.p50_bounds_us for each in shards) and "p50_us" in merged:
         bounds = [each.p50_bounds_us or (each.typical_us,) * 2 for each in shards]
         ends = zip(*bounds, strict=True)
         merged["p50_bounds_us"] = tuple(geometric_mean(max(us, 1.0) for us in end) for end in ends)
     return ArmRound(**merged)
+
+
+def mean_parts_us(arms: Sequence[ArmRound]) -> dict[str, float] | None:
+    """Of all their requests together; None where one of them does not tell."""
+    some = [each for each in arms if each.n]
+    if not some or any(each.parts_us is None for each in some):
+        return None
+    n = sum(each.n for each in some)
+    names = dict.fromkeys(name for each in some for name in each.parts_us)
+    return {name: sum(each.n * each.parts_us.get(name, 0.0) for each in some) / n for name in names}
 
 
 @dataclass(frozen=True, slots=True)

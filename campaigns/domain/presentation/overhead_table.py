@@ -140,11 +140,13 @@ def forest(rows: Sequence[PairResult], word: str) -> list[dict[str, Any]]:
     ]
 
 
-def split_answer(arms: Sequence[tuple[str, str, dict[str, float | None]]]) -> SplitAnswer | None:
+def split_answer(
+    arms: Sequence[tuple[str, str, dict[str, float | None]]], *, is_typical: bool = False
+) -> SplitAnswer | None:
     """The split of HTTP and HTTPS, each (label, scheme, {part: mean µs or None}), in this order.
 
     Parts are rounded so that they add up to their total. None where an arm has nothing measured.
     """
     if any(all(value is None for value in parts.values()) for _, _, parts in arms):
         return None
-    return SplitAnswer(*split_rows(arms))
+    return SplitAnswer(*split_rows(arms), is_typical=is_typical)

@@ -124,11 +124,12 @@ class SplitAnswer:
     """The mean response time by parts: [{"label", "scheme", "parts": {part: ms|None}, "total_ms"}].
 
     Parts are dns, connect, tls, send, wait, receive and lateness; rounded, they add up to the
-    total.
+    total. `is_typical`: of the quieter rounds, without what the injector added.
     """
 
     rows: list[dict[str, Any]]
     decimals: int
+    is_typical: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from campaigns.domain.analysis.side_by_side import (
     next_look,
     percentile_ratio,
     spilled_share,
+    typical_parts_us,
 )
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Timing
@@ -188,6 +189,18 @@ def test_only_the_quieter_half_counts_of_many():
     assert found.halves["load"][1].ratio == pytest.approx(5)
 
 
+def test_a_typical_request_has_the_parts_of_the_quieter_half_by_its_requests():
+    quiet = rounds_of(*[(1000, 1100)] * 20, own_us=10, parts_us={"connect": 200, "wait": 800})
+    busy = rounds_of(*[(1000, 5000)] * 20, own_us=900, parts_us={"wait": 9000})
+    more = arm_round(1000, own_us=10, n=60, parts_us={"wait": 1200})
+    [first, *rest] = [replace(each, arms=(more, each.arms[1])) for each in quiet[:10]]
+    rounds = [first, *rest, *quiet[10:], *busy]
+    assert typical_parts_us(rounds, 0) == pytest.approx({"connect": 50, "wait": 1100})
+    assert typical_parts_us(rounds, 1) == {"connect": 200, "wait": 800}
+    untold = replace(first, arms=(more, arm_round(1000, own_us=10)))
+    assert typical_parts_us([untold, *rounds], 1) is None
+
+
 def test_a_round_that_was_not_timed_counts_with_the_injectors_part_of_both():
     timed = rounds_of(*[(1000, 1100)] * 19)[0].arms
     untimed = ArmRound(20, p50_us=2000.0, mean_us=2000.0), arm_round(1000, own_us=1200)
@@ -312,7 +325,8 @@ def test_looks_come_after_these_rounds():
 
 
 def test_rounds_travel_as_json():
-    given = rounds_of((1000, 1100), own_us=1.5, p50_bounds_us=(1.0, 2.0))[0]
+    more = {"p50_bounds_us": (1.0, 2.0), "parts_us": {"wait": 1000.0}}
+    given = rounds_of((1000, 1100), own_us=1.5, **more)[0]
     assert ArmsRound.from_json(given.to_json()) == given
 
 

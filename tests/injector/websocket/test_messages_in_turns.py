@@ -47,8 +47,10 @@ def test_each_arm_keeps_its_connections_and_has_a_ledger_of_its_messages(program
         counted = [each["arms"][number] for each in lines["round"]]
         # Of the last round one may have been due too late to be sent.
         assert 0 <= n - sum(each["n"] for each in counted) <= 20
-        # 50 a second of each connection on the arm's own clock, in turns of 0.2 s.
-        assert {each["n"] for each in counted[:-1]} == {20}
+        # 50 a second of each connection on the arm's own clock, in turns of 0.2 s; a machine that
+        # stands still skips some.
+        for each in counted[:-1]:
+            assert each["n"] <= 20 <= each["n"] + each["spilled"]
         assert not any(each["failed"] for each in counted)
         [response] = [
             each["timings"]["response"] for each in seconds if "response" in each["timings"]
