@@ -256,7 +256,6 @@ def request_charts(requests: Mapping[str, Any], nouns: str) -> Charts | None:
         for mark, (style, radius) in _LOOKS.items()
         if (some := [row for row in rows if row[-1] == mark])
     ]
-    one = "connection" if nouns == "connections" else "request"
     xs = list(dict.fromkeys(requests["s"]))
     panel = Chart(
         "requests",
@@ -267,7 +266,7 @@ def request_charts(requests: Mapping[str, Any], nouns: str) -> Charts | None:
         x=Axis(low=min(0.0, xs[0]), high=max(xs[-1] * 1.01, 0.001)),
         y=Axis(scale="log", has_choice=True),
         series=series,
-        note=f"one mark = one {one} · cross = failed · hollow = warm-up, not counted",
+        note=f"one mark = one {nouns[:-1]} · cross = failed · hollow = warm-up, not counted",
     )
     return Charts(
         "requests",

@@ -169,12 +169,15 @@ def counted(value: int, nouns: str) -> str:
 
 
 # Requests take connections that are free; a connection takes a place among those that are open.
-_OF_CONNECTIONS = {
-    "all connections": "all places",
-    "a free connection": "a free place",
-    "requests were sent": "connections were begun",
-    "request": "connection",
-    "Request": "Connection",
+_WORDS_OF = {
+    "connections": {
+        "all connections": "all places",
+        "a free connection": "a free place",
+        "requests were sent": "connections were begun",
+        "request": "connection",
+        "Request": "Connection",
+    },
+    "messages": {"request": "message", "Request": "Message"},
 }
 
 
@@ -193,10 +196,15 @@ def ends_ms(low_us: float | None, high_us: float | None) -> str:
 
 def said_of(nouns: str, text: str) -> str:
     """A text that is written of requests, as it reads of what is counted: of a plan's `nouns`."""
-    if nouns == "connections":
-        for noun, word in _OF_CONNECTIONS.items():
-            text = text.replace(noun, word)
+    for noun, word in _WORDS_OF.get(nouns, {}).items():
+        text = text.replace(noun, word)
     return text
+
+
+def common_nouns(nouns: Iterable[str]) -> str:
+    """Of what is counted in several runs: requests where they differ."""
+    different = set(nouns)
+    return different.pop() if len(different) == 1 else "requests"
 
 
 def and_joined(words: Sequence[str]) -> str:

@@ -302,7 +302,7 @@ def exchanging(project):
 def test_its_seconds_have_open_connections_and_messages(exchanging):
     point = points_of(exchanging)[0]
     assert (point["open_connections"], point["messages"]) == (7, 1000)
-    assert chart_plan(exchanging)["isExchange"]
+    assert chart_plan(exchanging)["nouns"] == "connections"
 
 
 def test_its_facts_count_websockets_and_the_bursts_of_its_window(exchanging):

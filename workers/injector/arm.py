@@ -232,7 +232,7 @@ class ArmInTurns:
         if not self._has_messages:
             return under_way
         talking = self.crew.exchange.talking
-        return under_way - len(talking) + sum(each.n_unanswered for each in talking)
+        return under_way - len(talking) + sum(len(each.sent_unanswered) for each in talking)
 
     def gather(self) -> None:
         """Have the turns know all that has ended."""
@@ -260,7 +260,7 @@ class ArmInTurns:
             connections_end(self.crew, self.dialler),
             totals=self.seconds.total.counters,
             errors=self.seconds.total.errors,
-            in_flight=len(in_flight_of(self.load.workers)),
+            in_flight=self.n_awaited,
             sessions_in_flight=self.crew.sessions_in_flight,
             duration_us=self.turns.own_us(last_end_ns),
             sending_us=self.turns.own_us(last_start_ns),

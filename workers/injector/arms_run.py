@@ -20,7 +20,6 @@ from campaigns.domain.analysis.side_by_side import (
     ArmSeconds,
     compare,
     is_settled,
-    median_us,
     next_look,
 )
 from campaigns.domain.lifecycle import StopReason
@@ -29,7 +28,7 @@ from campaigns.domain.metrics.injector_end import COMPLETE
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
-from campaigns.domain.plan.turns import messages_take_turns, pace_of_all
+from campaigns.domain.plan.turns import pace_of_all
 from campaigns.domain.presentation.intervals import answer, limits_of, ratio_text
 from campaigns.domain.units import DASH, counted, duration, figure
 from workers.injector.connection import now
@@ -104,26 +103,11 @@ class ArmsRun:
 
     @cached_property
     def _by_second(self) -> ArmSeconds:
-        return ArmSeconds(self._seconds, has_messages=self._has_messages)
-
-    @property
-    def _has_messages(self) -> bool:
-        return messages_take_turns(self.order.arms[0].plan)
+        return ArmSeconds(self._seconds)
 
     @cached_property
     def _figures(self) -> list[ArmFigures]:
-        found = self._by_second.figures()
-        if self._has_messages:
-            found = [self._with_rounds(*each) for each in enumerate(found)]
-        return found
-
-    def _with_rounds(self, number: int, arm: ArmFigures) -> ArmFigures:
-        """What the injector added to messages only the rounds know."""
-        low_us, bounds_us = median_us(self.rounds, number), arm.bounds_us["p50"]
-        if None in (low_us, bounds_us):
-            return arm
-        p50 = min(low_us, bounds_us[1]), bounds_us[1]
-        return replace(arm, is_timed=True, bounds_us=arm.bounds_us | {"p50": p50})
+        return self._by_second.figures()
 
     def _sentences(self, found: ArmComparison) -> list[str]:
         rates = {name: self._pace.get(name) for name in ("rate_per_s", "asked_per_s")}

@@ -258,6 +258,7 @@ class StepRecorder:
                     self._count_hops(second, self.hops.get(start), end)
             _add_sizes(second, rows)
             by_status = np.bincount(rows[:, STATUS])
+            by_status[0] = 0  # of messages, which have none
             for status in np.flatnonzero(by_status).tolist():
                 key = str(status)
                 second.statuses[key] = second.statuses.get(key, 0) + int(by_status[status])

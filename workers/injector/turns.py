@@ -11,7 +11,7 @@ requests for a median, and nearly all of them must end in it."""
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import ceil
@@ -27,17 +27,18 @@ from campaigns.domain.analysis.side_by_side import (
     spilled_share,
 )
 from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
-from campaigns.domain.metrics.snapshot import PARTS
+from campaigns.domain.metrics.snapshot import PARTS, Second
 from campaigns.domain.plan.turns import REQUESTS_OF_A_TURN, SHORTEST_TURN_S
-from workers.injector.attempt_row import END, FIELDS, INTENDED, START
+from workers.injector.attempt_row import END, FIELDS, INTENDED, RECEIVED, START
 from workers.injector.connection import NS
 from workers.injector.recorder import NEVER, Failure, StepRecorder
 from workers.injector.users import VisitRecorder
-from workers.injector.websocket.exchange_context import EXCHANGED, OPENED, ExchangeRecorder
+from workers.injector.websocket.exchange_context import ExchangeRecorder
 
 WARM_UP = -1  # all of the trial is just before zero
 _UNKNOWN = -1
 _SWITCHING = 101
+_COMPACT_AT = 4 * 500  # numbers of messages
 _FEWEST_OF_QUARTER = 2
 # Of a row of an ok request, in ns and µs: own part -1 where it was not timed. Then its PARTS.
 _DUE, _END, RESPONSE, _OWN, _HANDSHAKE_UNREAD, _REPLY_UNREAD, _LATENESS, _PARTS = range(8)
@@ -303,14 +304,17 @@ class ExchangeTurnRecorder(TurnRecorder, ExchangeRecorder):
 
 
 class MessageTurnRecorder(ExchangeTurnRecorder):
-    """The same of messages on connections that stay open. A connection has the time of its turns
-    alone, and counts where it ends, also if the trial has opened it."""
+    """Of connections that stay open: each message is a request, from when it was due to its reply.
+    Connections count only where they fail. `talking`: the conversations under way."""
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
+        self._is_scheduled = True  # by the messages' rate, however connections are opened
+        self.talking: Collection[Any] = ()
         self._messages: list[int] = []
         # When it was due, sent and answered, and how late the injector sent it.
         self.note_message: Callable[[tuple[int, int, int, int]], None] = self._messages.extend
+        self._late_us: dict[int, int] = {}  # by when it was sent
 
     def note_lost(self, dues: Sequence[int], end: int) -> None:
         """Messages that will get no reply; without any the connection counts as one."""
@@ -319,43 +323,55 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
         for due in dues or [end]:
             self._turns.note_failed(due, end)
 
-    def is_carried(self, intended: Any, end: Any) -> Any:
-        return np.zeros_like(end, dtype=bool)
+    def compact_if_long(self) -> None:
+        if len(self._messages) > _COMPACT_AT:
+            self.compact()
+
+    def gather(self) -> None:
+        connections = np.array(self._rows, dtype=np.int64).reshape(-1, len(FIELDS))
+        self._rows.clear()
+        for start, end, received in connections[:, (START, END, RECEIVED)].tolist():
+            self._at(self.seconds_of(end)).count("bytes_received", received)
+            self.looked.pop(start, None)
+        messages = np.array(self._messages, dtype=np.int64).reshape(-1, 4)
+        self._messages.clear()
+        if len(messages):
+            rows = np.zeros((len(messages), len(FIELDS)), dtype=np.int64)
+            rows[:, (INTENDED, START, END)] = messages[:, :3]
+            self._late_us |= zip(
+                rows[:, START].tolist(), (messages[:, 3] // 1000).tolist(), strict=True
+            )
+            self._rows += rows.ravel().tolist()
+        super().gather()
+
+    def is_late(self, rows: np.ndarray) -> np.ndarray:
+        return rows[:, END] > self.until_ns
 
     def durations_us(self, rows: np.ndarray) -> dict[str, np.ndarray]:
-        durations, clock_ns = super().durations_us(rows), self._turns.clock_ns
-        spans = rows[:, (OPENED, EXCHANGED)].tolist()
-        paused = [over - opened - clock_ns(over) + clock_ns(opened) for opened, over in spans]
-        paused_us = np.array(paused, dtype=np.int64) // 1000
-        for name in ("response", "service"):
-            durations[name] = durations[name] - paused_us
-        durations["exchange"] = (
-            durations["exchange"] - paused_us[rows[:, EXCHANGED] > rows[:, OPENED]]
-        )
-        return durations
+        us = rows[:, : END + 1] // 1000
+        service = us[:, END] - us[:, START]
+        return {
+            "response": us[:, END] - us[:, INTENDED],
+            "service": service,
+            "lateness": us[:, START] - us[:, INTENDED],
+            "exchange": service.copy(),
+        }
 
-    def _add_round_trips(self) -> None:
-        if self._messages:
-            noted = np.array(self._messages, dtype=np.int64).reshape(-1, 4)
-            self._messages.clear()
-            self._round_trips += noted[:, (0, 2)].ravel().tolist()
-            rows = np.zeros((len(noted), len(FIELDS)), dtype=np.int64)
-            rows[:, (INTENDED, START, END)] = noted[:, :3]
-            super()._unread(rows, {}, noted[:, 3] // 1000)
-            self.last_start_ns = max(self.last_start_ns, int(noted[:, 1].max()))
-            self.last_end_ns = max(self.last_end_ns, int(noted[:, 2].max()))
-        super()._add_round_trips()
+    def had_part(self, part: str, rows: np.ndarray) -> np.ndarray | slice:
+        return slice(None)
 
-    def _unread(
-        self, rows: np.ndarray, durations: dict[str, np.ndarray], own_delay_us: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        for start in rows[:, START].tolist():
-            self.looked.pop(start, None)
-        return rows[:0, START], np.empty((0, 2), np.int64)
+    def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What waited for the reply before was not kept waiting by the injector."""
+        late_us = [self._late_us.pop(start) for start in rows[:, START].tolist()]
+        return np.array(late_us, dtype=np.int64), lateness_us[:0]
 
     def _tell_failure(self, failure: Failure) -> None:
         if failure.status != _SWITCHING:  # it was not opened
             self.note_lost([], failure.end)
+
+    def finish(self, number: int, starts_in_flight: list[int], dropped: int = 0) -> Second:
+        sent = [instant for each in self.talking for instant in each.sent_unanswered]
+        return super().finish(number, sent, dropped)
 
 
 class VisitTurnRecorder(VisitRecorder):

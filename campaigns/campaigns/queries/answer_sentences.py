@@ -22,7 +22,6 @@ from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.plan.questions import is_flat_out
-from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.ladder_words import ladder_sentence
 from campaigns.domain.presentation.remedies import cause_words, no_answer_words
@@ -49,6 +48,7 @@ from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sen
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
 from campaigns.domain.units import (
     and_joined,
+    common_nouns,
     counted,
     duration,
     percent,
@@ -134,7 +134,7 @@ def _errors_ground(arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun]) ->
     figures = [each.figures for arm in arms for each in arm.comparable]
     errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
-    failed = errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
+    failed = errors_text(errors, attempts, common_nouns(arm.noun for arm in arms))
     return [failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []
 
 

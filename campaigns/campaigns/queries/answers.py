@@ -27,7 +27,7 @@ from campaigns.compare.queries.side_by_side import end_of_turns
 from campaigns.core import cache
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
-from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.presentation.ladder import MEAN
@@ -53,7 +53,7 @@ from campaigns.domain.presentation.verdicts import (
     worst_first,
 )
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
-from campaigns.domain.units import DASH
+from campaigns.domain.units import DASH, common_nouns
 from campaigns.history.queries.baselines import (
     against_of,
     compared_with_baselines,
@@ -258,7 +258,7 @@ def _sentence(
     is_final = campaign.finished_at is not None
     return trimmed(
         [
-            *first_words(campaign, runs, failures, counted_in(arm.scheme for arm in arms)),
+            *first_words(campaign, runs, failures, common_nouns(arm.noun for arm in arms)),
             *figures_words(campaign, arms, overheads, shapes, runs, failures, is_final),
         ]
     )
@@ -364,13 +364,9 @@ def _test_answer(
         target_state=target_state_of(arm.runs),
         threshold_state=threshold_state_of([*arm.runs, *arm.alone]),
         finds_limit=any(each.run.has_found_limit for each in arm.runs),
-        curve=curve(
-            total.timing("message" if arm.has_messages else "response"), is_smooth=is_smooth
-        )
-        if has_curve
-        else [],
+        curve=curve(total.timing("response"), is_smooth=is_smooth) if has_curve else [],
         counted=tuple(each.run.pk for each in arm.of_machine),
-        has_messages=arm.has_messages,
+        nouns=arm.noun,
         made_table_alone=Lazy(lambda: latency_table(key, title, alone, None, noun=whole["noun"]))
         if alone
         else None,

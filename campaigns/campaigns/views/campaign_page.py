@@ -38,7 +38,7 @@ from campaigns.core.pages import Page
 from campaigns.core.permissions import Actor
 from campaigns.core.plots import over_time_charts
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
+from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
 from campaigns.domain.presentation.machine_table import resource_tables
@@ -52,7 +52,7 @@ from campaigns.domain.presentation.results import (
 from campaigns.domain.presentation.run_points import whole_percent
 from campaigns.domain.presentation.sentences import what_is_timed
 from campaigns.domain.presentation.what_to_do import Place, next_step
-from campaigns.domain.units import and_joined, count
+from campaigns.domain.units import and_joined, common_nouns, count
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.history.queries.baselines import campaign_against, changed_tests, may_be_baseline
@@ -198,7 +198,7 @@ def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "many_plans": len({test.plan_label for test in answer.tests}) > 1,
         "twins": _twin_names(answer.tests),
         "choice": _choice_of(answer),
-        "noun": counted_in(test.scheme for test in answer.tests),
+        "noun": common_nouns(test.nouns for test in answer.tests),
     }
 
 
@@ -277,7 +277,7 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
     )
     title = f"{candidate} against {baseline}" if is_chosen else f"Overhead of {candidate}"
     return {
-        "what": what_is_timed(any(each.has_messages for each in overheads)),
+        "what": what_is_timed(common_nouns(test.nouns for test in answer.tests)),
         "forest": forest_groups(overheads, campaign.practical_threshold),
         "funnel": drawn_funnel(overheads, campaign.practical_threshold, limit_s),
         "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,

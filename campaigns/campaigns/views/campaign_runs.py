@@ -114,7 +114,7 @@ def drawn_plots(
                 some,
                 f"each arm of {group.name}",
                 "all runs of a test pooled",
-                what=what_is_timed(group.tests[0].has_messages),
+                what=what_is_timed(group.tests[0].nouns),
             ),
             "blocks": None
             if repeats < 2

@@ -17,7 +17,6 @@ from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.estimates import SET_UP_S
-from campaigns.domain.plan.target import counted_in
 from campaigns.domain.plan.turns import ALONE_S
 from campaigns.domain.presentation.charts import (
     Axis,
@@ -258,11 +257,10 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
     shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
     cell = cells[shown] if _has_value(cells, shown) else None
-    noun = counted_in([test.scheme])
-    lines = [f"{cells['rate'].text} ok {noun}/s"] if _has_value(cells, "rate") else []
+    lines = [f"{cells['rate'].text} ok {test.nouns}/s"] if _has_value(cells, "rate") else []
     lines += [
         counted(cells[key].value, nouns)
-        for key, nouns in (("n", noun), ("errors", "errors"))
+        for key, nouns in (("n", test.nouns), ("errors", "errors"))
         if _has_value(cells, key)
     ]
     return {

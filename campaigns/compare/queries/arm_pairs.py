@@ -11,8 +11,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.metrics.snapshot import Total
-from campaigns.domain.plan.target import TLS_TWINS, Origin, counted_in
-from campaigns.domain.plan.turns import messages_take_turns
+from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES, Origin
 from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode
 from campaigns.domain.presentation.sweep_table import injector_words
 from campaigns.models import Campaign, Endpoint, Test
@@ -58,11 +57,10 @@ class MeasuredTest:
         """The runs that tell what the test costs the target's machine."""
         return comparable_runs(self.alone) or self.counted
 
-    @cached_property
+    @property
     def has_messages(self) -> bool:
         """Whether it is messages that took turns, on connections that stayed open."""
-        frozen = self.runs[0].run.frozen if self.runs else None
-        return bool(frozen and frozen.turns and messages_take_turns(frozen.plan))
+        return self.noun == "messages"
 
     @property
     def is_busy(self) -> bool:
@@ -138,7 +136,9 @@ class MeasuredTest:
     @property
     def noun(self) -> str:
         """What is counted: a WebSocket attempt is a connection, opened and closed."""
-        return counted_in([self.scheme])
+        if self.runs:
+            return self.runs[0].run.frozen.nouns
+        return "connections" if self.scheme in WEBSOCKET_SCHEMES else "requests"
 
 
 @dataclass(frozen=True)

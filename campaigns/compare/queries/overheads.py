@@ -342,7 +342,6 @@ def overhead_answer(
         narrowing=_narrowing(overhead.turns) if overhead.turns else (),
         at_least=found.or_more and not is_crowded,
         has_size=found.has_size,
-        has_messages=pair.candidate.has_messages,
     )
 
 

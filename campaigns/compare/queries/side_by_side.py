@@ -24,10 +24,9 @@ from campaigns.domain.analysis.side_by_side import (
     typical_ratio,
 )
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.metrics.figures import TYPICAL, Figures, figures_of
+from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
-from campaigns.domain.metrics.snapshot import Second, Timing, Total
-from campaigns.domain.plan.turns import messages_take_turns
+from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.presentation.intervals import (
     limits_of,
     rounded_left_s,
@@ -211,10 +210,6 @@ class TurnsComparison:
         """The rows of the runs' figures, each with the ratio of the rounds; of percentiles of the
         seconds, where both arms' seconds of one number hold the same rounds."""
         ratios = {"mean": self.found.mean, "p50": self.found.p50_measured, **self._tails}
-        if self._has_messages:
-            sides = [_of_messages(seconds) for seconds in self._seconds]
-            values = [(metric, [side.time_us(metric) for side in sides]) for metric in ratios]
-            rows = [PairResult(metric, *us) for metric, us in values if None not in us]
         compared = []
         for row in rows:
             ratio = ratios.get(row.metric)
@@ -231,14 +226,10 @@ class TurnsComparison:
         typical = [typical_parts_us(self.rounds, arm) for arm in arms]
         return [] if None in typical else [dict.fromkeys(SPLIT_PARTS) | each for each in typical]
 
-    @property
-    def _has_messages(self) -> bool:
-        return messages_take_turns(self.passes[0].runs[0].frozen.plan)
-
     @cached_property
     def _tails(self) -> Mapping[str, RatioInterval | None]:
         seconds = self._seconds
-        known = ArmSeconds(seconds, has_messages=self._has_messages)
+        known = ArmSeconds(seconds)
         return known.ratios(1) if all(seconds) else {}
 
     def flow_rows(self, flows: Mapping[str, Sequence[Collection[int]]]) -> Iterator[PairResult]:
@@ -308,14 +299,6 @@ def _at_one_rate(passes: Sequence[Pass]) -> Sequence[Pass]:
     """Those at the lowest rate: what was measured at another one is another question."""
     lowest = min((each.rate_per_s for each in passes if each.rounds), default=0.0)
     return [each for each in passes if each.rate_per_s == lowest] or passes[:1]
-
-
-def _of_messages(seconds: Iterable[Second]) -> Figures:
-    """Of their round trips, in place of the responses of connections."""
-    trips = Timing.together(
-        each.timings["message"] for each in seconds if "message" in each.timings
-    )
-    return figures_of(Total(timings={"response": trips}), 0.0)
 
 
 _looks: OrderedDict[tuple, ArmComparison] = OrderedDict()

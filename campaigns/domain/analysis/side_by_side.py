@@ -339,17 +339,12 @@ class ArmFigures:
 class ArmSeconds:
     """The measured seconds of all arms. Those of one number hold the same rounds of each."""
 
-    def __init__(self, arms: Sequence[Sequence[Second]], *, has_messages: bool = False):
-        """`arms`: the seconds of each, all steps, in any order. `has_messages`: these took turns,
-        on connections that stayed open."""
-        measured = "message" if has_messages else "response"
+    def __init__(self, arms: Sequence[Sequence[Second]]):
+        """`arms`: the seconds of each, all steps, in any order."""
         self._arms = [[second for second in arm if second.second >= 0] for arm in arms]
         numbers = {each.second for arm in self._arms for each in arm}
         self._seconds = [
-            [
-                _timings((each for each in arm if each.second == number), measured)
-                for arm in self._arms
-            ]
+            [_timings(each for each in arm if each.second == number) for arm in self._arms]
             for number in sorted(numbers)
         ]
         doses = [added_us(second) or 0.0 for second in self._seconds]
@@ -389,11 +384,9 @@ class ArmSeconds:
         return ArmFigures(response.n, failed, is_timed, bounds)
 
 
-def _timings(seconds: Iterable[Second], measured: str) -> dict[str, Timing]:
+def _timings(seconds: Iterable[Second]) -> dict[str, Timing]:
     rows = list(seconds)
-    # Of messages nothing else is known.
-    names = {"response": measured, "sampled": "sampled", "undelayed": "undelayed"}
     return {
-        name: Timing.together(each.timings[of] for each in rows if of in each.timings)
-        for name, of in names.items()
+        name: Timing.together(each.timings[name] for each in rows if name in each.timings)
+        for name in ("response", "sampled", "undelayed")
     }

@@ -4,7 +4,7 @@ the plan as an injector gets it in its order, and as runs share its large parts.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, lru_cache
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.threshold import SESSION_PREFIX
-from campaigns.domain.plan.turns import TurnsOrder, plan_at_pace
+from campaigns.domain.plan.turns import MessagePlan, TurnsOrder, messages_take_turns, plan_at_pace
 
 _FIRST_TIMES = ("p50", "p95", "p99", "mean", "max")
 # The metrics of rules that protocol 1 began with.
@@ -54,7 +54,14 @@ class FrozenRun:
     def plan(self) -> Plan:
         """Parsed on first use: lists of runs need only names, and many runs have the same plan."""
         plan = _parsed(json.dumps(self.plan_json))
+        if self.turns and messages_take_turns(plan):
+            plan = MessagePlan(*(getattr(plan, each.name) for each in fields(plan)))
         return plan_at_pace(plan, self.pace) if self.pace else plan
+
+    @property
+    def nouns(self) -> str:
+        """What it counts."""
+        return self.plan.nouns if self.is_exchange else "requests"
 
     @property
     def plan_label(self) -> str:

@@ -3,7 +3,7 @@ is wrong at once, each sentence under the path of its field, such as "endpoints.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -38,12 +38,6 @@ _NAME = re.compile(
     r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.?\Z"
 )
 _NUMBER = re.compile(r"[0-9]*|0x[0-9a-f]*", re.IGNORECASE)
-
-
-def counted_in(schemes: Iterable[str]) -> str:
-    """The nouns of what runs over these schemes count: connections where all are WebSockets."""
-    schemes = set(schemes)
-    return "connections" if schemes and schemes <= WEBSOCKET_SCHEMES else "requests"
 
 
 @dataclass(frozen=True, slots=True)

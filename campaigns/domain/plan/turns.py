@@ -133,6 +133,13 @@ def messages_take_turns(plan: Plan) -> bool:
     return plan.exchange is not None and _is_long(plan.exchange)
 
 
+@dataclass(frozen=True, slots=True)
+class MessagePlan(Plan):
+    """A plan whose messages take turns."""
+
+    nouns = "messages"
+
+
 def has_pauses(plan: Plan) -> bool:
     return plan.longest_session.think_time.kind != ThinkKind.NONE
 

@@ -68,12 +68,9 @@ def parts_table(total: Total) -> Table:
     decimals = decimals_for_parts(each.value for column in figures for each in column)
     columns = [column_cells(column, decimals=decimals) for column in figures]
     columns.append([count_cell(timing.n) for _, timing in present])
-    is_exchange = total.timing("handshake").n > 0
-    parts = ("redirects",) if total.timing("redirects").n else ()
-    parts += ("dns", "connect", "tls")
-    parts += ("handshake", "exchange", "close") if is_exchange else ("send", "wait", "receive")
-    whole = f"response = lateness + {' + '.join(parts)}"
-    is_of_all = {total.timing(part).n for part in parts} <= {0, total.timing("response").n}
+    parts = [part for part, _ in present if part in PARTS]
+    whole = f"response = {' + '.join(['lateness', *parts])}"
+    is_of_all = {total.timing(part).n for part in parts} <= {total.timing("response").n}
     where = "" if is_of_all else " of all requests, where a part that one did not have counts as 0"
     return Table(
         "parts",

@@ -107,7 +107,7 @@ class TestAnswer:
     curve: list[dict[str, Any]]
     counted: tuple[int, ...] = ()  # the runs that tell what it costs the target's machine
     made_table_alone: Lazy[Table] | None = None  # of the runs of this arm alone, after its turns
-    has_messages: bool = False  # the curve is of their round trips
+    nouns: str = "requests"
 
     @property
     def table(self) -> Table:
@@ -145,7 +145,7 @@ class OverheadAnswer:
     help. `confidence`: of its intervals.
     `narrowing`: how these narrowed over the rounds of arms that took turns, as rows of `forest`
     with `rounds` and `seconds`. `at_least`: the machine hid a part of the difference. `has_size`:
-    else only its direction is known. `has_messages`: it is of their round trips.
+    else only its direction is known.
     """
 
     plan_label: str
@@ -173,7 +173,6 @@ class OverheadAnswer:
     at_least: bool = False
     has_size: bool = True
     more_s: float | None = None
-    has_messages: bool = False
 
 
 @dataclass(frozen=True, slots=True)

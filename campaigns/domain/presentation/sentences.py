@@ -27,8 +27,8 @@ _WHERE_MODE = {
 }
 
 
-def what_is_timed(has_messages: bool) -> str:
-    return "message round trip" if has_messages else "response time"
+def what_is_timed(nouns: str) -> str:
+    return "message round trip" if nouns == "messages" else "response time"
 
 
 _MOST = 4  # pairs that the sentence tells one by one

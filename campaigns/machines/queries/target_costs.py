@@ -22,7 +22,6 @@ from campaigns.domain.metrics.machine import (
     n_whole_seconds,
 )
 from campaigns.domain.metrics.profiles import PerfOf, PerfUse, perf_together, perf_use
-from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.ladder import RungStep
 from campaigns.domain.presentation.perf_table import (
     TestCounters,
@@ -45,6 +44,7 @@ from campaigns.domain.presentation.target_cost_tables import (
     cost_sentence,
     costs_table,
 )
+from campaigns.domain.units import common_nouns
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.runs.queries.measurements import OK_LATE
 
@@ -154,7 +154,7 @@ def _costs(
     """`told`: by run, what it cost and how much of that there was in a second."""
     if not uses:
         return None
-    kind = kind.said_of(counted_in(test.scheme for test in answer.tests))
+    kind = kind.said_of(common_nouns(test.nouns for test in answer.tests))
     costs = {pk: cost for pk, (cost, _) in uses.items()}
     names_plan = len({test.plan_label for test in answer.tests}) > 1
     rows = [
@@ -255,7 +255,7 @@ class CampaignCounters:
 def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None:
     """None where nothing was counted in a run that counts."""
     counted = {pk for test in answer.tests for pk in test.counted}
-    by_run = _perf_by_run(campaign, counted, counted_in(test.scheme for test in answer.tests))
+    by_run = _perf_by_run(campaign, counted, common_nouns(test.nouns for test in answer.tests))
     if not by_run:
         return None
     names_plan = len({test.plan_label for test in answer.tests}) > 1

@@ -21,7 +21,6 @@ from campaigns.domain.metrics.outcomes import WORDS, Kind
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
-from campaigns.domain.plan.target import counted_in
 from campaigns.domain.plan.turns import TRIAL_S
 from campaigns.domain.presentation.exchange_tables import exchange_columns
 from campaigns.domain.presentation.host_use import BusyProgram, programs_of
@@ -29,7 +28,7 @@ from campaigns.domain.presentation.latency_table import Line, line_cells
 from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.request_tables import Errors, errors_of
 from campaigns.domain.presentation.tables import Cell
-from campaigns.domain.units import rate
+from campaigns.domain.units import common_nouns, rate
 from campaigns.machines.models import EXPORTER_PROBLEM
 from campaigns.models import (
     Baseline,
@@ -90,7 +89,7 @@ def chart_plan(run: Run) -> dict[str, Any]:
         "intended": planned.intended_per_s,
         "intendedText": rate(planned.intended_per_s) if planned.intended_per_s else "",
         "scheme": run.frozen.endpoint.scheme,
-        "isExchange": run.frozen.is_exchange,
+        "nouns": run.frozen.nouns,
         "words": ERROR_WORDS,
     }
 
@@ -269,7 +268,7 @@ def run_rows(runs: Sequence[Run]) -> RunRows:
             (run, (*cells, *more)) for run, cells, more in zip(runs, rows, exchanges, strict=True)
         ),
         has_exchanges,
-        counted_in(run.frozen.endpoint.scheme for run in runs),
+        common_nouns(run.frozen.nouns for run in runs),
     )
 
 

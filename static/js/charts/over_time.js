@@ -73,7 +73,7 @@ export function overTime(element, firstPlan, chose = () => {}) {
 
   function sayWords(points, machine) {
     const of = (key, part) => element.querySelector(`[data-panel="${key}"] ${part}`);
-    of("requests", ".chart-name").textContent = plan.isExchange ? "Connections" : "Requests";
+    of("requests", ".chart-name").textContent = plan.nouns[0].toUpperCase() + plan.nouns.slice(1);
     of("machine-processes", ".unit").textContent = `CPU, % of ${machine.some(({ cores }) => cores) ? "all cores" : "a core"}`;
     of("errors", ".key").replaceChildren(...swatches(points, plan));
   }
@@ -120,8 +120,8 @@ function ownSeries(points, plan) {
   return {
     requests: requestSeries(whole, points),
     response: responseSeries(points, plan),
-    open: plan.isExchange ? counts("open") : [],
-    messages: plan.isExchange && points.some((point) => point.messages) ? counts("messages") : [],
+    open: plan.nouns === "requests" ? [] : counts("open"),
+    messages: plan.nouns === "connections" && points.some((point) => point.messages) ? counts("messages") : [],
     errors: errorSeries(points, plan),
   };
 }

@@ -5,7 +5,7 @@ The opening handshake: the request, and whether a reply opens the connection."""
 import hashlib
 import os
 from binascii import b2a_base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -35,11 +35,12 @@ _BLANK_LINE = b"\r\n\r\n"
 class Channel:
     """`sent_bytes` and `received_bytes` count payload, without TLS overhead. `close_frame` is ours;
     `has_close_code`: the server's has come. `values` are those of the connection's variables,
-    `agreed` its compression."""
+    `agreed` its compression. `unanswered`: when messages were due and sent that it took with it,
+    where each is a request."""
 
     __slots__ = (
         "_is_tls", "_out", "_recv", "_send", "_turn", "_worker", "agreed", "close_frame",
-        "connection", "has_close_code", "received_bytes", "sent_bytes", "values",
+        "connection", "has_close_code", "received_bytes", "sent_bytes", "unanswered", "values",
     )  # fmt: skip
 
     def __init__(self, worker: Worker, connection: Connection, close_frame: bytes = b""):
@@ -55,6 +56,7 @@ class Channel:
         self.values: Mapping[str, str] = {}
         self.agreed: Compression | None = None
         self.has_close_code = False
+        self.unanswered: Sequence[tuple[int, int]] = ()
         self.sent_bytes = 0
         self.received_bytes = 0
 

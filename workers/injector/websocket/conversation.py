@@ -354,8 +354,9 @@ class ConversationInTurns(Conversation):
             timed.adds_up = False
 
     @property
-    def n_unanswered(self) -> int:
-        return len(self._dues)
+    def sent_unanswered(self) -> list[int]:
+        """When each was sent that is still unanswered."""
+        return [sent for _, sent in self._dues]
 
     @property
     def next_ns(self) -> int:
@@ -373,6 +374,7 @@ class ConversationInTurns(Conversation):
             super()._talk(start)
         except Exception:
             context.recorder.note_lost([due for due, _ in self._dues], now())
+            self._channel.unanswered = list(self._dues)
             raise
         finally:
             self._skip_overdue(now())

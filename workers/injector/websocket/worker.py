@@ -183,8 +183,14 @@ class WebSocketWorker(Worker):
             if not channel.has_close_code:
                 context.recorder.closes_with(ABNORMAL).append(end)
         by_kernel, detail = faults.is_socket_timeout(error, kind), context.detail(error, kind)
-        failure = (kind, status, sent, received, by_kernel, detail)
-        context.failures.append(Failure(intended, start, end, *failure))
+        failed = [(intended, start)]
+        if context.turns is not None and self.is_open:
+            failed = channel.unanswered or [(end, end)]
+        # The bytes are counted with the first; the others were sent, too.
+        sizes = [(sent - len(failed) + 1, received)] + [(1, 0)] * (len(failed) - 1)
+        for times, size in zip(failed, sizes, strict=True):
+            failure = Failure(*times, end, kind, status, *size, by_kernel, detail)
+            context.failures.append(failure)
         context.note_example(kind, status, end, error)
         self.limit = self.began = 0
         self.drop_connection()
