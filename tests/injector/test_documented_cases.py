@@ -18,6 +18,7 @@ from campaigns.domain.metrics.snapshot import Timing
 from tests.injector.forked import FORKED, OTHER
 from tests.injector.servers import scripted
 from tests.injector.test_contract import DOCS, fault
+from tests.injector.websocket.peers import echo
 
 CASES = json.loads((DOCS / "injector.cases.json").read_text())
 REPLY = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -185,7 +186,8 @@ def check_arms(case, lines, end):
     ids=[f"{case['name']}, {command[-1].rpartition('/')[2]}" for case, command in PAIRS],
 )
 def test_what_the_document_says_comes(program, tally, case, command):
-    with scripted(server_of(**case.get("server", {}))) as server:
+    given = case.get("server", {})
+    with scripted(echo() if given.get("echoes") else server_of(**given)) as server:
         injector = program(order_of(case, server.port), command)
         first, others, status = played(case, injector)
     told = (first, *others, *injector.requests)
