@@ -1,7 +1,10 @@
 """The cards of comparisons: word, figure, bounds, and how a figure is told that is not settled."""
 
 from dataclasses import replace
+from math import log
 from types import SimpleNamespace
+
+import pytest
 
 from campaigns.campaigns.views.campaign_tiles import MOST_CARDS, cards_of, ratios_of, settling
 from campaigns.domain.analysis.pair import PairResult
@@ -114,11 +117,35 @@ def test_a_ratio_stands_in_its_card_or_in_the_table_of_ratios():
     assert [row.kind for row, *_ in group["rows"]] == ["typical"]
 
 
-def test_a_funnel_narrows_from_left_to_right_up_to_now():
-    looks = [
-        {"rounds": n, "seconds": s, "ratio": 1.2, "low": low, "high": high, "primary": False}
-        for n, s, low, high in ((16, 8.0, 0.9, 2.0), (24, 12.0, 1.0, 1.5), (36, 18.0, 1.1, 1.3))
+def looks_of(*words):
+    ends = ((16, 8.0, 0.9, 2.0), (24, 12.0, 1.0, 1.5), (36, 18.0, 1.1, 1.3))
+    return [
+        {"rounds": n, "seconds": s, "ratio": 1.2, "low": low, "high": high, "word": str(word)}
+        for (n, s, low, high), word in zip(ends, words, strict=True)
     ]
+
+
+def test_a_funnel_says_when_it_is_settled_or_expected_to_be():
+    open_one = overhead(Word.OPEN, 1.2, 1.1, 1.3, narrowing=looks_of(*[Word.OPEN] * 3), more_s=18)
+    chart = settling(open_one, 60, 0.05, "funnel")
+    assert [(mark.at, mark.axis) for mark in chart.marks if mark.label.startswith("about")] == [
+        (36, "x")
+    ]
+    low, high = chart.series[2:]
+    assert (low.x[0], low.x[-1]) == (18, 36)
+    assert (low.y[0], high.y[0]) == pytest.approx((1.1, 1.3))
+    assert log(high.y[-1] / 1.2) == pytest.approx(log(1.3 / 1.2) / 2**0.5)
+    beyond = settling(replace(open_one, more_s=100), 60, 0.05, "funnel")
+    assert beyond.series[2].x[-1] == 60
+    assert not any(mark.label.startswith("about") for mark in beyond.marks)
+    looks = looks_of(Word.SLOWER, Word.OPEN, Word.SLOWER)
+    settled = settling(overhead(Word.SLOWER, 1.2, 1.1, 1.3, narrowing=looks), 60, 0.05, "funnel")
+    assert [mark.at for mark in settled.marks if mark.label.startswith("settled")] == [18]
+    assert len(settled.series) == 2
+
+
+def test_a_funnel_narrows_from_left_to_right_up_to_now():
+    looks = looks_of(*[Word.OPEN] * 3)
     one = overhead(Word.OPEN, 1.2, 1.1, 1.3, narrowing=looks)
     chart = settling(one, 60, 0.05, "funnel")
     area, _ = chart.series

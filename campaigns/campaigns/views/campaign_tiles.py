@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from math import sqrt
 from statistics import fmean, median
 from typing import Any
 
@@ -20,6 +21,7 @@ from campaigns.domain.plan.estimates import SET_UP_S
 from campaigns.domain.plan.turns import ALONE_S
 from campaigns.domain.presentation.charts import (
     Axis,
+    Band,
     Chart,
     Charts,
     LineStyle,
@@ -91,8 +93,62 @@ def settling(
     low, high = min([*ends, *around]) / 1.03, max([*ends, *around]) * 1.03
     ticks = [(t, words(t) or "0") for t in spaced_ratios(low, high, _FUNNEL_GAP)]
     axis = Axis(scale="log", low=low, high=high, ticks=ticks)
-    names = "" if in_factors else overhead.names[0]
-    return funnel_panel(key, title, looks, end_s, axis, names)
+    equal = [] if in_factors else [Mark(axis="y", at=1, label=overhead.names[0])]
+    rows = [
+        (min(end_s, each["seconds"]), each["ratio"], each["low"], each["high"]) for each in looks
+    ]
+    now_s = rows[-1][0]
+    settled_s = _settled_s(looks)
+    texts = [f"{figure(best)} [{figure(low)}, {figure(high)}]" for _, best, low, high in rows]
+    expected, ahead = _expected(rows[-1], overhead.more_s, end_s) if settled_s is None else ([], [])
+    if settled_s is not None:
+        at = f"settled at {number(settled_s, 0)}{THIN}s"
+        expected = [Mark(at=min(end_s, settled_s), label=at, colour="accent")]
+    bands = [Band(axis="y", low=around[0], high=around[1])] if around else []
+    return Chart(
+        key,
+        title,
+        "",
+        f"How the interval narrows{': ' * bool(title)}{title}.",
+        size="funnel",
+        x=Axis(title="second", low=0, high=end_s),
+        y=axis,
+        series=[
+            Series(style=LineStyle("ink"), look="area", **columns("x y low high", rows)),
+            Series(style=LineStyle("ink"), texts=texts, **columns("x y", rows)),
+            *ahead,
+        ],
+        bands=[Band(low=now_s, high=end_s, look="wash"), *bands],
+        marks=[*equal, *expected],
+    )
+
+
+def _settled_s(looks: Sequence[dict[str, Any]]) -> float | None:
+    """Of the first look from which on the word has stayed; None while it is open."""
+    settled = {Word.SLOWER, Word.FASTER, Word.SAME}
+    last = looks[-1]["word"]
+    if last not in settled:
+        return None
+    others = [n for n, look in enumerate(looks) if look["word"] != last]
+    return looks[others[-1] + 1 if others else 0]["seconds"]
+
+
+def _expected(
+    last: tuple[float, ...], more_s: float | None, end_s: float
+) -> tuple[list[Mark], list[Series]]:
+    """When it settles, and how its ends narrow until then: with the root of the time."""
+    now_s, ratio, low, high = last
+    if not more_s or now_s >= end_s or not 0 < low < ratio < high:
+        return [], []
+    at_s = now_s + more_s
+    until_s = min(at_s, end_s)
+    times_s = [now_s + (until_s - now_s) * n / 6 for n in range(7)]
+    ends = [
+        [ratio * (end / ratio) ** sqrt(now_s / time_s) for time_s in times_s] for end in (low, high)
+    ]
+    dashed = LineStyle("ink", (3, 3))
+    mark = Mark(at=at_s, label=f"about {number(at_s, 0)}{THIN}s", colour="accent", dash=(2, 3))
+    return [mark] * (at_s < end_s), [Series(style=dashed, x=times_s, y=each) for each in ends]
 
 
 def drawn_funnel(
@@ -429,31 +485,6 @@ def planned_s(campaign: Campaign, repeats: int) -> float | None:
         perf=campaign.perf_scope,
     )
     return None if estimate.runs_of_unknown_duration else estimate.duration_s
-
-
-def funnel_panel(
-    key: str, title: str, looks: Sequence[dict[str, Any]], end_s: float, axis: Axis, names: str
-) -> Chart:
-    """How an interval narrows over the time of the turns: `looks` have seconds, ratio, low and
-    high. `names`: of the line where both are equal, "" without it."""
-    rows = [
-        (min(end_s, each["seconds"]), each["ratio"], each["low"], each["high"]) for each in looks
-    ]
-    texts = [f"{figure(best)} [{figure(low)}, {figure(high)}]" for _, best, low, high in rows]
-    return Chart(
-        key,
-        title,
-        "",
-        f"How the interval narrows{': ' * bool(title)}{title}.",
-        size="funnel",
-        x=Axis(title="second", low=0, high=end_s),
-        y=axis,
-        series=[
-            Series(style=LineStyle("ink"), look="area", **columns("x y low high", rows)),
-            Series(style=LineStyle("ink"), texts=texts, **columns("x y", rows)),
-        ],
-        marks=[Mark(axis="y", at=1, label=names)] if names else [],
-    )
 
 
 def funnel_charts(key: str, panels: Sequence[Chart]) -> Charts:

@@ -25,7 +25,7 @@ from campaigns.domain.analysis.ratio import (
     word_of,
 )
 from campaigns.domain.metrics.figures import QUIETER, added_us, figures_of, quieter_half
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound, mean_parts_us
+from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, WHOLE
 from campaigns.domain.plan.turns import FEWEST_ROUNDS, PRACTICAL, TurnsOrder
@@ -142,10 +142,14 @@ def median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
 
 
 def typical_parts_us(rounds: Sequence[ArmsRound], arm: int) -> dict[str, float] | None:
-    """The mean request of the quieter half by its parts, without what the injector added. No bound
-    hangs on it, so few rounds have halves, too."""
+    """Of each part the median of what it took on average in a round of the quieter half, without
+    what the injector added. No bound hangs on it, so few rounds have halves, too."""
     quiet, _ = _halves_by_load(rounds, fewest=2)
-    return mean_parts_us([each.arms[arm] for each in quiet])
+    some = [each.arms[arm] for each in quiet if each.arms[arm].n]
+    if not some or any(each.parts_us is None for each in some):
+        return None
+    names = dict.fromkeys(name for each in some for name in each.parts_us)
+    return {name: median(each.parts_us.get(name, 0.0) for each in some) for name in names}
 
 
 def quieter_rounds(rounds: Sequence[ArmsRound]) -> Sequence[ArmsRound]:

@@ -119,22 +119,19 @@ def _arm_of_all(shards: Sequence[ArmRound]) -> ArmRound:
         elif None not in values:
             merged[name] = sum(each.n * value for each, value in zip(shards, values, strict=True))
             merged[name] /= merged["n"]
-    merged["parts_us"] = mean_parts_us(shards)
+    if merged["n"] and all(each.parts_us for each in shards if each.n):
+        own_us = [
+            {part: each.n * us for part, us in each.parts_us.items()} for each in shards if each.n
+        ]
+        names = dict.fromkeys(part for parts in own_us for part in parts)
+        merged["parts_us"] = {
+            part: sum(parts.get(part, 0.0) for parts in own_us) / merged["n"] for part in names
+        }
     if any(each.p50_bounds_us for each in shards) and "p50_us" in merged:
         bounds = [each.p50_bounds_us or (each.typical_us,) * 2 for each in shards]
         ends = zip(*bounds, strict=True)
         merged["p50_bounds_us"] = tuple(geometric_mean(max(us, 1.0) for us in end) for end in ends)
     return ArmRound(**merged)
-
-
-def mean_parts_us(arms: Sequence[ArmRound]) -> dict[str, float] | None:
-    """Of all their requests together; None where one of them does not tell."""
-    some = [each for each in arms if each.n]
-    if not some or any(each.parts_us is None for each in some):
-        return None
-    n = sum(each.n for each in some)
-    names = dict.fromkeys(name for each in some for name in each.parts_us)
-    return {name: sum(each.n * each.parts_us.get(name, 0.0) for each in some) / n for name in names}
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,16 +189,13 @@ def test_only_the_quieter_half_counts_of_many():
     assert found.halves["load"][1].ratio == pytest.approx(5)
 
 
-def test_a_typical_request_has_the_parts_of_the_quieter_half_by_its_requests():
-    quiet = rounds_of(*[(1000, 1100)] * 20, own_us=10, parts_us={"connect": 200, "wait": 800})
-    busy = rounds_of(*[(1000, 5000)] * 20, own_us=900, parts_us={"wait": 9000})
-    more = arm_round(1000, own_us=10, n=60, parts_us={"wait": 1200})
-    [first, *rest] = [replace(each, arms=(more, each.arms[1])) for each in quiet[:10]]
-    rounds = [first, *rest, *quiet[10:], *busy]
-    assert typical_parts_us(rounds, 0) == pytest.approx({"connect": 50, "wait": 1100})
-    assert typical_parts_us(rounds, 1) == {"connect": 200, "wait": 800}
-    untold = replace(first, arms=(more, arm_round(1000, own_us=10)))
-    assert typical_parts_us([untold, *rounds], 1) is None
+def test_a_typical_request_has_the_parts_of_the_middle_round_of_the_quieter_half():
+    usual = {"connect": 200, "wait": 800}
+    quiet = rounds_of(*[(1000, 1100)] * 9, own_us=10, parts_us=usual)
+    quiet += rounds_of((1000, 1100), own_us=10, parts_us={"wait": 9000})  # the target stood still
+    busy = rounds_of(*[(1000, 5000)] * 10, own_us=900, parts_us={"wait": 5000})
+    assert typical_parts_us([*quiet, *busy], 0) == usual
+    assert typical_parts_us([*quiet, *rounds_of((1000, 1100), own_us=10)], 1) is None
 
 
 def test_a_round_that_was_not_timed_counts_with_the_injectors_part_of_both():
@@ -371,10 +368,10 @@ def test_only_rounds_that_all_shards_have_in_the_same_order_count():
 
 
 def test_what_one_shard_lacks_is_not_known_of_all():
-    whole = arm_round(1000, failed=1, p50_bounds_us=(900.0, 1300.0))
+    whole = arm_round(1000, failed=1, p50_bounds_us=(900.0, 1300.0), parts_us={"wait": 1000})
     for other, p50_us, bounds_us in [
         (
-            arm_round(4000),
+            arm_round(4000, parts_us={"wait": 4000, "tls": 1000}),
             2000,
             (pytest.approx(900**0.5 * 4000**0.5), pytest.approx((1300 * 4000) ** 0.5)),
         ),
@@ -386,3 +383,4 @@ def test_what_one_shard_lacks_is_not_known_of_all():
         assert (arm.n, arm.failed) == (whole.n + other.n, 1 + other.failed)
         assert arm.p50_undelayed_us == (p50_us and pytest.approx(p50_us))
         assert arm.p50_bounds_us == bounds_us
+        assert arm.parts_us == ({"wait": 2500, "tls": 500} if other.n else {"wait": 1000})
