@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect, Limits
-from campaigns.domain.analysis.reasons import value_words
+from campaigns.domain.analysis.judgement import value_words
 from campaigns.domain.presentation.field_words import written_schema, written_tables
 from campaigns.domain.presentation.glossary import as_markdown
 from campaigns.domain.units import percent

@@ -25,7 +25,7 @@ from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.ratio import MIN_REPEATS
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import check_unchanged
 from campaigns.domain.typed_text import clean_name, is_web_address, storable

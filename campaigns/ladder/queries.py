@@ -9,10 +9,9 @@ from statistics import fmean
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.compare.queries.overheads import Overhead, compare, unlike_by_accident
 from campaigns.compare.queries.side_by_side import medians_us
-from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import part_means_us
-from campaigns.domain.analysis.repeats import (
+from campaigns.domain.analysis.ratio import (
     MIN_REPEATS,
     MeanInterval,
     mean_interval,
@@ -20,6 +19,7 @@ from campaigns.domain.analysis.repeats import (
 )
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.metrics.injector_end import TlsHandshakes, sum_of, tls_libraries_of
+from campaigns.domain.metrics.outcomes import everything_failed, failure_words
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by

@@ -9,13 +9,12 @@ from statistics import fmean
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
 from campaigns.compare.queries.overheads import compare, mean_against
 from campaigns.compare.queries.side_by_side import medians_us
+from campaigns.domain.analysis.judgement import in_short
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult, geometric_mean, ratio_over_plans
-from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.reasons import in_short
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import MIN_REPEATS, MeanInterval, Word, mean_interval
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import typical_metric
 from campaigns.domain.plan.presets import is_local

@@ -22,14 +22,6 @@ from campaigns.campaigns.queries.checks import (
     first_requests_check,
     unreported_rule,
 )
-from campaigns.domain.analysis.busy import (
-    Busy,
-    MachineLoad,
-    busy_of,
-    link_share,
-    mean_busy,
-    observed_vitals,
-)
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacityInterval,
@@ -43,7 +35,16 @@ from campaigns.domain.analysis.capacity import (
     trial_of,
     without_machine,
 )
-from campaigns.domain.analysis.reasons import LimitsByCode
+from campaigns.domain.analysis.judgement import LimitsByCode
+from campaigns.domain.analysis.limit import (
+    Busy,
+    MachineLoad,
+    busy_of,
+    link_share,
+    mean_busy,
+    observed_vitals,
+)
+from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
 from campaigns.domain.metrics.machine import BUSY, CPU, MachineUse, n_whole_seconds
@@ -58,7 +59,6 @@ from campaigns.domain.presentation.capacity_words import (
     search_sentence,
     signs_of,
 )
-from campaigns.domain.presentation.results import Sentence
 from campaigns.machines.queries.machine_runs import told_figure
 from campaigns.models import (
     Endpoint,

@@ -15,13 +15,15 @@ from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.core.database import without_connection
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
-from campaigns.domain.analysis.reasons import JudgementReason
+from campaigns.domain.analysis.judgement import JudgementReason
+from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, METRICS_IN_TURNS
 from campaigns.domain.presentation.metrics import ALSO_CALLED
-from campaigns.domain.presentation.results import Answer, Remedy, Sentence, ShownAnswer
+from campaigns.domain.presentation.results import Answer, ShownAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
+from campaigns.domain.presentation.what_to_do import Remedy
 from campaigns.history.queries.baselines import campaign_against
 from campaigns.ladder.queries import ladder_metric
 from campaigns.live.hub import report_of

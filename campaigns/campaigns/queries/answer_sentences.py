@@ -13,19 +13,19 @@ from campaigns.domain.analysis.criteria import (
     LATE,
     TYPICAL_EFFECT,
 )
-from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
+from campaigns.domain.analysis.messages import Sentence, so_far
 from campaigns.domain.analysis.pair import Reason, holm
 from campaigns.domain.analysis.ratio import CLEAR
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.outcomes import everything_failed
 from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.ladder_words import ladder_sentence
-from campaigns.domain.presentation.remedies import cause_words, no_answer_words
 from campaigns.domain.presentation.report_words import (
     LIMIT_FOUND,
     NO_ANSWER_GROUND,
@@ -37,7 +37,6 @@ from campaigns.domain.presentation.report_words import (
     remark_words,
     time_words,
 )
-from campaigns.domain.presentation.results import Sentence, so_far
 from campaigns.domain.presentation.sentences import (
     MESSAGE,
     ArmTime,
@@ -45,8 +44,10 @@ from campaigns.domain.presentation.sentences import (
     overhead_sentence,
     times_sentence,
 )
-from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
+from campaigns.domain.presentation.sweeps import sweep_sentence
+from campaigns.domain.presentation.target_matrix import matrix_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
+from campaigns.domain.presentation.what_to_do import frequent_cause, no_answer_words
 from campaigns.domain.units import (
     and_joined,
     counted,
@@ -364,7 +365,7 @@ def _why_not(overhead: Overhead) -> str:
     for arm, name in zip(overhead.pair, overhead.pair.names, strict=True):
         spoilt = [each.judged for each in arm.runs if each.has_no_answer]
         if spoilt and not arm.counted:
-            return cause_words(spoilt, len(arm.runs), f"{name} runs")
+            return frequent_cause(spoilt, len(arm.runs), f"{name} runs")
     return ""
 
 

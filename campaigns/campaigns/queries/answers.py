@@ -25,6 +25,7 @@ from campaigns.compare.queries.arm_pairs import (
 from campaigns.compare.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.compare.queries.side_by_side import end_of_turns
 from campaigns.core import cache
+from campaigns.domain.analysis.messages import Sentence, trimmed
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES, counted_in
@@ -32,26 +33,22 @@ from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
 from campaigns.domain.presentation.results import (
     Answer,
+    CampaignVerdict,
+    ComparedArms,
     Gist,
     Lazy,
-    OverheadAnswer,
-    Sentence,
     TestAnswer,
-    trimmed,
+    broken_rules,
+    worst_first,
 )
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.setup_facts import setup_facts
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
-from campaigns.domain.presentation.verdicts import (
-    CampaignVerdict,
-    ComparedArms,
-    broken_rules,
-    worst_first,
-)
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH
 from campaigns.history.queries.baselines import (

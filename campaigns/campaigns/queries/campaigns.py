@@ -32,7 +32,7 @@ from campaigns.domain.plan.estimates import Estimate
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.reference import next_name
 from campaigns.domain.plan.sweep import Sweep
-from campaigns.domain.presentation.remedies import words_of
+from campaigns.domain.presentation.what_to_do import words_of
 from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.domain.units import and_joined, duration
 from campaigns.engine.queries.injector_hosts import hosts

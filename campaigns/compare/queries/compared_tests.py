@@ -19,7 +19,7 @@ from campaigns.compare.queries.compared_searches import (
 )
 from campaigns.compare.queries.overheads import Overhead, compare
 from campaigns.domain.analysis.likeness import partners
-from campaigns.domain.analysis.messages import MESSAGES, advise, say
+from campaigns.domain.analysis.messages import MESSAGES, Sentence, advise, say
 from campaigns.domain.analysis.pair import Reason
 from campaigns.domain.analysis.ratio import smallest_shown
 from campaigns.domain.presentation.compared import (
@@ -40,7 +40,6 @@ from campaigns.domain.presentation.compared_words import (
 )
 from campaigns.domain.presentation.intervals import least_change
 from campaigns.domain.presentation.perf_table import compared_profiles_table
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import percent, typed_percent, with_unit
 

@@ -21,13 +21,17 @@ from campaigns.domain.analysis.pair import (
     times_row,
     widened,
 )
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.ratio import MIN_REPEATS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, MOST_FAILED
 from campaigns.domain.metrics.figures import TYPICAL, Figures, figures_of, typical_metric
 from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.metrics.snapshot import Timing
-from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
-from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.presentation.overhead_table import (
+    OverheadAnswer,
+    forest,
+    overhead_table,
+    split_answer,
+)
 from campaigns.domain.units import counted, figure, percent
 from campaigns.models import Campaign
 from campaigns.runs.queries.measurements import MeasuredRun, flow_steps, flow_totals, why_each

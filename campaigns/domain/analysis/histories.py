@@ -10,8 +10,7 @@ from math import log
 from typing import NamedTuple
 
 from campaigns.domain.analysis.changes import MIN_SEGMENT, Change, Course, course_of
-from campaigns.domain.analysis.ratio import Against
-from campaigns.domain.analysis.repeats import mean_interval
+from campaigns.domain.analysis.ratio import Against, mean_interval
 
 PLAN_VERSION = "Plan version"
 

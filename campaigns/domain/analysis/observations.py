@@ -3,7 +3,7 @@
 import ipaddress
 from math import sqrt
 
-from campaigns.domain.analysis.busy import injector_number, observed_vitals, others_cpu, worst_shard
+from campaigns.domain.analysis.changes import Steadiness, steadiness
 from campaigns.domain.analysis.criteria import (
     CROWDED,
     CROWDED_BESIDE,
@@ -11,13 +11,24 @@ from campaigns.domain.analysis.criteria import (
     LATE,
     TYPICAL_EFFECT,
 )
-from campaigns.domain.analysis.failures import causes_of, is_of_overload, of_target, row_words
-from campaigns.domain.analysis.reasons import Observed
-from campaigns.domain.analysis.steady import Steadiness, steadiness
-from campaigns.domain.metrics.failures import DROPPED
+from campaigns.domain.analysis.judgement import Observed
+from campaigns.domain.analysis.limit import (
+    injector_number,
+    observed_vitals,
+    others_cpu,
+    worst_shard,
+)
 from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
+from campaigns.domain.metrics.outcomes import (
+    CLIENT_KINDS,
+    DROPPED,
+    Kind,
+    causes_of,
+    is_of_overload,
+    of_target,
+    row_words,
+)
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown

@@ -18,13 +18,13 @@ from statistics import fmean
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import (
     BOUNDED,
+    MIN_REPEATS,
     RatioInterval,
     Word,
     more_repeats,
     ratio_interval,
     word_of,
 )
-from campaigns.domain.analysis.repeats import MIN_REPEATS
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, percentiles_us
 from campaigns.domain.metrics.histogram import BUCKET_SHARE
 from campaigns.domain.metrics.snapshot import PARTS, Timing, Total

@@ -8,13 +8,13 @@ from enum import StrEnum
 from typing import Annotated, Any, Literal
 
 from campaigns.domain.analysis.capacity import CapacityInterval, CapacityWord
-from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.messages import Sentence, sentence
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import CLEAR, RatioInterval, Word
 from campaigns.domain.percentiles import name
 from campaigns.domain.presentation.intervals import FACTOR_FROM, change_ends
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.results import Sentence, SplitAnswer
+from campaigns.domain.presentation.overhead_table import SplitAnswer
 from campaigns.domain.presentation.tables import Figure, Format, Row, Table, rows_of_cells
 from campaigns.domain.units import DASH, THIN, figure, number, percent, rate
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.messages import Sentence, say
 from campaigns.domain.analysis.ratio import BOUNDED, Against, Word
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.presentation.compared import (
@@ -26,7 +26,6 @@ from campaigns.domain.presentation.intervals import (
     size_words,
 )
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import (
     Cell,
     Figure,

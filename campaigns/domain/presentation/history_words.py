@@ -8,13 +8,11 @@ from enum import StrEnum
 from math import log
 from typing import Protocol
 
-from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change, Expected
+from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change, Expected, Steadiness
 from campaigns.domain.analysis.histories import PLAN_VERSION, TestHistory
-from campaigns.domain.analysis.messages import say, sentence
+from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.steady import Steadiness
 from campaigns.domain.presentation.intervals import size_words
-from campaigns.domain.presentation.results import Sentence, joined
 from campaigns.domain.units import (
     THIN,
     TO,

@@ -11,10 +11,10 @@ from typing import Any
 
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import SPLIT_PARTS, PairResult
-from campaigns.domain.analysis.ratio import CLEAR
-from campaigns.domain.analysis.repeats import MeanInterval
+from campaigns.domain.analysis.ratio import CLEAR, MeanInterval
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
+from campaigns.domain.presentation.overhead_table import split_rows
 from campaigns.domain.presentation.tables import (
     NO_RUN,
     Cell,
@@ -31,24 +31,7 @@ from campaigns.domain.presentation.tables import (
     rows_of_cells,
     text_cell,
 )
-from campaigns.domain.units import column_decimals, decimals_for_parts, in_ms, rounded_to_sum
-
-
-def split_rows(
-    arms: Sequence[tuple[str, str, Mapping[str, float | None]]],
-) -> tuple[list[dict[str, Any]], int]:
-    """The rows of a SplitAnswer and their decimals, of any number of arms."""
-    decimals = decimals_for_parts(
-        value / 1000 for _, _, parts in arms for value in parts.values() if value
-    )
-    rows = []
-    for label, scheme, parts in arms:
-        present = {part: value / 1000 for part, value in parts.items() if value is not None}
-        rounded, total = rounded_to_sum(present, decimals)
-        values = {part: float(rounded[part]) if part in rounded else None for part in parts}
-        rows.append({"label": label, "scheme": scheme, "parts": values, "total_ms": float(total)})
-    return rows, decimals
-
+from campaigns.domain.units import column_decimals, in_ms
 
 MEAN = "mean"
 # What rungs can be compared by; only means have parts that add up.

@@ -3,13 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.messages import Sentence, joined, sentence
 from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
 from campaigns.domain.presentation.intervals import bounds_words, change_percent, difference_words
 from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
-from campaigns.domain.presentation.results import Sentence, joined
 from campaigns.domain.units import and_joined, decimals_to_see, percent
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}

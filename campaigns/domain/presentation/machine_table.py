@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
 from campaigns.domain.metrics.machine import (
     BUSY,
     MachinePoint,

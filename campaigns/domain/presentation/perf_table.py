@@ -6,10 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.ratio import ShareChange, share_changes
-from campaigns.domain.analysis.repeats import MeanInterval
+from campaigns.domain.analysis.ratio import MeanInterval
 from campaigns.domain.metrics.machine import MachineUse
-from campaigns.domain.metrics.profiles import EVENTS, USER_ONLY, PerfOf, PerfUse, Profile, faults_of
+from campaigns.domain.metrics.profiles import (
+    EVENTS,
+    USER_ONLY,
+    PerfOf,
+    PerfUse,
+    Profile,
+    ShareChange,
+    faults_of,
+    share_changes,
+)
 from campaigns.domain.presentation.tables import (
     Cell,
     Column,

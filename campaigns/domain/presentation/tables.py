@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple
 
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.repeats import MeanInterval
+from campaigns.domain.analysis.ratio import MeanInterval
 from campaigns.domain.presentation.intervals import change_percent
 from campaigns.domain.units import (
     DASH,

@@ -4,12 +4,10 @@ comparison."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.messages import Sentence, joined, sentence
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.repeats import MeanInterval
+from campaigns.domain.analysis.ratio import MeanInterval, Word
 from campaigns.domain.presentation.intervals import change_decimals, interval_words
-from campaigns.domain.presentation.results import Sentence, joined
 from campaigns.domain.presentation.tables import (
     NO_INTERVAL,
     Column,

@@ -17,11 +17,10 @@ from campaigns.compare.queries.compared_facts import ComparedPair
 from campaigns.compare.queries.overheads import Overhead, compare
 from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.histories import TestHistory
-from campaigns.domain.analysis.ratio import Against, Word
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.messages import Sentence
+from campaigns.domain.analysis.ratio import MIN_REPEATS, Against, Word
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.presentation.compared_words import baseline_sentence
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.history.queries.history import HistoryKey, key_of
 from campaigns.models import (

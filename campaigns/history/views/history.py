@@ -19,12 +19,11 @@ from campaigns.core.pages import page_of, page_of_list, sorted_by
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.capacity import Ending
-from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.messages import Sentence, sentence
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.presentation.capacity_words import bound_words, objective_words
 from campaigns.domain.presentation.compared import ComparedCapacity, capacity_words
 from campaigns.domain.presentation.history_words import METRICS, history_sentence, overview_sentence
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import BOTH_ENDS
 from campaigns.domain.units import DASH, TO
 from campaigns.history import services

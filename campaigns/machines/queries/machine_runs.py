@@ -16,9 +16,8 @@ from django.db.models import Avg, F, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Left, Length, NullIf
 
-from campaigns.domain.analysis.busy import observed_vitals
-from campaigns.domain.analysis.limit import limit_of
-from campaigns.domain.analysis.reasons import LimitsByCode
+from campaigns.domain.analysis.judgement import LimitsByCode
+from campaigns.domain.analysis.limit import limit_of, observed_vitals
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.metrics.machine import (
     CPU,

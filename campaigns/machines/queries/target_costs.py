@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from django.db.models import F, QuerySet
 
 from campaigns.campaigns.queries.checks import Check
+from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
-from campaigns.domain.analysis.repeats import mean_interval
+from campaigns.domain.analysis.ratio import mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.exporter import PERF, PROCESS
 from campaigns.domain.metrics.machine import (
@@ -24,13 +25,14 @@ from campaigns.domain.metrics.machine import (
 from campaigns.domain.metrics.profiles import PerfOf, PerfUse, perf_together, perf_use
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.ladder import RungStep
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.perf_table import (
     TestCounters,
     compared_counters_table,
     counter_means_table,
     figures_of_perf,
 )
-from campaigns.domain.presentation.results import Answer, OverheadAnswer, Sentence, TestAnswer
+from campaigns.domain.presentation.results import Answer, TestAnswer
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.target_cost_tables import (
     BYTES,

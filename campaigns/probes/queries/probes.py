@@ -15,7 +15,7 @@ from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.tls_options import command_options
 from campaigns.domain.presentation.exchange_tables import close_words
-from campaigns.domain.presentation.remedies import remedy, words_of
+from campaigns.domain.presentation.what_to_do import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
 from campaigns.items.queries.items import count_of
 from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target

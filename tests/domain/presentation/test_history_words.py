@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
+from campaigns.domain.analysis.changes import Steadiness
 from campaigns.domain.analysis.ratio import Against, Word
-from campaigns.domain.analysis.steady import Steadiness
 from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.history_words import (
     HistoryStatus,
