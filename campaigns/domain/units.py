@@ -4,6 +4,7 @@ All figures on pages, in tables and on the terminal are formatted here.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from math import ceil, floor, isfinite, log10
@@ -261,3 +262,26 @@ def rounded_to_sum(parts: dict[str, float], decimals: int) -> tuple[dict[str, De
     for name in by_loss[:short]:
         floors[name] += unit
     return {name: floors[name].quantize(unit) for name in exact}, total
+
+
+def when_words(then: datetime, now: datetime) -> str:
+    """Such as "today 14:02", "yesterday 14:02", "Fri 11 Dec 02:00, last week", "Fri 11 Dec 2026".
+
+    Both in the time zone in which days are counted.
+    """
+    clock = f"{then:%H:%M}"
+    days = (now.date() - then.date()).days
+    if days in {0, 1}:
+        return f"{('today', 'yesterday')[days]} {clock}"
+    if then.year != now.year and days > _HALF_A_YEAR:
+        return f"{then:%a} {then.day} {then:%b %Y}"
+    weeks = (_monday(now) - _monday(then)) // 7
+    when = ", last week" if weeks == 1 else ""
+    return f"{then:%a} {then.day} {then:%b} {clock}{when}"
+
+
+_HALF_A_YEAR = 183
+
+
+def _monday(day: datetime) -> int:
+    return day.toordinal() - day.weekday()

@@ -16,8 +16,9 @@ from campaigns.domain.presentation.history_words import change_interval, levels
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import change_size, counted, duration
+from campaigns.history.models import HistoryKey
 from campaigns.history.queries.baselines import campaign_against
-from campaigns.history.queries.history import HistoryKey, arm_label_of
+from campaigns.history.queries.history import arm_label_of
 from campaigns.models import Campaign, Search, TestFigures, TriageChange
 from campaigns.notifications.domain import MOST_FACTS, EventKind, EventMessage, kind_of_end, turn
 from campaigns.notifications.models import Event, NotificationChannel

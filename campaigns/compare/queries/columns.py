@@ -25,7 +25,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.sweep import number_of
-from campaigns.domain.presentation.history_words import when_words
+from campaigns.domain.units import when_words
 from campaigns.models import Campaign, Project, Run, RunProfile, ShareLink, Test, TimeMark
 from campaigns.projects.models import ProjectQuerySet
 from campaigns.runs.queries.measurements import MeasuredRun, measured_runs
@@ -436,14 +436,27 @@ def who_still_see(rows: ProjectQuerySet, viewers: set[Viewer]) -> set[Viewer]:
 
 
 def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
-    """The project's links that are neither expired nor revoked, newest first."""
-    return (
-        ShareLink.objects.visible_to(actor)
-        .filter(project=project, revoked_at=None, expires_at__gt=timezone.now())
-        .select_related(
-            "campaign", "run__campaign", "test__plan_version__plan", "test__endpoint", "created_by"
-        )
+    """The project's, newest first."""
+    return _live(ShareLink.objects.visible_to(actor).filter(project=project)).select_related(
+        "campaign", "run__campaign", "test__plan_version__plan", "test__endpoint", "created_by"
     )
+
+
+def _live(links: QuerySet[ShareLink]) -> QuerySet[ShareLink]:
+    """Those that are neither expired nor revoked."""
+    return links.filter(revoked_at=None, expires_at__gt=timezone.now())
+
+
+def open_links(links: QuerySet[ShareLink]) -> Iterator[ShareLink]:
+    """Those of the live ones whose creator may still share what they show."""
+    related = ("project", "campaign", "run__campaign", "test__plan_version__plan", "created_by")
+    for link in _live(links).select_related(*related):
+        creator = Actor(user=link.created_by)
+        is_allowed = may(creator, Action.SHARE, link.project)
+        if is_allowed and not (
+            link.comparison and shared_columns(creator, link.comparison) is None
+        ):
+            yield link
 
 
 def references_in(comparison: str) -> Collection[Reference]:

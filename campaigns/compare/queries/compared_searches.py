@@ -16,7 +16,7 @@ from campaigns.domain.analysis.messages import advise
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.compared import ComparedCapacity, Difference
-from campaigns.history.queries.history import HistoryKey
+from campaigns.history.models import HistoryKey
 from campaigns.models import Baseline, Run, Search, Test
 from campaigns.search.queries import SearchReport, report_of_search
 

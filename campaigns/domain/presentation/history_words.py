@@ -8,7 +8,7 @@ from enum import StrEnum
 from math import log
 from typing import Protocol
 
-from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change, Expected, Steadiness
+from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change, Expected
 from campaigns.domain.analysis.histories import PLAN_VERSION, TestHistory
 from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.ratio import Word
@@ -25,33 +25,10 @@ from campaigns.domain.units import (
     number,
     percent,
     rounded,
-    second_text,
 )
 
 # The first is of medians without the injector's part, which a busy machine hardly moves.
 METRICS = {"typical": "median", "p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
-
-
-def trend_words(
-    steadiness: Steadiness | None, departure_s: int, steady: int, *, is_over: bool
-) -> str:
-    """ "" where the seconds do not say. `steady`: the second in which the last level begins;
-    `left`: the one in which it was left, where it had been there before."""
-    if steadiness is None:
-        return ""
-    if not steadiness.steady_from:
-        # A short stretch in between, or several, may not have been told from noise.
-        return say("no_trend", found="was found" if is_over else "so far")
-    if steadiness.left_at:
-        between = f"from {second_text(departure_s)} to {second_text(steady)}"
-        higher = "higher" if steadiness.ratio > 1 else "lower"
-        size = percent(abs(steadiness.ratio - 1))
-        return say("trend_back", between=between, size=size, higher=higher)
-    change = 1 / steadiness.ratio - 1
-    rose = change > 0
-    verb = ("rose" if rose else "fell") if is_over else ("are rising" if rose else "are falling")
-    higher, size = "higher" if rose else "lower", percent(abs(change))
-    return say("trend", rose=verb, since=second_text(steady), size=size, higher=higher)
 
 
 class HistoryStatus(StrEnum):
@@ -275,29 +252,6 @@ def ms_of(value_us: float) -> str:
 
 def day(at: datetime) -> str:
     return f"{at.day} {at:%b %Y}"
-
-
-def when_words(then: datetime, now: datetime) -> str:
-    """Such as "today 14:02", "yesterday 14:02", "Fri 11 Dec 02:00, last week", "Fri 11 Dec 2026".
-
-    Both in the time zone in which days are counted.
-    """
-    clock = f"{then:%H:%M}"
-    days = (now.date() - then.date()).days
-    if days in {0, 1}:
-        return f"{('today', 'yesterday')[days]} {clock}"
-    if then.year != now.year and days > _HALF_A_YEAR:
-        return f"{then:%a} {then.day} {then:%b %Y}"
-    weeks = (_monday(now) - _monday(then)) // 7
-    when = ", last week" if weeks == 1 else ""
-    return f"{then:%a} {then.day} {then:%b} {clock}{when}"
-
-
-_HALF_A_YEAR = 183
-
-
-def _monday(day: datetime) -> int:
-    return day.toordinal() - day.weekday()
 
 
 def direction(ratios: Sequence[float], *, is_explained: bool) -> str:

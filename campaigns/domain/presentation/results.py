@@ -1,5 +1,5 @@
-"""The results of a campaign or a run, as plain values; and what came of a campaign, as programs read
-it: the `verdict` of REST, whose fields stay.
+"""The results of a campaign or a run, as plain values; and what came of a campaign, as programs
+read it: the `verdict` of REST, whose fields stay.
 
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """

@@ -43,7 +43,8 @@ from campaigns.domain.units import (
     number,
     percent,
 )
-from campaigns.history.queries.history import HistoryKey, HistorySeries
+from campaigns.history.models import HistoryKey
+from campaigns.history.queries.history import HistorySeries
 from campaigns.models import Run, TimeMark
 
 WIDTH, HEIGHT, _EDGE = 168, 26, 3

@@ -28,8 +28,9 @@ from campaigns.domain.presentation.history_words import (
 )
 from campaigns.domain.units import change_size
 from campaigns.history.exports import csv_of_triage
+from campaigns.history.models import HistoryKey
 from campaigns.history.queries.baselines import count_entries, entries_of, entries_of_test, triaged
-from campaigns.history.queries.history import HistoryKey, arm_label_of
+from campaigns.history.queries.history import arm_label_of
 from campaigns.history.services import content_of, edit_entry
 from campaigns.items.views.lists import PAGE_SIZE
 from campaigns.models import Project, TriageChange, TriageEntry

@@ -13,9 +13,10 @@ from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
 from campaigns.domain.analysis.ratio import mean_interval
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.metrics.exporter import PERF, PROCESS
 from campaigns.domain.metrics.machine import (
     MOVED,
+    PERF,
+    PROCESS,
     MachineUse,
     cpu_s_per_1000,
     is_inner,
