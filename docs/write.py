@@ -6,9 +6,9 @@ from pathlib import Path
 
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect, Limits
 from campaigns.domain.analysis.judgement import value_words
-from campaigns.domain.presentation.field_words import written_schema, written_tables
 from campaigns.domain.presentation.glossary import as_markdown
 from campaigns.domain.units import percent
+from docs.plan_fields import written_schema, written_tables
 
 _MARK = re.compile(r"(<!-- criteria: (\w+) -->\n).*?(<!-- end -->)", re.S)
 _HEADS = {
