@@ -1,6 +1,5 @@
 """Two arms of a campaign that took turns: their difference, from the rounds that both were in."""
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +8,7 @@ from statistics import median
 from django.db.models import F, Q
 
 from campaigns.compare.queries.arm_pairs import ArmPair
+from campaigns.core.cache import Cache
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult, Reason
 from campaigns.domain.analysis.ratio import RatioInterval
@@ -310,8 +310,7 @@ def _of_messages(seconds: Iterable[Second]) -> Figures:
     return figures_of(Total(timings={"response": trips}), 0.0)
 
 
-_looks: OrderedDict[tuple, ArmComparison] = OrderedDict()
-_MOST_LOOKS = 4000  # those of 30 campaigns of 16 arms
+_LOOKS: Cache[ArmComparison] = Cache(4000)  # those of 30 campaigns of 16 arms
 
 
 def _look(
@@ -328,13 +327,8 @@ def _look(
     # Of several shards one may tell its part of a round late.
     which = len(rounds), sum(each.number for each in rounds)
     key = (leaders, *which, arm, reference, threshold, confidence)
-    found = _looks.get(key)
-    if found is None:
-        found = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
-        _looks[key] = found
-        while len(_looks) > _MOST_LOOKS:
-            _looks.popitem(last=False)
-    return found
+    options = {"threshold": threshold, "confidence": confidence}
+    return _LOOKS.get(key, lambda: compare(rounds, arm, reference, **options))
 
 
 def _measured_seconds(run: Run) -> list[Second]:
