@@ -43,6 +43,7 @@ from campaigns.domain.presentation.results import (
     Lazy,
     TestAnswer,
     broken_rules,
+    labels_of,
     worst_first,
 )
 from campaigns.domain.presentation.sentences import plain_text
@@ -234,7 +235,7 @@ def _answer(
         setup=setup_facts(
             {
                 label: [each.of_arm for each in arm.comparable or arm.runs if each.figures]
-                for label, arm in zip(_labels(arms), arms, strict=True)
+                for label, arm in zip(labels_of(arms), arms, strict=True)
             }
         ),
     )
@@ -304,17 +305,16 @@ def _partial_run(runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
 
 def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
     """The WebSocket tests with measured data."""
-    names_plan = len({arm.plan_label for arm in arms}) > 1
     return [
         Exchanged(
-            f"{arm.plan_label}, {arm.label}" if names_plan else arm.label,
+            label,
             total,
             figures.duration_s,
             max(
                 (each.most_open for each in arm.counted if each.most_open is not None), default=None
             ),
         )
-        for arm in arms
+        for label, arm in zip(labels_of(arms), arms, strict=True)
         if arm.scheme in WEBSOCKET_SCHEMES
         for total, figures in [arm.pooled]
         if figures
@@ -324,13 +324,8 @@ def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
 def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
     return campaign_thresholds_table(
         (label, judged_rules([*arm.runs, *arm.alone]))
-        for label, arm in zip(_labels(arms), arms, strict=True)
+        for label, arm in zip(labels_of(arms), arms, strict=True)
     )
-
-
-def _labels(arms: Sequence[MeasuredTest]) -> list[str]:
-    many_plans = len({arm.plan_label for arm in arms}) > 1
-    return [f"{arm.plan_label}, {arm.label}" if many_plans else arm.label for arm in arms]
 
 
 def _test_answer(

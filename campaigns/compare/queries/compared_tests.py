@@ -24,6 +24,7 @@ from campaigns.domain.presentation.compared import (
     ComparedTest,
     Comparison,
     capacity_sentence,
+    compared_profiles_table,
     listed,
     reference_of,
     worst_first,
@@ -34,7 +35,6 @@ from campaigns.domain.presentation.compared_words import (
     reference_sentence,
 )
 from campaigns.domain.presentation.intervals import least_change
-from campaigns.domain.presentation.perf_table import compared_profiles_table
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import percent, typed_percent, with_unit
 

@@ -7,7 +7,7 @@ Queries make them; pages, the REST interface, exports and the terminal draw them
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.messages import Sentence
@@ -93,6 +93,17 @@ class TestAnswer:
     def rows_of_runs(self) -> list[Row]:
         alone = self.made_table_alone.value.rows if self.made_table_alone else ()
         return [*self.table.rows, *alone]
+
+
+class Labelled(Protocol):
+    plan_label: str
+    label: str
+
+
+def labels_of(tests: Sequence[Labelled]) -> list[str]:
+    """What each is called among these: with its plan, where they have several."""
+    has_plans = len({each.plan_label for each in tests}) > 1
+    return [f"{each.plan_label}, {each.label}" if has_plans else each.label for each in tests]
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,6 +220,13 @@ def ratio_cells(ratios: Sequence[Figure]) -> list[Cell]:
     return [figure_cell(each, some) for each, some in zip(ratios, places, strict=True)]
 
 
+# Beside a mean, or a ratio.
+INTERVAL = (
+    Column("low", "from", "", "Lower end of the 95 % interval over repeats."),
+    Column("high", "to", "", "Upper end of the 95 % interval over repeats."),
+)
+
+
 def mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
     """Mean and ends with the same decimals, and how many runs there are."""
     ends = [Figure(each, NO_INTERVAL) for each in (mean.low, mean.high)]

@@ -27,13 +27,7 @@ from campaigns.domain.metrics.profiles import PerfOf, PerfUse, perf_together, pe
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.ladder import RungStep
 from campaigns.domain.presentation.overhead_table import OverheadAnswer
-from campaigns.domain.presentation.perf_table import (
-    TestCounters,
-    compared_counters_table,
-    counter_means_table,
-    figures_of_perf,
-)
-from campaigns.domain.presentation.results import Answer, TestAnswer
+from campaigns.domain.presentation.results import Answer, TestAnswer, labels_of
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.target_cost_tables import (
     BYTES,
@@ -44,9 +38,13 @@ from campaigns.domain.presentation.target_cost_tables import (
     ComparedCost,
     CostKind,
     TestCost,
+    TestCounters,
     compared_costs_table,
+    compared_counters_table,
     cost_sentence,
     costs_table,
+    counter_means_table,
+    figures_of_perf,
 )
 from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
 from campaigns.runs.queries.measurements import OK_LATE
@@ -159,14 +157,13 @@ def _costs(
         return None
     kind = kind.said_of(counted_in(test.scheme for test in answer.tests))
     costs = {pk: cost for pk, (cost, _) in uses.items()}
-    names_plan = len({test.plan_label for test in answer.tests}) > 1
     rows = [
         TestCost(
-            f"{test.plan_label}, {test.label}" if names_plan else test.label,
+            label,
             mean_interval([costs[pk].amount for pk in test.counted if pk in costs]),
             mean_interval([uses[pk][1] for pk in test.counted if pk in uses]),
         )
-        for test in answer.tests
+        for label, test in zip(labels_of(answer.tests), answer.tests, strict=True)
         if costs.keys() & set(test.counted)
     ]
     steps = [step for _, step in answer.ladder.compared] if answer.ladder else []
@@ -261,10 +258,10 @@ def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None
     by_run = _perf_by_run(campaign, counted, counted_in(test.scheme for test in answer.tests))
     if not by_run:
         return None
-    names_plan = len({test.plan_label for test in answer.tests}) > 1
+    labels = labels_of(answer.tests)
     return CampaignCounters(
         counter_means_table(
-            [_test_counters(test, by_run, names_plan=names_plan) for test in answer.tests]
+            [_test_counters(*each, by_run) for each in zip(labels, answer.tests, strict=True)]
         ),
         [
             compared_counters_table(number, overhead.title, overhead.names, rows)
@@ -316,12 +313,11 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
 
 
-def _test_counters(test: TestAnswer, by_run: ByRun, *, names_plan: bool) -> TestCounters:
+def _test_counters(label: str, test: TestAnswer, by_run: ByRun) -> TestCounters:
     values: dict[str, list[float]] = defaultdict(list)
     for pk in test.counted:
         for words, value in by_run.get(pk, {}).items():
             values[words].append(value)
-    label = f"{test.plan_label}, {test.label}" if names_plan else test.label
     return TestCounters(label, {words: mean_interval(each) for words, each in values.items()})
 
 

@@ -10,7 +10,7 @@ from campaigns.domain.metrics.profiles import (
     ProfiledFunction,
     share_changes,
 )
-from campaigns.domain.presentation.perf_table import compared_profiles_table
+from campaigns.domain.presentation.compared import compared_profiles_table
 
 pytestmark = pytest.mark.pure
 
