@@ -20,6 +20,7 @@ from campaigns.compare.queries.compared_searches import (
 )
 from campaigns.domain.analysis.messages import Sentence, advise, say
 from campaigns.domain.presentation.compared import (
+    Alone,
     ComparedCapacity,
     ComparedTest,
     Comparison,
@@ -219,10 +220,10 @@ def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapaci
 
 def _alone(
     baseline: Side, candidates: Sequence[Side], pairs: Sequence[ComparedPair]
-) -> list[tuple[str, list[str]]]:
+) -> list[Alone]:
     used = {each.test.pk for pair in pairs for each in pair}
     return [
-        (side.column.name, labels)
+        Alone(side.column.name, labels)
         for side in (baseline, *candidates)
         if (labels := [f"{t.plan_label}: {t.label}" for t in side.tests if t.test.pk not in used])
     ]

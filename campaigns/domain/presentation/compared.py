@@ -5,7 +5,7 @@ a capacity against each other, in a sentence and in figures.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from campaigns.domain.analysis.capacity import CapacityInterval, CapacityWord
 from campaigns.domain.analysis.messages import Sentence, sentence
@@ -288,6 +288,11 @@ class ComparedDetail:
         shift = [shift_table(self.shift)] if self.shift else []
         return [self.times, self.counts, *self.repeats, *shift]
 
+    @property
+    def curves(self) -> dict[str, list[dict[str, Any]]]:
+        names = ("baseline", "candidate")
+        return {name: line["curve"] for name, line in zip(names, self.lines, strict=True)}
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -301,10 +306,15 @@ class Difference:
     forbids: Annotated[bool, "Whether these tests get no verdict because of it."] = False
 
 
+class Alone(NamedTuple):
+    column: Annotated[str, "Its name."]
+    tests: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`tests` worst first; `references` are never counted among them; `alone` has each column's
-    tests without a partner: (letter, labels).
+    tests without a partner.
 
     `table` has a row per test, in the same order, as CSV and REST have them. `detail` is of the
     test that was asked for, by default the first; None without any. `capacities`: of each candidate
@@ -319,7 +329,7 @@ class Comparison:
     same: list[tuple[str, str]]
     tests: list[ComparedTest]
     references: list[ComparedTest]
-    alone: list[tuple[str, list[str]]]
+    alone: list[Alone]
     table: Table
     detail: ComparedDetail | None
     capacities: list[ComparedCapacity]

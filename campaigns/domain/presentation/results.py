@@ -7,7 +7,7 @@ Queries make them; pages, the REST interface, exports and the terminal draw them
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.messages import Sentence
@@ -265,38 +265,32 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True)
 class ComparedMetric:
-    """`ratio` is the candidate over the baseline, with its interval."""
-
-    metric: str
+    metric: Annotated[str, "Such as p95 or typical: see /metrics/."]
+    title: str
     baseline_ms: float
     candidate_ms: float
-    ratio: float
-    low: float
+    ratio: Annotated[float, "Candidate / baseline."]
+    low: Annotated[float, "The lower end of its interval."]
     high: float
-
-    @property
-    def title(self) -> str:
-        return METRICS[self.metric].title
 
 
 @dataclass(frozen=True, slots=True)
 class ComparedArms:
-    """`label`: of the candidate's test. `baseline`: the name of a stored one, "" of two tests of
-    the campaign, whose `names` are those of baseline and candidate. `bound`: the ends of the
-    interval in words. `metrics`: the one that `word` is of first; [] where there is no word, or
-    only its direction is known."""
-
-    label: str
-    names: tuple[str, str]
-    baseline: str
+    label: Annotated[str, "The candidate: its plan and arm."]
+    names: Annotated[tuple[str, str], "Of baseline and candidate."]
+    baseline: Annotated[str, "The name of a stored baseline; empty of two of its tests."]
     baseline_test: int
     candidate_test: int
-    word: str
-    why: str
-    said: str
-    bound: str
+    word: Word | Literal[""]
+    why: Annotated[str, "Why there is no word, or what would settle it."]
+    said: Annotated[str, "Such as 12 % slower."]
+    bound: Annotated[str, "Such as 9.8 to 14 %."]
     confidence: float
-    metrics: Sequence[ComparedMetric]
+    metrics: Annotated[
+        Sequence[ComparedMetric],
+        "The one that the word is of first. Empty without a word, and where only the direction is "
+        "known.",
+    ]
 
     @property
     def judged(self) -> ComparedMetric | None:
@@ -304,8 +298,13 @@ class ComparedArms:
 
     @classmethod
     def of(cls, answer: OverheadAnswer, label: str, baseline: str = "") -> "ComparedArms":
-        has_size = answer.word and answer.has_size
-        metrics = [each for row in answer.table.rows if (each := _metric(row))] if has_size else []
+        rows = answer.table.rows if answer.word and answer.has_size else ()
+        metrics = [
+            ComparedMetric(row.kind, METRICS[row.kind].title, before, after, *ratio)
+            for row in rows
+            for before, after, _, *ratio in [[cell.value for cell in row.cells[:6]]]
+            if None not in (before, after, *ratio)
+        ]
         change, bound = answer.word, ""
         if metrics:
             (ends,) = [(each.ratio, each.low, each.high) for each in metrics[:1]]
@@ -325,20 +324,10 @@ class ComparedArms:
         )
 
 
-def _metric(row: Row) -> ComparedMetric | None:
-    """Of a row of `overhead_table`; None without an interval."""
-    baseline, candidate, _, ratio, low, high = (cell.value for cell in row.cells[:6])
-    if None in (baseline, candidate, ratio, low, high):
-        return None
-    return ComparedMetric(row.kind, baseline, candidate, ratio, low, high)
-
-
 @dataclass(frozen=True, slots=True)
 class BrokenRule:
-    """`rule` with its test; `kept`: 1 of 3 runs; `worst`: 312 ms."""
-
-    rule: str
-    kept: str
+    rule: Annotated[str, "With its test."]
+    kept: Annotated[str, "Such as 1 of 3 runs."]
     worst: str
     limit: str
 
