@@ -32,7 +32,6 @@ from campaigns.domain.presentation.ladder import (
     SECTION_TITLES,
     Agreed,
     Ladder,
-    LadderLikeness,
     LadderRung,
     RungStep,
     WireBytes,
@@ -75,7 +74,7 @@ def ladder_of(
     climb = _Climb(campaign, is_final, metric, in_turns=in_turns)
     rungs = tuple(climb.rung(*each) for each in _with_neighbours(placed))
     target, likeness = arms[0].test.endpoint.target.name, _likeness_of(rungs, climb.compared)
-    return Ladder(target, rungs, metric, likeness, in_turns=in_turns), climb.compared
+    return Ladder(target, rungs, metric, *likeness, in_turns=in_turns), climb.compared
 
 
 def ladder_pairs(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
@@ -356,11 +355,13 @@ def _own_cpu_us(arm: MeasuredTest) -> float | None:
 _CHOSEN = {"target", "plan"}
 
 
-def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> LadderLikeness:
+def _likeness_of(
+    rungs: Sequence[LadderRung], compared: Sequence[Overhead]
+) -> tuple[tuple[tuple[str, str], ...], ...]:
     """Of the comparisons that were made: what is written alike in all of them, and what is not. An
     arm that is close to another one in bytes or requests counts as like it."""
     if not compared:
-        return LadderLikeness()
+        return (), ()
     facts = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in compared]
     same = [
         # Each value once, "2,148 B and 2,150 B" as it stands.
@@ -377,10 +378,7 @@ def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> L
     certificates = {rung.agreed.certificates for rung in rungs if rung.agreed.certificates}
     if len(certificates) == 1:
         same.append(("certificate", "; ".join(certificates.pop())))
-    return LadderLikeness(
-        (*same, *library),
-        (*_differences(compared), *differs),
-    )
+    return (*same, *library), (*_differences(compared), *differs)
 
 
 def _differences(compared: Sequence[Overhead]) -> list[tuple[str, str]]:

@@ -189,7 +189,7 @@ class TurnsComparison:
             return PairResult(TYPICAL, why=why).without_word(reason, why)
         before = median_us(self.rounds, found.reference)
         values = before, before * found.p50.ratio
-        row = PairResult(TYPICAL, *values).of_rounds(found.p50, CONFIDENCE)
+        row = PairResult(TYPICAL, *values).of_rounds(found.p50)
         if not self.has_word:
             text = say("no_rounds", needed=LOOKS[0], n=found.n_rounds)
             return row.without_word(Reason.NO_ROUNDS, text)
@@ -220,7 +220,7 @@ class TurnsComparison:
             if row.metric == "mean" and ratio and row.baseline and row.candidate:
                 # The means have every request; the rounds, none of those after the last look.
                 ratio = ratio.centred(row.candidate / row.baseline)
-            compared.append(row.of_rounds(ratio, CONFIDENCE))
+            compared.append(row.of_rounds(ratio))
         return compared
 
     @property
@@ -246,7 +246,7 @@ class TurnsComparison:
                 if all(each[rank] for each in bounds):
                     low_us = [each[rank][0] for each in bounds]
                     row = PairResult(metric, *low_us, why=say("few_of_flow"))
-                    row = row.of_rounds(of_flow.ratio(rank, 1), CONFIDENCE)
+                    row = row.of_rounds(of_flow.ratio(rank, 1))
                     yield row.of_flow(name, self.found.threshold)
 
     @cached_property

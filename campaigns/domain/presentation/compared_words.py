@@ -256,7 +256,7 @@ def _figures(test: ComparedTest) -> list[Figure]:
     baseline_us, candidate_us = test.times_us
     why = test.row.why if test.is_sound else test.why
     row = replace(test.row, baseline=baseline_us, candidate=candidate_us, why=why, weak=False)
-    figures = pair_figures(row, 1e-3)
+    figures = pair_figures(row)
     if not test.is_sound:
         figures |= dict.fromkeys(_COMPARED, Figure(None, test.why))
     could = test.could_have_shown

@@ -27,7 +27,9 @@ from campaigns.domain.presentation.tables import (
     column_cells,
     count_cell,
     empty,
+    ends_columns,
     figure_cell,
+    mean_figures,
     rows_of_cells,
     text_cell,
 )
@@ -143,24 +145,16 @@ class LadderRung:
 
 
 @dataclass(frozen=True, slots=True)
-class LadderLikeness:
-    """`same`: (what, its value) of every comparison. `differs`: (what, the rungs that differ and
-    how)."""
-
-    same: tuple[tuple[str, str], ...] = ()
-    differs: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Ladder:
-    """The rungs of all sections, in the order of the ladder, compared by `metric`. `likeness`: what
-    is the same for all of them, and what differs although nobody chose it. `in_turns`: the rungs
-    took turns."""
+    """The rungs of all sections, in the order of the ladder, compared by `metric`. `same`:
+    (what, its value) of every comparison; `differs`: (what, the rungs that differ and how) although
+    nobody chose it. `in_turns`: the rungs took turns."""
 
     target: str
     rungs: tuple[LadderRung, ...]
     metric: str = MEAN
-    likeness: LadderLikeness = field(default_factory=LadderLikeness)
+    same: tuple[tuple[str, str], ...] = ()
+    differs: tuple[tuple[str, str], ...] = ()
     in_turns: bool = False
 
     def of(self, section: Section) -> list[LadderRung]:
@@ -234,8 +228,7 @@ def _columns_of(ladder: Ladder) -> tuple[Column, ...]:
     return (
         *_HEAD,
         Column(ladder.metric, ladder.metric, "ms"),
-        Column("low", since, "ms"),
-        Column("high", "to", "ms"),
+        *ends_columns("", "ms", since),
         Column("runs", "runs", "counted"),
         *(Column(f"before_{key}", f"{title}, rung before", unit) for key, title, unit in steps),
         Column("before_word", "word, rung before", is_text=True),
@@ -248,15 +241,7 @@ def _ladder_table(ladder: Ladder) -> Table:
     """A row a rung, for CSV and REST."""
     rungs = ladder.rungs
     few = say("interval_of_repeats")
-    figures = [
-        [
-            Figure(rung.value.mean / 1000, rung.weak, weak=bool(rung.weak)),
-            *(Figure(in_ms(each), few) for each in rung.value.ends),
-        ]
-        if rung.value
-        else [Figure(None, rung.why or NO_RUN)] * 3
-        for rung in rungs
-    ]
+    figures = [mean_figures(each.value, each.why or NO_RUN, few, each.weak) for each in rungs]
     times = rows_of_cells(figures, [Format(ladder.decimals)] * 3)
     rows = tuple(
         Row(
@@ -391,8 +376,7 @@ def _many_table(ladder: Ladder) -> Table:
         *(Column(key, key, "ms") for key in ("p50", "p95", "p99")),
         Column("rate", "rate", "requests/s"),
         Column("change", f"change of the {ladder.metric}", "%", "From the row above."),
-        Column("change_low", f"{ladder.confidence} from", "%"),
-        Column("change_high", "to", "%"),
+        *ends_columns("change_", "%", f"{ladder.confidence} from"),
         Column("word", "verdict", is_text=True),
     )
     figures = [

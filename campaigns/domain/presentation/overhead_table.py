@@ -149,7 +149,7 @@ def overhead_table(
     difference = Format(difference_decimals(rows), signed=True)
     ratios = [Format(is_ratio=True)] * 3
     formats = (times, times, difference, *ratios, percents._replace(signed=True), percents)
-    cells = rows_of_cells([[*pair_figures(row, 1e-3).values()] for row in rows], formats)
+    cells = rows_of_cells([[*pair_figures(row).values()] for row in rows], formats)
     of_others = ((str(row.word or ""), "" if row.word else _NO_WORD) for row in rows[1:])
     words = [(word, word_why), *of_others]
     return Table(

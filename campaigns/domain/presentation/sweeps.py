@@ -38,6 +38,7 @@ from campaigns.domain.presentation.tables import (
     Table,
     change_figures,
     count_cell,
+    ends_columns,
     rows_of_cells,
     text_cell,
 )
@@ -170,17 +171,16 @@ _DIVIDED = ("speed_up", "efficiency")
 _WORDS = ("measurement", "target_state")
 _AGAINST = ("difference", "difference_low", "difference_high")
 _OWN_COLUMNS = {
-    "mean_low": Column("mean_low", "95 % from", "ms"),
-    "mean_high": Column("mean_high", "to", "ms"),
-    "rate_low": Column("rate_low", "95 % from", "ok requests/s"),
-    "rate_high": Column("rate_high", "to", "ok requests/s"),
+    **{
+        column.key: column
+        for key, unit in (("mean_", "ms"), ("rate_", "ok requests/s"), ("difference_", "%"))
+        for column in ends_columns(key, unit)
+    },
     "efficiency": Column("efficiency", "efficiency", "%", "Speed-up divided by how much more."),
     "under_way": Column(
         "under_way", "under way", "", "Little's law: throughput × mean response time."
     ),
     "difference": Column("difference", "difference", "%"),
-    "difference_low": Column("difference_low", "95 % from", "%"),
-    "difference_high": Column("difference_high", "to", "%"),
     "word": Column("word", "word", is_text=True),
     "trusted": Column("trusted", "trusted runs", "", "Of all that ended."),
 }

@@ -188,26 +188,16 @@ def _label(name: str, unit: str) -> str:
     return f"{name}, {unit}" if unit else name
 
 
-@dataclass(frozen=True, slots=True)
-class TestCounters:
-    """The means of a test's figures, by their words."""
-
-    __test__ = False  # pytest: not a test case
-
-    label: str
-    means: Mapping[str, MeanInterval]
-
-
-def counter_means_table(tests: Sequence[TestCounters]) -> Table:
-    """Each figure with a row for each test that has it."""
-    words = dict.fromkeys(each for test in tests for each in test.means)
+def counter_means_table(tests: Sequence[tuple[str, Mapping[str, MeanInterval]]]) -> Table:
+    """Each figure with a row for each test that has it. `tests`: label, means by their words."""
+    words = dict.fromkeys(each for _, means in tests for each in means)
     runs = Column("runs", "runs", "", "Runs that have this figure.")
     columns = (Column("mean", "mean"), *INTERVAL, runs)
     rows = tuple(
-        Row(f"{each}: {test.label}", mean_cells(test.means[each]))
+        Row(f"{each}: {label}", mean_cells(means[each]))
         for each in words
-        for test in tests
-        if each in test.means
+        for label, means in tests
+        if each in means
     )
     return Table(_COUNTERS, f"{_BY_AGENT}: means over runs", columns, rows, "figure")
 
@@ -339,27 +329,16 @@ BYTES = CostKind(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TestCost:
-    """What a test's requests cost, in the unit of its kind. `per_s`: how much of it there is in a
-    second, cores in use or kB/s."""
-
-    __test__ = False  # pytest: not a test case
-
-    label: str
-    cost: MeanInterval
-    per_s: MeanInterval
-
-
-def costs_table(kind: CostKind, costs: Sequence[TestCost]) -> Table:
-    """Mean over runs with its 95 % interval."""
+def costs_table(kind: CostKind, costs: Sequence[tuple[str, MeanInterval, MeanInterval]]) -> Table:
+    """Mean over runs with its 95 % interval. `costs`: label, what the test's requests cost, in the
+    unit of the kind, and how much of it there is in a second, cores in use or kB/s."""
     figures = [
         [
-            Figure(each.cost.mean),
-            *(Figure(end, NO_INTERVAL) for end in (each.cost.low, each.cost.high)),
-            Figure(each.per_s.mean),
+            Figure(cost.mean),
+            *(Figure(end, NO_INTERVAL) for end in (cost.low, cost.high)),
+            Figure(per_s.mean),
         ]
-        for each in costs
+        for _, cost, per_s in costs
     ]
     cells = rows_of_cells(figures, [Format()] * 4)
     return Table(
@@ -373,8 +352,8 @@ def costs_table(kind: CostKind, costs: Sequence[TestCost]) -> Table:
             Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
         ),
         tuple(
-            Row(each.label, (*of_test, count_cell(each.cost.k)))
-            for each, of_test in zip(costs, cells, strict=True)
+            Row(label, (*of_test, count_cell(cost.k)))
+            for (label, cost, _), of_test in zip(costs, cells, strict=True)
         ),
         label_title="test",
     )

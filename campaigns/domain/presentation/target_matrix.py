@@ -24,16 +24,17 @@ from campaigns.domain.presentation.tables import (
     change_figures,
     count_cell,
     empty,
+    ends_columns,
+    mean_figures,
     rows_of_cells,
     text_cell,
 )
-from campaigns.domain.units import and_joined, change_size, column_decimals, counted, in_ms, number
+from campaigns.domain.units import and_joined, change_size, column_decimals, counted, number
 
 _NETWORK_COLUMNS = (
     Column("target", "target", is_text=True),
     Column("difference", "remote minus local", "ms", "Difference of the mean response times."),
-    Column("difference_low", "95 % from", "ms"),
-    Column("difference_high", "to", "ms"),
+    *ends_columns("difference_", "ms"),
 )
 _ALIKE = "Every plan counts alike, however many runs it has."
 
@@ -63,12 +64,7 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
     ]
     few = say("interval_of_blocks", where="")
     # Difference, low, high in ms.
-    figures = [
-        [Figure(each.mean / 1000), *(Figure(in_ms(end), few) for end in each.ends)]
-        if each
-        else [Figure(None, say("no_runs"))] * 3
-        for *_, each in rtts
-    ]
+    figures = [mean_figures(each, say("no_runs"), few) for *_, each in rtts]
     decimals = column_decimals([each.mean / 1000 for *_, each in rtts if each])
     cells = rows_of_cells(figures, [Format(decimals, signed=True)] * 3)
     rows_of_table = [
@@ -143,12 +139,10 @@ def _difference(row: RowLikeness, likeness: Likeness) -> str:
 _COLUMNS = (
     Column("target", "target", is_text=True),
     Column("mean", "mean", "ms"),
-    Column("low", "95 % from", "ms"),
-    Column("high", "to", "ms"),
+    *ends_columns("", "ms"),
     Column("runs", "runs", "counted"),
     Column("difference", "difference", "%"),
-    Column("difference_low", "95 % from", "%"),
-    Column("difference_high", "to", "%"),
+    *ends_columns("difference_", "%"),
     Column("best", "best of the row", is_text=True),
     Column("place", "place", is_text=True),
 )
@@ -328,12 +322,11 @@ def difference_interval(row: PairResult) -> str:
 
 def _figures(cell: MatrixCell) -> list[Figure]:
     """Mean, low, high in ms; difference, low, high in percent."""
-    if cell.mean is None:
-        return [Figure(None, cell.why)] * 6
     few = say("interval_of_repeats")
     few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
-    mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))
-    times = [mean, *(Figure(in_ms(each), few_times) for each in cell.mean.ends)]
+    times = mean_figures(cell.mean, cell.why, few_times, cell.doubt)
+    if cell.mean is None:
+        return times * 2
     if cell.against is None:
         return [*times, *[Figure(None, "This is the reference.")] * 3]
     row = cell.against

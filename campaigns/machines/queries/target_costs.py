@@ -11,7 +11,7 @@ from django.db.models import F, QuerySet
 from campaigns.campaigns.queries.checks import Check
 from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
-from campaigns.domain.analysis.ratio import mean_interval
+from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import (
     MOVED,
@@ -37,8 +37,6 @@ from campaigns.domain.presentation.target_cost_tables import (
     WATCHED,
     ComparedCost,
     CostKind,
-    TestCost,
-    TestCounters,
     compared_costs_table,
     compared_counters_table,
     cost_sentence,
@@ -158,7 +156,7 @@ def _costs(
     kind = kind.said_of(counted_in(test.scheme for test in answer.tests))
     costs = {pk: cost for pk, (cost, _) in uses.items()}
     rows = [
-        TestCost(
+        (
             label,
             mean_interval([costs[pk].amount for pk in test.counted if pk in costs]),
             mean_interval([uses[pk][1] for pk in test.counted if pk in uses]),
@@ -258,11 +256,9 @@ def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None
     by_run = _perf_by_run(campaign, counted, counted_in(test.scheme for test in answer.tests))
     if not by_run:
         return None
-    labels = labels_of(answer.tests)
+    means = [_means_of(test, by_run) for test in answer.tests]
     return CampaignCounters(
-        counter_means_table(
-            [_test_counters(*each, by_run) for each in zip(labels, answer.tests, strict=True)]
-        ),
+        counter_means_table(list(zip(labels_of(answer.tests), means, strict=True))),
         [
             compared_counters_table(number, overhead.title, overhead.names, rows)
             for number, overhead in enumerate(answer.overheads)
@@ -313,12 +309,12 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
 
 
-def _test_counters(label: str, test: TestAnswer, by_run: ByRun) -> TestCounters:
+def _means_of(test: TestAnswer, by_run: ByRun) -> dict[str, MeanInterval]:
     values: dict[str, list[float]] = defaultdict(list)
     for pk in test.counted:
         for words, value in by_run.get(pk, {}).items():
             values[words].append(value)
-    return TestCounters(label, {words: mean_interval(each) for words, each in values.items()})
+    return {words: mean_interval(each) for words, each in values.items()}
 
 
 def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[PairResult]:
