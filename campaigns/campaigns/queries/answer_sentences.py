@@ -87,11 +87,14 @@ def grounds_of(
     has_pairs = not _fail_all(overheads)
     # Of a single arm with figures the sentence itself counts the errors.
     grounds = _errors_ground(arms, runs) if has_pairs or len(pooled) > 1 else []
-    grounds += _compared_grounds(campaign, overheads) if has_pairs else []
+    if has_pairs:
+        threshold = typed_percent(campaign.practical_threshold)
+        ignored = f"differences below {threshold} are ignored"
+        grounds += [_interval_ground(overheads[0]), ignored, _metric_ground(overheads)]
     grounds += _holm_ground(overheads)
     grounds += _limits(overheads)
     in_turns = bool(overheads) and all(each.turns for each in overheads)
-    notes = _notes(runs, disturbing=False, besides=_LEFT_OUT if in_turns else ())
+    notes = notes_of(runs, disturbing=False, besides=_LEFT_OUT if in_turns else ())
     return grounds + _left_out_ground(runs) + notes
 
 
@@ -126,25 +129,12 @@ def _flow_words(overhead: Overhead) -> list[str]:
     return sentences
 
 
-def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:
-    """What disturbed the runs, and is among no answer."""
-    return _notes(runs, disturbing=True)
-
-
 def _errors_ground(arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun]) -> list[str]:
     figures = [each.figures for arm in arms for each in arm.comparable]
     errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     failed = errors_text(errors, attempts, counted_in(arm.scheme for arm in arms))
     return [failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []
-
-
-def _compared_grounds(campaign: Campaign, overheads: Sequence[Overhead]) -> list[str]:
-    return [
-        _interval_ground(overheads[0]),
-        f"differences below {typed_percent(campaign.practical_threshold)} are ignored",
-        _metric_ground(overheads),
-    ]
 
 
 def _metric_ground(overheads: Sequence[Overhead]) -> str:
@@ -210,7 +200,7 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     return [f"{where} did not finish. {why_each(alike)}{more}"]
 
 
-def _notes(
+def notes_of(
     runs: Sequence[MeasuredRun], *, disturbing: bool, besides: Container[str] = ()
 ) -> list[str]:
     """Of each kind of note the one with the highest value, and how many runs have one. Who is to

@@ -89,9 +89,6 @@ class GridPlan:
         """Whether the endpoint has the protocol that the plan needs, WebSocket or HTTP."""
         return self.is_websocket == arm.is_websocket
 
-    def cell_key(self, arm: Arm) -> str:
-        return f"{self.version.pk}.{arm.key}"
-
 
 class Picks(NamedTuple):
     """What a form has of each picker, as its fields' values: keys as text. `left_out`: tests of
@@ -122,7 +119,10 @@ class Cells(Mapping[str, tuple[GridPlan, Arm]]):
     def __iter__(self) -> Iterator[str]:
         arms = self._arms.values()
         return (
-            plan.cell_key(arm) for plan in self._plans.values() for arm in arms if plan.fits(arm)
+            f"{plan.version.pk}.{arm.key}"
+            for plan in self._plans.values()
+            for arm in arms
+            if plan.fits(arm)
         )
 
     def __len__(self) -> int:

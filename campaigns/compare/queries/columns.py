@@ -226,7 +226,8 @@ def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> 
 
 
 def same_test_on(test: Test, days: tuple[date, date]) -> Q:
-    """Its tests in the campaigns that began on these days, both included, ended or not."""
+    """Its tests in the campaigns that began on these days of UTC, both included, ended or not."""
+    first, last = days
     return Q(
         plan_version__plan=test.plan_version.plan_id,
         endpoint=test.endpoint_id,
@@ -235,19 +236,16 @@ def same_test_on(test: Test, days: tuple[date, date]) -> Q:
         swept=test.swept,
         swept_value=test.swept_value,
         campaign__search=None,
-        campaign__started_at__range=_instants(days),
+        campaign__started_at__range=(
+            datetime.combine(first, time.min, UTC),
+            datetime.combine(last, time.max, UTC),
+        ),
     )
 
 
 def utc_day(at: datetime) -> date:
     """As addresses have it, which mean the same to readers everywhere."""
     return at.astimezone(UTC).date()
-
-
-def _instants(days: tuple[date, date]) -> tuple[datetime, datetime]:
-    """The first and the last of them in UTC."""
-    first, last = days
-    return datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
 
 
 def references_of(query: Mapping[str, str]) -> dict[str, Reference]:
@@ -323,7 +321,8 @@ def _measured(
     column: ComparisonSide, tests: list[Test], measured: Sequence[MeasuredRun]
 ) -> list[MeasuredTest]:
     if not column.days:
-        own = [each for each in measured if _has_run(column, each.run)]
+        name = {"campaign": "campaign_id", "test": "test_id", "run": "pk"}[column.noun]
+        own = [each for each in measured if getattr(each.run, name) == column.row.pk]
         return measured_tests(tests, own)
     (test,) = measured_tests(tests, [])
     runs = [each for each in measured if each.run.test_id in column.tests]
@@ -353,12 +352,6 @@ def _has_test(column: ComparisonSide, test: Test) -> bool:
     if column.noun == "campaign":
         return test.campaign_id == column.row.pk
     return test.pk == (column.row.test_id if column.noun == "run" else column.row.pk)
-
-
-def _has_run(column: ComparisonSide, run: Run) -> bool:
-    if column.noun == "run":
-        return run.pk == column.row.pk
-    return column.row.pk == (run.test_id if column.noun == "test" else run.campaign_id)
 
 
 @dataclass(frozen=True, slots=True)

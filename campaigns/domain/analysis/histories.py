@@ -75,10 +75,7 @@ def mean_of(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-@lru_cache(maxsize=2000)
-def _course(values: tuple[float | None, ...]) -> Course:
-    """Histories are looked at more often than they grow."""
-    return course_of(values)
+_course = lru_cache(maxsize=2000)(course_of)  # histories are looked at more often than they grow
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,9 +257,7 @@ def _means_of_pairs(values: Sequence[float]) -> np.ndarray:
     return np.sort((each[first] + each[second]) / 2)
 
 
-@lru_cache(maxsize=4)  # of 400 rounds 1.3 MB
-def _pairs_of(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.triu_indices(n)
+_pairs_of = lru_cache(maxsize=4)(np.triu_indices)  # of 400 rounds 1.3 MB
 
 
 def _exp(value: float) -> float:

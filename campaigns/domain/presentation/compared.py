@@ -43,14 +43,6 @@ class ComparedCapacity:
     why: str
 
     @property
-    def baseline_words(self) -> str:
-        return capacity_words(self.baseline)
-
-    @property
-    def candidate_words(self) -> str:
-        return capacity_words(self.candidate)
-
-    @property
     def change_words(self) -> str:
         """Such as +6.5 % (+3.1 to +10.0 %)"""
         if self.ratio is None:

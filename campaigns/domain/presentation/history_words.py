@@ -113,7 +113,7 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
         size=size(change),
         since=day(history.points[change.index].at),
         cause=cause_words(causes) if causes else "",
-        levels=f"{ms_of(change.after)} instead of {ms(change.before)}",
+        levels=f"{figure(change.after / 1000)} instead of {ms(change.before)}",
         environment=environment_words(moved.ratio if moved else None),
     )
 
@@ -211,14 +211,15 @@ def overview_sentence(
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
     more = {HistoryStatus.MOVED: f" with plan or environment ({directions})"} if directions else {}
     changed = [
-        f"{_many(counts[standing], standing)}{more.get(standing, '')}"
+        f"{counted(n, 'outliers') if standing is HistoryStatus.OUTLIER else f'{n} {standing}'}"
+        f"{more.get(standing, '')}"
         for standing in (
             HistoryStatus.SLOWER,
             HistoryStatus.FASTER,
             HistoryStatus.MOVED,
             HistoryStatus.OUTLIER,
         )
-        if counts.get(standing)
+        if (n := counts.get(standing))
     ]
     if changed:
         others = ", ".join(_counted_among(counts, HistoryStatus.UNCHANGED, *_UNJUDGED))
@@ -239,15 +240,6 @@ _UNJUDGED = (HistoryStatus.NEW, HistoryStatus.UNCOUNTED)
 
 def _counted_among(counts: Mapping[HistoryStatus, int], *standings: HistoryStatus) -> list[str]:
     return [f"{counts[standing]} {standing}" for standing in standings if counts.get(standing)]
-
-
-def _many(n: int, standing: HistoryStatus) -> str:
-    return counted(n, "outliers") if standing is HistoryStatus.OUTLIER else f"{n} {standing}"
-
-
-def ms_of(value_us: float) -> str:
-    """Milliseconds without the unit."""
-    return figure(value_us / 1000)
 
 
 def day(at: datetime) -> str:

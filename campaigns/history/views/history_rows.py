@@ -231,7 +231,7 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str) -> list[dict[st
         for name in others_than(metric)
     ]
     values = _column([point.ends_us.get(metric, (None, point.value_us)) for point in points])
-    places = _decimals([point.value_us for point in points])
+    places = decimals_for([in_ms(point.value_us) for point in points])
     return [
         {
             "point": point,
@@ -294,10 +294,6 @@ def _column(ends_us: Iterable[tuple[float | None, float | None]]) -> list[str]:
     """Of lower ends and what was measured, in ms."""
     cells = column_cells([Figure(in_ms(high), low=in_ms(low)) for low, high in ends_us])
     return [cell.text for cell in cells]
-
-
-def _decimals(values_us: Sequence[float | None]) -> int:
-    return decimals_for([in_ms(value) for value in values_us])
 
 
 def _interval(point: CampaignPoint, places: int) -> str:
