@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.core.database import db_now
 from campaigns.domain.analysis.capacity import CapacityAnswer
 from campaigns.domain.analysis.judgement import Finding, Judgement, JudgementReason

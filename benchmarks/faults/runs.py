@@ -11,7 +11,7 @@ from benchmarks.faults.kinds import RunPhase, Victim
 from benchmarks.faults.network import HOSTS, TARGETS
 from benchmarks.faults.rounds import FaultRound
 from benchmarks.faults.world import TARGET_PORT
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Actor

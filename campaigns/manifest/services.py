@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple, Self
 from django.db import transaction
 from django.utils import timezone
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, edit_draft
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require

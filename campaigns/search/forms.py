@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from django import forms
 
 from campaigns.campaigns.forms.pickers import PickerFields
-from campaigns.campaigns.queries.campaign_grid import MAX_REPEATS, Arm, CampaignCell, Grid, GridPlan
+from campaigns.campaigns.queries.campaign_grid import Arm, Grid, GridPlan
+from campaigns.campaigns.queries.cells import MAX_REPEATS, CampaignCell
 from campaigns.campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
 from campaigns.core.forms import amount_field, number_field
 from campaigns.domain.plan.http_version import HttpVersion

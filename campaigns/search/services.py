@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import Now
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.queries.checks import unreported_rule
 from campaigns.campaigns.services.blocks import check_slots, queued_run, snapshot_of
 from campaigns.campaigns.services.campaigns import QUIET_WITHIN_S, create_campaign

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 from django.utils import timezone
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.queries.references import reference_endpoint, reference_version
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import repeat_campaign, stop_campaign

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell, cell_of
+from campaigns.campaigns.queries.cells import CampaignCell, cell_of
 from campaigns.campaigns.services.campaigns import (
     create_file_set_study,
     create_machine_study,

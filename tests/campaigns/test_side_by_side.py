@@ -6,7 +6,7 @@ import re
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.campaigns.queries.campaign_grid import CampaignCell, estimate_cells
+from campaigns.campaigns.queries.cells import CampaignCell, estimate_cells
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.campaigns.views.campaign_page import badge_of
 from campaigns.campaigns.views.campaign_tiles import progress_of

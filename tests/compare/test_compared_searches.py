@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.domain.errors import Refused
 from campaigns.history.services import judge_by_baselines, make_baseline, release_baseline
 from campaigns.items.queries.items import refusal_to_delete

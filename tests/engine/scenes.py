@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Actor

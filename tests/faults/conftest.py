@@ -13,7 +13,7 @@ from django.conf import settings as django_settings
 from django.db import connection
 from redis import Redis, RedisError
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.core import cache
 from campaigns.live import notify

@@ -10,7 +10,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from campaigns.campaigns.queries.campaign_grid import cell_of
+from campaigns.campaigns.queries.cells import cell_of
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import edit_draft, repeat_campaign, start_campaign
 from campaigns.core.database import db_now

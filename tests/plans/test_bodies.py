@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.core.database import db_now
 from campaigns.domain.errors import InvalidPlan, Refused

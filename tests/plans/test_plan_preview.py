@@ -6,7 +6,8 @@ import time
 import pytest
 from django.urls import reverse
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell, grid_of
+from campaigns.campaigns.queries.campaign_grid import grid_of
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused

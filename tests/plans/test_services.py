@@ -5,7 +5,7 @@ import secrets
 import pytest
 from django.db import connection
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS

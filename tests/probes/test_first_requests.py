@@ -3,7 +3,8 @@
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.campaigns.queries.campaign_grid import CampaignCell, grid_of, proposal
+from campaigns.campaigns.queries.campaign_grid import grid_of, proposal
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign, stop_campaign
 from campaigns.core.database import db_now
 from campaigns.domain.errors import Forbidden, Refused

@@ -12,7 +12,7 @@ from django.db import connection
 from django.urls import reverse
 
 from campaigns.accounts.tokens import create_share
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.core.permissions import Actor, Role
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused

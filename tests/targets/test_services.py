@@ -2,7 +2,8 @@
 
 import pytest
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell, grid_of
+from campaigns.campaigns.queries.campaign_grid import grid_of
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.core.database import db_now
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
 from campaigns.domain.plan.questions import QUESTIONS

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.domain.errors import Refused
 from campaigns.machines import services as machines

@@ -2,7 +2,7 @@
 
 import pytest
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect
 from campaigns.domain.presentation.sentences import plain_text

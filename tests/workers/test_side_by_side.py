@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.compare.queries.side_by_side import passes_of
 from campaigns.domain.metrics.rounds import ArmsRound

@@ -6,7 +6,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.core.permissions import Actor
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.shards import MAX_INJECTORS

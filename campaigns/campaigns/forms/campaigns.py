@@ -8,15 +8,8 @@ from typing import Any
 from django import forms
 
 from campaigns.campaigns.forms.pickers import PickerFields, PicksField
-from campaigns.campaigns.queries.campaign_grid import (
-    MAX_REPEATS,
-    Arm,
-    CampaignCell,
-    Grid,
-    GridPlan,
-    Picks,
-    cells_of_sweep,
-)
+from campaigns.campaigns.queries.campaign_grid import Arm, Grid, GridPlan, Picks
+from campaigns.campaigns.queries.cells import MAX_REPEATS, CampaignCell, cells_of_sweep
 from campaigns.campaigns.queries.references import why_no_reference
 from campaigns.campaigns.services.blocks import MAX_RUNS
 from campaigns.campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S

@@ -1,42 +1,27 @@
 """What a new campaign can measure: plans × endpoints × connection modes of a project, what its form
-proposes of these, and which of them were used last. Of the chosen cells: which take turns, and how
-long they take."""
+proposes of these, which of them were used last, and what it takes to run a campaign again."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db.models import Prefetch, Q
 
-from campaigns.campaigns.queries.references import reference_version
-from campaigns.domain.errors import InvalidPlan, Refused
+from campaigns.campaigns.queries.cells import sweep_of
+from campaigns.campaigns.queries.references import has_own_reference, reference_version
+from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
-from campaigns.domain.plan.estimates import (
-    Estimate,
-    TestEstimate,
-    estimate_campaign,
-    estimate_side_by_side,
-    estimate_test,
-)
-from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
+from campaigns.domain.plan.reference import next_name
+from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
-from campaigns.domain.plan.turns import (
-    ArmsOfPlan,
-    plan_in_turns,
-    turns_limit_s,
-    why_not_side_by_side,
-)
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.models import (
     Campaign,
     Endpoint,
-    Exporter,
     PlanVersion,
     Probe,
     Project,
@@ -352,134 +337,44 @@ def endpoints_to_propose(
     return [one_each[scheme] for scheme in schemes if scheme in one_each]
 
 
-MAX_REPEATS = 50
-
-
 @dataclass(frozen=True, slots=True)
-class CampaignCell:
-    """One plan on one arm with a number of injectors, and in a sweep with one number of the plan
-    replaced (`swept`): becomes a test of a campaign."""
+class Again:
+    """A campaign to be run again: what the form starts with, and what differs from then.
+    `reference`: it measured the installation's own target, which has a tick of its own."""
 
-    plan_version: PlanVersion
-    endpoint: Endpoint
-    connection_mode: str
-    injectors: int = 1
-    swept: str = ""
-    swept_value: float = 0.0
-
-    def plan(self) -> Plan:
-        """Raises Refused if the plan cannot have the swept value."""
-        plan = self.plan_version.value()
-        return swept_plan(plan, self.swept, self.swept_value) if self.swept else plan
+    campaign: Campaign
+    name: str
+    ticks: tuple[str, ...]
+    injectors: tuple[int, ...]
+    sweep: Sweep | None  # of a number of the plan
+    differences: tuple[str, ...]  # sentences: newer versions, cells that are gone
+    reference: bool
 
 
-CELL_FIELDS = tuple(each.name for each in fields(CampaignCell))  # of a Test, too
-
-
-def cell_of(test: Test) -> CampaignCell:
-    return CampaignCell(**{name: getattr(test, name) for name in CELL_FIELDS})
-
-
-def cells_of_sweep(
-    cells: Sequence[CampaignCell], injectors: int, sweep: Sweep | None
-) -> list[CampaignCell]:
-    """A cell for each of these and each value; all with `injectors`, unless the sweep varies them.
-    Raises Refused for values that nothing can have."""
-    if sweep is None:
-        return [replace(cell, injectors=injectors) for cell in cells]
-    if not 1 <= len(sweep.values) <= MAX_POINTS and sweep.field != INJECTORS:
-        raise Refused(f"A sweep has at most {MAX_POINTS} values; these are {len(sweep.values)}.")
-    if sweep.field == INJECTORS:
-        if not all(float(value).is_integer() for value in sweep.values):
-            raise Refused("Numbers of injector processes are whole.")
-        return [replace(each, injectors=int(n)) for each in cells for n in sweep.values]
-    return [
-        replace(each, injectors=injectors, swept=sweep.field, swept_value=float(value))
-        for each in cells
-        for value in sweep.values
-    ]
-
-
-# What rungs of a ladder differ in.
-_SPOKEN = {"http_version": HttpVersion.HTTP_1_1, "streams": 1}
-
-
-def arms_by_plan(cells: Iterable[CampaignCell | Test]) -> dict[Any, list[Any]]:
-    """The arms that send the same at the same load, in their order: the rungs of a ladder differ in
-    what they speak."""
-    cells = list(cells)
-    versions = {cell.plan_version.pk: cell.plan_version for cell in cells}
-    content = {pk: str(replace(each.value(), **_SPOKEN).to_json()) for pk, each in versions.items()}
-    groups: dict[Any, list[Any]] = {}
-    for cell in cells:
-        same = (content[cell.plan_version.pk], cell.injectors, cell.swept, cell.swept_value)
-        groups.setdefault(same, []).append(cell)
-    return groups
-
-
-def why_in_blocks(cells: Sequence[CampaignCell], limit_s: float | None) -> str:
-    """Why these are not measured side by side; "" where they are."""
-    counted = [cell for cell in cells if not cell.endpoint.target.is_reference]
-    if len({cell.injectors for cell in counted}) > 1:
-        return "A sweep over injector processes needs whole runs of one arm."
-    groups = [
-        ArmsOfPlan(cell.plan_version.plan.name, cell.plan(), len(each), cell.injectors)
-        for each in arms_by_plan(counted).values()
-        for cell in {cell.plan_version.pk: cell for cell in each}.values()
-    ]
-    return why_not_side_by_side(groups, limit_s)
-
-
-def estimate_cells(
-    cells: Sequence[CampaignCell],
-    *,
-    in_turns: bool,
-    limit_s: float | None,
-    until_settled: bool,
-    perf: str = "",
-    **values: Any,
-) -> Estimate:
-    """What a campaign of these would take; `values` as of `estimate_campaign`."""
-    groups = [list(map(_of_estimate, group)) for group in arms_by_plan(cells).values()]
-    if not in_turns or not groups:
-        return estimate_campaign([each for group in groups for each in group], **values)
-    watched = list(map(_of_estimate, watched_cells(cells, perf)))
-    values |= {"limit_s": limit_s, "until_settled": until_settled, "watched": watched}
-    return estimate_side_by_side(groups, **values)
-
-
-def _of_estimate(cell: CampaignCell) -> tuple[Plan, ConnectionMode, int]:
-    return cell.plan(), ConnectionMode(cell.connection_mode), cell.injectors
-
-
-def watched_cells(cells: Iterable[CampaignCell | Test], perf: str) -> list[Any]:
-    """Arms that take turns on a machine of which an exporter tells, or on which perf counts. Whose
-    CPU it was only runs of single arms tell."""
-    arms = [arm for group in arms_by_plan(cells).values() if len(group) > 1 for arm in group]
-    targets = {arm.endpoint.target_id for arm in arms}
-    reporting = Exporter.objects.filter(target__in=targets).values_list("target", flat=True)
-    watched = targets if perf else set(reporting)
-    return [arm for arm in arms if arm.endpoint.target_id in watched]
-
-
-def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, TestEstimate]:
-    """What one run of each test will take."""
-    sizes = {}
-    if campaign.order == Campaign.Order.SIDE_BY_SIDE:
-        groups = arms_by_plan(tests).values()
-        sizes = {test.pk: len(group) for group in groups for test in group if len(group) > 1}
-    return {
-        test.pk: estimate_test(
-            _plan_in_turns(plan, test, n) if n else plan,
-            ConnectionMode(test.connection_mode),
-            campaign.pause_s,
-            test.injectors,
-        )
-        for test in tests
-        for n, plan in [(sizes.get(test.pk), plan_for(test.plan(), test.injectors))]
-    }
-
-
-def _plan_in_turns(plan: Plan, test: Test, n_arms: int) -> Plan:
-    limit_s = turns_limit_s(plan, n_arms, test.campaign.limit_s, test.injectors)
-    return plan_in_turns(plan, n_arms, limit_s)
+def again_of(campaign: Campaign, grid: Grid) -> Again:
+    """The campaign's tests in a new grid, with the plans' latest versions."""
+    related = ("plan_version__plan", "endpoint__target")
+    tests = list(campaign.tests.select_related(*related).order_by("position"))
+    own = reference_version(campaign.project)
+    tests = [test for test in tests if test.plan_version != own]
+    latest = {row.version.plan_id: row.version for row in grid.plans}
+    ticks, differences = [], []
+    for test in tests:
+        version = latest.get(test.plan_version.plan_id)
+        key = f"{version.pk}.{test.endpoint_id}.{test.connection_mode}" if version else ""
+        if key not in grid.cells:
+            differences.append(f"{test} is left out: its plan or endpoint is archived.")
+            continue
+        ticks.append(key)
+        if version.pk != test.plan_version_id:
+            differences.append(f"{test.plan_version} has become version {version.number}.")
+    names = set(campaign.project.campaigns.values_list("name", flat=True))
+    return Again(
+        campaign,
+        next_name(campaign.name, names),
+        tuple(dict.fromkeys(ticks)),
+        tuple(sorted({test.injectors for test in tests})),
+        sweep_of(tests),
+        tuple(dict.fromkeys(differences)),
+        has_own_reference(campaign),
+    )

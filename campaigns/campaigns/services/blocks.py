@@ -9,7 +9,8 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from campaigns.campaigns.queries.campaign_grid import (
+from campaigns.campaigns.queries.campaigns import archived_part, why_archived
+from campaigns.campaigns.queries.cells import (
     MAX_REPEATS,
     CampaignCell,
     arms_by_plan,
@@ -17,7 +18,6 @@ from campaigns.campaigns.queries.campaign_grid import (
     estimates_of_runs,
     watched_cells,
 )
-from campaigns.campaigns.queries.campaigns import archived_part, why_archived
 from campaigns.compare.queries.arm_pairs import measured_tests, pairs_in_turns, pairs_of
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require

@@ -12,7 +12,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models.functions import Now
 
 from campaigns.campaigns.models import UNDER_WAY
-from campaigns.campaigns.queries.campaign_grid import (
+from campaigns.campaigns.queries.cells import (
     CELL_FIELDS,
     MAX_REPEATS,
     CampaignCell,

@@ -7,8 +7,8 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from campaigns.campaigns.queries.answers import answer_of
-from campaigns.campaigns.queries.campaign_grid import MAX_REPEATS
 from campaigns.campaigns.queries.campaigns import current_run_of, newest_event, why_archived
+from campaigns.campaigns.queries.cells import MAX_REPEATS
 from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.campaigns.views.campaign_drawings import drawn_ladder, drawn_matrix
 from campaigns.campaigns.views.campaign_runs import (

@@ -7,7 +7,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from campaigns.campaigns.queries.campaign_grid import arms_by_plan
+from campaigns.campaigns.queries.cells import arms_by_plan
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import turns_limit_s

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import Prefetch
 from django.utils import timezone
 
-from campaigns.campaigns.queries.campaign_grid import cell_of, estimate_cells, estimates_of_runs
+from campaigns.campaigns.queries.cells import cell_of, estimate_cells, estimates_of_runs
 from campaigns.core.drawings import RatioAxis, RatioMark, forest_groups, spaced_ratios
 from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.lifecycle import RunState

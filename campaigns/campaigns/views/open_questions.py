@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from campaigns.campaigns.queries.campaign_grid import CampaignCell, cell_of
+from campaigns.campaigns.queries.cells import CampaignCell, cell_of
 from campaigns.domain.analysis.capacity import FEWEST_SEARCHES, MOST_SEARCHES, NARROW, Ending
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode

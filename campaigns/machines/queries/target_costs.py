@@ -3,27 +3,24 @@ told it, and what perf counted in its runs. Checks no permissions: callers pass 
 visible_to."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import F, QuerySet
 
-from campaigns.campaigns.queries.checks import Check
 from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
 from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import (
     MOVED,
-    PERF,
-    PROCESS,
     MachineUse,
     cpu_s_per_1000,
     is_inner,
     moved_bytes,
     n_whole_seconds,
 )
-from campaigns.domain.metrics.profiles import PerfOf, PerfUse, perf_together, perf_use
+from campaigns.domain.metrics.profiles import PerfUse, perf_together, perf_use
 from campaigns.domain.plan.target import counted_in
 from campaigns.domain.presentation.ladder import RungStep
 from campaigns.domain.presentation.overhead_table import OverheadAnswer
@@ -44,7 +41,7 @@ from campaigns.domain.presentation.target_cost_tables import (
     counter_means_table,
     figures_of_perf,
 )
-from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
+from campaigns.models import Campaign, MachineSecond, Run, RunUse
 from campaigns.runs.queries.measurements import OK_LATE
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
@@ -216,26 +213,6 @@ def _sum(total: float | None, more: float | None) -> float | None:
 
 # The value of each figure by run.
 ByRun = dict[int, dict[str, float]]
-
-
-def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
-    """Before a start: whether somebody will look at what the campaign asks for: a PerfOf."""
-    targets = {each.target_id: each.target for each in endpoints if each.target_id} if perf else {}
-    for target in targets.values():
-        offers = [each for each in target.exporters.filter(problem="") if PERF in each.offers]
-        words = [word for each in offers for word in each.offers]
-        if not offers:
-            yield Check(
-                "warn",
-                f"No agent of {target.name} runs perf. Start one with --perf on its machine; the "
-                "target's page says how.",
-            )
-        elif perf == PerfOf.PROCESSES and not any(word.startswith(PROCESS) for word in words):
-            yield Check(
-                "warn",
-                f"The agent of {target.name} watches no processes, so perf has nothing to count. "
-                "Start it with --process, or choose the whole machine.",
-            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
-from campaigns.campaigns.queries.campaign_grid import CampaignCell
+from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_of_tables
