@@ -17,7 +17,7 @@ from campaigns.domain.analysis.pair import PairResult, geometric_mean, ratio_ove
 from campaigns.domain.analysis.ratio import MIN_REPEATS, MeanInterval, Word, mean_interval
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import typical_metric
-from campaigns.domain.plan.presets import is_local
+from campaigns.domain.plan.addresses import is_local
 from campaigns.domain.presentation.tables import NO_RUN
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,

@@ -40,8 +40,6 @@ from campaigns.domain.analysis.limit import (
 from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
 from campaigns.domain.metrics.machine import BUSY, CPU, MachineUse, n_whole_seconds
-from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.presets import PAUSE_S, SearchCost, search_cost
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.capacity_words import (
@@ -212,12 +210,6 @@ def _trial(run: Run) -> Trial:
 
 def _rate_of(run: Run) -> float:
     return run.snapshot["plan"]["load"]["rate_per_s"]
-
-
-def cost_of_search(plan: Plan, *, trial_s: float, longest_s: float) -> SearchCost:
-    return search_cost(
-        trial_s=trial_s, warm_up_s=plan.warm_up_s, pause_s=PAUSE_S, longest_s=longest_s
-    )
 
 
 BusyByRun = Mapping[int, Busy]

@@ -27,7 +27,7 @@ from campaigns.domain.plan.addresses import (
 )
 from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.presets import SearchCost
+from campaigns.domain.plan.presets import PAUSE_S, SearchCost, search_cost
 from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.plan.typed_request import changes_something
 from campaigns.domain.presentation.host_use import MEANING, busiest
@@ -81,6 +81,12 @@ def checks_of_campaign(
         *perf_checks(endpoints, perf),
         *room_checks(estimate, room_of(hosts())),
     ]
+
+
+def cost_of_search(plan: Plan, *, trial_s: float, longest_s: float) -> SearchCost:
+    return search_cost(
+        trial_s=trial_s, warm_up_s=plan.warm_up_s, pause_s=PAUSE_S, longest_s=longest_s
+    )
 
 
 def checks_of_search(

@@ -6,7 +6,6 @@ by field; and what a field's option of the command line does.
 from collections.abc import Sequence
 from typing import Any
 
-from campaigns.domain.plan.arrivals import NS, period_ns
 from campaigns.domain.plan.exchange import Deflate, Exchange
 from campaigns.domain.plan.fields import PlanField, all_fields, fields_of
 from campaigns.domain.plan.flows import Flow
@@ -319,7 +318,7 @@ def _arrivals_sentence(load: Load, noun: str) -> str:
         gaps = f"{_gap(load.uniform_min_s)} to {_gap(load.uniform_max_s)}"
         return f"{number}, each {gaps} after the one before; about {duration(length_s)} in all."
     # A rate keeps its gap also where its last one would end after the measurement.
-    gap_s = float(period_ns(load) / NS)
+    gap_s = load.over_s / load.requests if load.model == Model.OVER else 1 / load.rate_per_s
     last_s = (count - 1) * gap_s
     return f"One {noun} every {_gap(gap_s)}; the first at 0 s, the last at {last_s:,.6g} s."
 

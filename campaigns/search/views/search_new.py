@@ -17,6 +17,7 @@ from campaigns.campaigns.queries.campaign_grid import (
 from campaigns.campaigns.queries.checks import (
     checks_before_start,
     checks_of_search,
+    cost_of_search,
     room_checks,
     room_of,
 )
@@ -41,7 +42,7 @@ from campaigns.ladder.services import start_ladder
 from campaigns.models import Project, Search
 from campaigns.operations.queries import most_requests_per_s
 from campaigns.search.forms import LadderForm, SearchForm
-from campaigns.search.queries import cost_of_search, first_response_us, objective_of
+from campaigns.search.queries import first_response_us, objective_of
 from campaigns.search.services import start_search
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0
