@@ -146,14 +146,24 @@ def typed_percent(share: float) -> str:
     return with_unit(f"{100 * share:.6g}", "%")
 
 
+_EXACT = 9  # decimals of a percentage that no float disturbs
+
+
+def change_percent(ratio: float) -> float:
+    """1.123 is 12.3, as it would be if floats were exact, and not rounded otherwise: a text rounds
+    it once."""
+    return round(100 * (ratio - 1), _EXACT)
+
+
 def percent_at_most(share: float) -> str:
     """The whole percentage that a share does not exceed: 0.954 is at most 96 %."""
     return percent(ceil(round(100 * share, 6)) / 100, decimals=0)
 
 
 def change_size(ratio: float) -> str:
-    """A ratio as a change: 1.123 is +12.3 %."""
-    return percent(ratio - 1, decimals=1, signed=True)
+    """A ratio as a change: 1.123 is +12.3 %; with as many digits as it takes not to read 0."""
+    change = change_percent(ratio)
+    return with_unit(number(change, decimals_to_see(change, 1), signed=True), "%")
 
 
 def count(value: int | None) -> str:

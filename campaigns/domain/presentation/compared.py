@@ -26,7 +26,7 @@ from campaigns.domain.presentation.tables import (
     text_cell,
 )
 from campaigns.domain.presentation.target_cost_tables import OBJECT
-from campaigns.domain.units import DASH, THIN, figure, number, percent, rate
+from campaigns.domain.units import DASH, THIN, change_size, figure, number, percent, rate
 
 _CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
 
@@ -47,7 +47,7 @@ class ComparedCapacity:
         """Such as +6.5 % (+3.1 to +10.0 %)"""
         if self.ratio is None:
             return DASH
-        return f"{percent(self.ratio.ratio - 1, decimals=1, signed=True)} ({self.interval_words})"
+        return f"{change_size(self.ratio.ratio)} ({self.interval_words})"
 
     @property
     def interval_words(self) -> str:

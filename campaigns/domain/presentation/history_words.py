@@ -285,11 +285,6 @@ def moved_beside(changes: Sequence[NotedChange]) -> float | None:
     return max(ratios, key=lambda ratio: abs(log(ratio)), default=None)
 
 
-def change_interval(low: float, high: float) -> str:
-    """[+8.5, +9.9], in percent."""
-    return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in (low, high))}]"
-
-
 def levels(before_us: float, after_us: float) -> str:
     """26.1 → 28.5, in ms."""
     return f"{figure(before_us / 1000)} → {figure(after_us / 1000)}"

@@ -9,11 +9,11 @@ from typing import Annotated, Any, NamedTuple
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import MeanInterval
-from campaigns.domain.presentation.intervals import change_percent
 from campaigns.domain.units import (
     DASH,
     TO,
     are_apart,
+    change_percent,
     column_decimals,
     decimals_beside,
     decimals_to_see,

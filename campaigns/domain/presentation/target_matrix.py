@@ -13,7 +13,7 @@ from campaigns.domain.analysis.likeness import Likeness
 from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import MeanInterval, Word
-from campaigns.domain.presentation.intervals import change_ends, slower_words
+from campaigns.domain.presentation.intervals import change_interval, slower_words
 from campaigns.domain.presentation.sentences import gap_words
 from campaigns.domain.presentation.tables import (
     Column,
@@ -315,9 +315,7 @@ def difference_words(row: PairResult) -> str:
 
 def difference_interval(row: PairResult) -> str:
     """[−14.5, −11.2], in percent; "" without one."""
-    if None in row.ends:
-        return ""
-    return f"[{', '.join(change_ends(row.ratio, *row.ends))}]"
+    return "" if None in row.ends else change_interval(row.ratio, *row.ends)
 
 
 def _figures(cell: MatrixCell) -> list[Figure]:

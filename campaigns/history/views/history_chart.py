@@ -31,7 +31,7 @@ from campaigns.domain.presentation.charts import (
     columns,
 )
 from campaigns.domain.presentation.history_words import day, word_of
-from campaigns.domain.units import DASH, counted, ends_ms, percent
+from campaigns.domain.units import DASH, change_size, counted, ends_ms, percent
 from campaigns.history.queries.history import HistorySeries
 from campaigns.history.views.history_rows import PERCENTILES, rows_of_points
 
@@ -374,7 +374,7 @@ def _change(history: TestHistory, change: Change, groups: Sequence[Group]) -> di
         "index": next(at for at, (_, end) in enumerate(groups) if change.index < end),
         "mark": Mark(
             at=_between(points, change.index),
-            label=percent(change.ratio - 1, decimals=1, signed=True),
+            label=change_size(change.ratio),
             colour="warn" if word_of(history, change) else "ink-3",
             dash=(5, 3),
         ),

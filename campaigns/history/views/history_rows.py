@@ -281,7 +281,7 @@ def against_cell(against: Against | None) -> dict[str, str | bool]:
         return {"against": "", "against_title": "", "is_clear": False}
     size, words = against_size(against), f"“{against.baseline}”: {against_words(against)}"
     return {
-        "against": percent(against.ratio - 1, decimals=1, signed=True) if size else "",
+        "against": change_size(against.ratio) if size else "",
         "against_title": f"{words}. {against.why}".strip(),
         "is_clear": against.is_clear,
     }
@@ -356,8 +356,7 @@ def moved_words(history: TestHistory) -> str:
     if history.n_counted < MIN_CAMPAIGNS:
         return f"fewer than {MIN_CAMPAIGNS} campaigns"
     moves = [
-        f"{percent(change.ratio - 1, decimals=1, signed=True)} since "
-        f"{day(history.points[change.index].at)}"
+        f"{change_size(change.ratio)} since {day(history.points[change.index].at)}"
         for change in history.course.changes
     ]
     return f"moved {', '.join(moves)}" if moves else "no change found"
