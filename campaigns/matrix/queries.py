@@ -7,7 +7,7 @@ from itertools import pairwise
 from statistics import fmean
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
-from campaigns.compare.queries.overheads import compare, mean_against
+from campaigns.compare.queries.overheads import compare
 from campaigns.compare.queries.side_by_side import medians_us
 from campaigns.domain.analysis.judgement import in_short
 from campaigns.domain.analysis.likeness import likeness_among
@@ -190,7 +190,7 @@ def _cell(
     against = None
     if pair:
         in_turns = _took_turns(baseline) and _took_turns(arm)
-        against = compare(campaign, pair).judged if in_turns else mean_against(campaign, pair)
+        against = compare(campaign, pair, "" if in_turns else "mean").judged
     return MatrixCell(
         name,
         arm.test.pk,

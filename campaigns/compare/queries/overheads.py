@@ -209,13 +209,6 @@ def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhe
     return replace(result, judged=judged, has_word=judged.word is not None)
 
 
-def mean_against(campaign: Campaign, pair: ArmPair) -> PairResult:
-    """The difference of the means alone, without a verdict."""
-    sides = [arm.counted for arm in pair]
-    is_paired = _is_paired(campaign, pair, sides)
-    return metric_row("mean", _figures(sides, is_paired), paired=is_paired)
-
-
 def _is_paired(campaign: Campaign, pair: ArmPair, sides: Sequence[Sequence[MeasuredRun]]) -> bool:
     """Whether both sides have the same blocks, or enough of them for a verdict."""
     ours, theirs = ({each.run.repeat for each in side} for side in sides)
