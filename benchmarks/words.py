@@ -12,8 +12,8 @@ import numpy as np
 
 from benchmarks import words_side_by_side
 from benchmarks.figures import GoalRow
+from campaigns.domain.analysis.changes import steadiness
 from campaigns.domain.analysis.ratio import RatioInterval, Word, ratio_interval, word_of
-from campaigns.domain.analysis.steady import steadiness
 from campaigns.domain.plan.turns import order_of_runs
 
 TITLE = "Words, by simulation: runs of 20 ms, practical threshold 5 %, 2,000 campaigns a cell"

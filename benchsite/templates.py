@@ -26,8 +26,8 @@ from campaigns.domain.presentation.badges import GLYPHS, glyph_of
 from campaigns.domain.presentation.cost_words import duration_words
 from campaigns.domain.presentation.glossary import split_at_terms, term_of
 from campaigns.domain.presentation.plan_words import plan_load_words
-from campaigns.domain.presentation.remedies import words_of
 from campaigns.domain.presentation.sentences import plain_text
+from campaigns.domain.presentation.what_to_do import words_of
 from campaigns.template_words import get_notified, page_notes
 
 # Their macros are called from all templates by name.

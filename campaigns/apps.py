@@ -5,7 +5,7 @@ from importlib import import_module
 from django.apps import AppConfig
 from django.conf import settings
 
-from campaigns.domain.analysis.reasons import LimitsByCode
+from campaigns.domain.analysis.judgement import LimitsByCode
 
 
 class CampaignsConfig(AppConfig):

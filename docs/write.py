@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect, Limits
-from campaigns.domain.analysis.reasons import value_words
-from campaigns.domain.presentation.field_words import written_schema, written_tables
-from campaigns.domain.presentation.glossary import as_markdown
+from campaigns.domain.analysis.judgement import value_words
+from campaigns.domain.presentation.glossary import TERMS
 from campaigns.domain.units import percent
+from docs.plan_fields import written_schema, written_tables
 
 _MARK = re.compile(r"(<!-- criteria: (\w+) -->\n).*?(<!-- end -->)", re.S)
 _HEADS = {
@@ -53,6 +53,18 @@ def _limit(code: str, name: str) -> str:
     sign, words = "<" if row.less_is_worse else ">", value_words(code, limit)
     words = percent(limit, decimals=1) if row.less_is_worse and not row.unit else words
     return f"{sign} {words}" + (f" and > {percent(share, decimals=0)}" if share else "")
+
+
+def as_markdown() -> str:
+    """The text of docs/glossary.md."""
+    lines = (f"- **{term.name}**: {term.meaning}" for term in TERMS)
+    return "\n".join(("# Glossary", "", _INTRO, "", *lines, ""))
+
+
+_INTRO = (
+    "The terms of the pages, the API and these documents. Every installation shows them at "
+    "`/glossary/`. `make docs` writes this file."
+)
 
 
 WRITERS: dict[Path, Callable[[str], str]] = {

@@ -8,8 +8,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.types.json import Jsonb
 
-from campaigns.domain.analysis.judgement import judge
-from campaigns.domain.analysis.reasons import Observed
+from campaigns.domain.analysis.judgement import Observed, judge
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
 from campaigns.domain.metrics.packed_second import pack
 from campaigns.domain.metrics.snapshot import Timing

@@ -7,8 +7,7 @@ import pytest
 from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.core.database import db_now
 from campaigns.domain.analysis.capacity import CapacityAnswer
-from campaigns.domain.analysis.judgement import Finding, Judgement
-from campaigns.domain.analysis.reasons import JudgementReason
+from campaigns.domain.analysis.judgement import Finding, Judgement, JudgementReason
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.engine.services import dispatch

@@ -1,14 +1,10 @@
 """Campaigns, tests or runs against a baseline, as their page shows them."""
 
-from typing import Any
-
 from django.http import Http404
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import serializers
-from rest_framework.response import Response
-from rest_framework.views import APIView
 
-from campaigns.campaigns.api.tables import TableSerializer
+from campaigns.campaigns.api.tables import SentenceField, TableSerializer
 from campaigns.compare.queries.columns import LETTERS, ComparisonSide, columns_of
 from campaigns.compare.queries.compared_tests import comparison_of
 from campaigns.core.tables import csv_of_tables, text_file
@@ -16,13 +12,10 @@ from campaigns.domain.analysis.capacity import CapacityInterval
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.compared import (
+    Alone,
     ComparedCapacity,
-    ComparedDetail,
-    Comparison,
     Difference,
 )
-from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.presentation.tables import Row
 from campaigns.rest import fields
 from campaigns.rest.access import actor_of, answers
 from campaigns.rest.parsers import CSV
@@ -40,12 +33,15 @@ _COLUMNS = [
 _TEST = OpenApiParameter(
     "test", str, description="The `key` of the test in `detail`; by default the first."
 )
+_WORDS = {"word", "why"}  # which a test has beside its values
 
 
 class ComparedColumnSerializer(serializers.Serializer):
-    column = serializers.ChoiceField(choices=list(LETTERS), help_text="a is the baseline.")
-    kind = serializers.ChoiceField(choices=["campaign", "test", "run"])
-    id = serializers.IntegerField()
+    column = serializers.ChoiceField(
+        source="letter", choices=list(LETTERS), help_text="a is the baseline."
+    )
+    kind = serializers.ChoiceField(source="noun", choices=["campaign", "test", "run"])
+    id = serializers.IntegerField(source="row.pk")
     name = serializers.CharField(help_text="As in the sentences.")
 
 
@@ -57,20 +53,24 @@ class RunDotSerializer(serializers.Serializer):
 
 
 class ComparedTestSerializer(serializers.Serializer):
-    key = serializers.CharField(help_text="For `test`.")
-    column = serializers.CharField(help_text="The candidate's column.")
-    label = serializers.CharField()
-    baseline_test = serializers.IntegerField(source="baseline_test_id")
-    candidate_test = serializers.IntegerField(source="candidate_test_id")
+    key = serializers.CharField(source="test.key", help_text="For `test`.")
+    column = serializers.CharField(source="test.column", help_text="The candidate's column.")
+    label = serializers.CharField(source="test.label")
+    baseline_test = serializers.IntegerField(source="test.baseline_test_id")
+    candidate_test = serializers.IntegerField(source="test.candidate_test_id")
     word = serializers.ChoiceField(
-        choices=list(Word), allow_blank=True, help_text="Empty: `why` says why there is none."
+        source="test.word",
+        choices=list(Word),
+        allow_blank=True,
+        help_text="Empty: `why` says why there is none.",
     )
     or_environment = serializers.BooleanField(
-        help_text="The two sides did not run in turn: it may be the environment that changed."
+        source="test.or_environment",
+        help_text="The two sides did not run in turn: it may be the environment that changed.",
     )
-    why = serializers.CharField(allow_blank=True)
+    why = serializers.CharField(source="test.why", allow_blank=True)
     metric = serializers.CharField(
-        source="row.metric",
+        source="test.row.metric",
         help_text="What the times are of: mean; on a busy machine typical or p50.",
     )
     values = serializers.DictField(
@@ -94,14 +94,9 @@ class CurvesSerializer(serializers.Serializer):
 
 
 class DetailSerializer(serializers.Serializer):
-    key = serializers.CharField()
+    key = serializers.CharField(source="test.key")
     tables = TableSerializer(many=True)
     curves = CurvesSerializer()
-
-
-class AloneSerializer(serializers.Serializer):
-    column = serializers.CharField(help_text="Its name.")
-    tests = serializers.ListField(child=serializers.CharField())
 
 
 ComparedRateSerializer = fields.serializer_of(
@@ -118,39 +113,50 @@ class ComparedCapacitySerializer(fields.serializer_of(ComparedCapacity)):
 class ComparisonSerializer(serializers.Serializer):
     columns = ComparedColumnSerializer(many=True)
     sentences = serializers.ListField(
-        child=serializers.CharField(), help_text="One for each candidate."
+        child=SentenceField(), source="compared.sentences", help_text="One for each candidate."
     )
-    grounds = serializers.ListField(child=serializers.CharField())
-    warnings = serializers.ListField(child=serializers.CharField())
-    differs = fields.serializer_of(Difference)(many=True)
+    grounds = serializers.ListField(child=serializers.CharField(), source="compared.grounds")
+    warnings = serializers.ListField(child=serializers.CharField(), source="compared.warnings")
+    differs = fields.serializer_of(Difference)(many=True, source="compared.differs")
     tests = ComparedTestSerializer(many=True, help_text="Worst first.")
     references = ComparedTestSerializer(
         many=True, help_text="Tests of targets with the tag reference; never counted."
     )
-    alone = AloneSerializer(many=True, help_text="Tests that only one column has.")
-    detail = DetailSerializer(allow_null=True)
+    alone = fields.serializer_of(Alone)(
+        many=True, source="compared.alone", help_text="Tests that only one column has."
+    )
+    detail = DetailSerializer(source="compared.detail", allow_null=True)
     capacities = ComparedCapacitySerializer(
-        many=True, help_text="Of searches, whose trials are no tests to compare."
+        many=True,
+        source="compared.capacities",
+        help_text="Of searches, whose trials are no tests to compare.",
     )
     profiles = TableSerializer(
         many=True,
+        source="compared.profiles",
         help_text="Of perf record, for each candidate: functions whose share of the CPU time "
         "changed, with bounds of the difference.",
     )
 
 
-class ComparisonView(APIView):
-    @extend_schema(
-        parameters=[*_COLUMNS, _TEST], responses=ComparisonSerializer, operation_id="comparison"
-    )
-    def get(self, request):
-        """Each test of the candidates against its partner in the baseline: same plan, same arm."""
-        columns = _columns(request)
-        test = request.query_params.get("test", "")
-        compared = comparison_of(columns, test)
-        if test and not (compared.detail and compared.detail.test.key == test):
-            raise InvalidFields({"test": "Take the key of one of the tests."})
-        return Response(_json(columns, compared))
+@answers("comparison", ComparisonSerializer, parameters=[*_COLUMNS, _TEST])
+def comparison(request):
+    """Each test of the candidates against its partner in the baseline: same plan, same arm."""
+    columns, test = _columns(request), request.query_params.get("test", "")
+    compared = comparison_of(columns, test)
+    if test and not (compared.detail and compared.detail.test.key == test):
+        raise InvalidFields({"test": "Take the key of one of the tests."})
+    n_tests, known = len(compared.tests), [*compared.tests, *compared.references]
+    rows = [
+        {
+            "test": each,
+            "values": {k: value for k, value in row["values"].items() if k not in _WORDS},
+            **dict(zip(("baseline_runs", "candidate_runs"), each.runs, strict=True)),
+        }
+        for each, row in zip(known, compared.table.to_json()["rows"], strict=True)
+    ]
+    sides = {"tests": rows[:n_tests], "references": rows[n_tests:]}
+    return {"columns": columns, "compared": compared, **sides}
 
 
 @answers("comparison_csv", CSV, parameters=_COLUMNS)
@@ -167,54 +173,3 @@ def _columns(request) -> list[ComparisonSide]:
     if len(columns) < 2:
         raise InvalidFields({"b": "Name two columns or more: a=campaign-7&b=campaign-12."})
     return columns
-
-
-def _json(columns: list[ComparisonSide], compared: Comparison) -> dict[str, Any]:
-    comparisons = [*compared.tests, *compared.references]
-    rows = compared.table.to_json()["rows"]
-    tests = [_test_json(test, row) for test, row in zip(comparisons, rows, strict=True)]
-    return {
-        "columns": [
-            {"column": each.letter, "kind": each.noun, "id": each.row.pk, "name": each.name}
-            for each in columns
-        ],
-        "sentences": [plain_text(each) for each in compared.sentences],
-        "grounds": compared.grounds,
-        "warnings": compared.warnings,
-        "differs": fields.serializer_of(Difference)(compared.differs, many=True).data,
-        "tests": tests[: len(compared.tests)],
-        "references": tests[len(compared.tests) :],
-        "alone": [{"column": name, "tests": labels} for name, labels in compared.alone],
-        "detail": compared.detail and _detail_json(compared.detail),
-        "capacities": ComparedCapacitySerializer(compared.capacities, many=True).data,
-        "profiles": [table.to_json() for table in compared.profiles],
-    }
-
-
-def _test_json(test, row: Row) -> dict[str, Any]:
-    values = {key: value for key, value in row["values"].items() if key not in {"word", "why"}}
-    baseline, candidate = test.runs
-    fields_of_test = {
-        name: getattr(test, name)
-        for name in ("key", "column", "label", "word", "or_environment", "why")
-    }
-    return {
-        **fields_of_test,
-        "baseline_test": test.baseline_test_id,
-        "candidate_test": test.candidate_test_id,
-        "metric": test.row.metric,
-        "values": values,
-        "baseline_runs": RunDotSerializer(baseline, many=True).data,
-        "candidate_runs": RunDotSerializer(candidate, many=True).data,
-    }
-
-
-def _detail_json(detail: ComparedDetail) -> dict[str, Any]:
-    baseline, candidate = (
-        CurvePointSerializer(line["curve"], many=True).data for line in detail.lines
-    )
-    return {
-        "key": detail.test.key,
-        "tables": [table.to_json() for table in detail.tables],
-        "curves": {"baseline": baseline, "candidate": candidate},
-    }

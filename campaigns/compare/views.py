@@ -28,6 +28,7 @@ from campaigns.domain.presentation.compared import (
     ComparedDetail,
     ComparedTest,
     Comparison,
+    capacity_words,
     listed,
     reference_of,
     shift_words,
@@ -256,7 +257,7 @@ def _rates(
     """The capacities of searches; None where neither side has any."""
     rows = []
     for each in capacities:
-        words, found, drawn = [each.baseline_words, each.candidate_words], each.ratio, ()
+        words, found, drawn = map(capacity_words, (each.baseline, each.candidate)), each.ratio, ()
         if found:
             per_s = each.baseline.rate_per_s
             ratios = (found.ratio, found.low, found.high)

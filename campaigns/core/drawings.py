@@ -11,7 +11,7 @@ from typing import Any
 
 from campaigns.domain.analysis.pair import SPLIT_PARTS
 from campaigns.domain.metrics.series import Point
-from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.run_points import SPARK_S
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import count, figure, number, percent

@@ -4,6 +4,7 @@ All figures on pages, in tables and on the terminal are formatted here.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from math import ceil, floor, isfinite, log10
@@ -145,14 +146,24 @@ def typed_percent(share: float) -> str:
     return with_unit(f"{100 * share:.6g}", "%")
 
 
+_EXACT = 9  # decimals of a percentage that no float disturbs
+
+
+def change_percent(ratio: float) -> float:
+    """1.123 is 12.3, as it would be if floats were exact, and not rounded otherwise: a text rounds
+    it once."""
+    return round(100 * (ratio - 1), _EXACT)
+
+
 def percent_at_most(share: float) -> str:
     """The whole percentage that a share does not exceed: 0.954 is at most 96 %."""
     return percent(ceil(round(100 * share, 6)) / 100, decimals=0)
 
 
 def change_size(ratio: float) -> str:
-    """A ratio as a change: 1.123 is +12.3 %."""
-    return percent(ratio - 1, decimals=1, signed=True)
+    """A ratio as a change: 1.123 is +12.3 %; with as many digits as it takes not to read 0."""
+    change = change_percent(ratio)
+    return with_unit(number(change, decimals_to_see(change, 1), signed=True), "%")
 
 
 def count(value: int | None) -> str:
@@ -269,3 +280,26 @@ def rounded_to_sum(parts: dict[str, float], decimals: int) -> tuple[dict[str, De
     for name in by_loss[:short]:
         floors[name] += unit
     return {name: floors[name].quantize(unit) for name in exact}, total
+
+
+def when_words(then: datetime, now: datetime) -> str:
+    """Such as "today 14:02", "yesterday 14:02", "Fri 11 Dec 02:00, last week", "Fri 11 Dec 2026".
+
+    Both in the time zone in which days are counted.
+    """
+    clock = f"{then:%H:%M}"
+    days = (now.date() - then.date()).days
+    if days in {0, 1}:
+        return f"{('today', 'yesterday')[days]} {clock}"
+    if then.year != now.year and days > _HALF_A_YEAR:
+        return f"{then:%a} {then.day} {then:%b %Y}"
+    weeks = (_monday(now) - _monday(then)) // 7
+    when = ", last week" if weeks == 1 else ""
+    return f"{then:%a} {then.day} {then:%b} {clock}{when}"
+
+
+_HALF_A_YEAR = 183
+
+
+def _monday(day: datetime) -> int:
+    return day.toordinal() - day.weekday()

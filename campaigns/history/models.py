@@ -1,6 +1,8 @@
 """What histories read: figures of each test, marks on the time axis, and baselines;
 and what people said of its changes."""
 
+from typing import NamedTuple, Self
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -224,3 +226,31 @@ class TimeMark(models.Model):
     def reference(self) -> str:
         """Its name in an address."""
         return f"mark-{self.pk}"
+
+
+class HistoryKey(NamedTuple):
+    """What makes tests of different campaigns the same one."""
+
+    plan: int
+    endpoint: int
+    connection_mode: str
+    injectors: int
+
+    @property
+    def columns(self) -> dict[str, int | str]:
+        """What rows of this test have."""
+        return {
+            "plan_id": self.plan,
+            "endpoint_id": self.endpoint,
+            "connection_mode": self.connection_mode,
+            "injectors": self.injectors,
+        }
+
+    @classmethod
+    def read(cls, row: Baseline | TestFigures | TriageChange) -> Self:
+        return cls(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors)
+
+    @classmethod
+    def of(cls, test: Test) -> Self:
+        plan = test.plan_version.plan_id
+        return cls(plan, test.endpoint_id, test.connection_mode, test.injectors)

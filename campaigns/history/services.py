@@ -25,12 +25,13 @@ from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.ratio import MIN_REPEATS
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import check_unchanged
 from campaigns.domain.typed_text import clean_name, is_web_address, storable
+from campaigns.history.models import HistoryKey
 from campaigns.history.queries.baselines import against_baselines, counted_of, with_baselines
-from campaigns.history.queries.history import HistoryKey, histories_of, key_of, with_facts_around
+from campaigns.history.queries.history import histories_of, with_facts_around
 from campaigns.models import (
     Baseline,
     Campaign,
@@ -88,7 +89,7 @@ def make_baseline(
         .defer("snapshot", "judgement")
     )
     for run in rows.order_by("campaign_id", "position"):
-        groups.setdefault(key_of(run.test), []).append(run)
+        groups.setdefault(HistoryKey.of(run.test), []).append(run)
     groups = {
         key: runs
         for key, runs in groups.items()
@@ -118,7 +119,7 @@ def _make_of_search(
     if column.capacity is None or column.capacity.low is None:
         raise Refused(_NO_CAPACITY)
     runs = trial_runs(searches[0])
-    return _make(by, project, name, key_of(column.test), runs, token, of_search=True)
+    return _make(by, project, name, HistoryKey.of(column.test), runs, token, of_search=True)
 
 
 def _newest_versions(tests: Sequence[Test]) -> list[Test]:
@@ -128,7 +129,7 @@ def _newest_versions(tests: Sequence[Test]) -> list[Test]:
     rows = Test.objects.filter(pk__in=[test.pk for test in tests], swept="")
     rows = rows.select_related("plan_version")
     for test in rows.order_by("plan_version__number"):
-        newest[test.campaign_id, key_of(test)] = test
+        newest[test.campaign_id, HistoryKey.of(test)] = test
     return list(newest.values())
 
 
@@ -203,7 +204,9 @@ def judge_by_baselines(campaign: Campaign) -> None:
         return
     # Once: a search's answer never changes, nor does what was said of it.
     test = campaign.search.campaign.tests.select_related("plan_version").get()
-    current = Baseline.objects.filter(replaced_at=None, of_search=True, **key_of(test).columns)
+    current = Baseline.objects.filter(
+        replaced_at=None, of_search=True, **HistoryKey.of(test).columns
+    )
     current = current.exclude(test__campaign=campaign.search.pk).filter(test__isnull=False)
     if baseline := current.select_related("test").first():
         against = against_search(baseline, campaign.search).to_json()

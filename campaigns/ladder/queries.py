@@ -9,10 +9,9 @@ from statistics import fmean
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
 from campaigns.compare.queries.overheads import Overhead, compare, unlike_by_accident
 from campaigns.compare.queries.side_by_side import medians_us
-from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import part_means_us
-from campaigns.domain.analysis.repeats import (
+from campaigns.domain.analysis.ratio import (
     MIN_REPEATS,
     MeanInterval,
     mean_interval,
@@ -20,6 +19,7 @@ from campaigns.domain.analysis.repeats import (
 )
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.metrics.injector_end import TlsHandshakes, sum_of, tls_libraries_of
+from campaigns.domain.metrics.outcomes import everything_failed, failure_words
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
@@ -32,7 +32,6 @@ from campaigns.domain.presentation.ladder import (
     SECTION_TITLES,
     Agreed,
     Ladder,
-    LadderLikeness,
     LadderRung,
     RungStep,
     WireBytes,
@@ -75,7 +74,7 @@ def ladder_of(
     climb = _Climb(campaign, is_final, metric, in_turns=in_turns)
     rungs = tuple(climb.rung(*each) for each in _with_neighbours(placed))
     target, likeness = arms[0].test.endpoint.target.name, _likeness_of(rungs, climb.compared)
-    return Ladder(target, rungs, metric, likeness, in_turns=in_turns), climb.compared
+    return Ladder(target, rungs, metric, *likeness, in_turns=in_turns), climb.compared
 
 
 def ladder_pairs(arms: Sequence[MeasuredTest]) -> list[ArmPair]:
@@ -356,11 +355,13 @@ def _own_cpu_us(arm: MeasuredTest) -> float | None:
 _CHOSEN = {"target", "plan"}
 
 
-def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> LadderLikeness:
+def _likeness_of(
+    rungs: Sequence[LadderRung], compared: Sequence[Overhead]
+) -> tuple[tuple[tuple[str, str], ...], ...]:
     """Of the comparisons that were made: what is written alike in all of them, and what is not. An
     arm that is close to another one in bytes or requests counts as like it."""
     if not compared:
-        return LadderLikeness()
+        return (), ()
     facts = [dict((*each.likeness["same"], *each.likeness["equal"])) for each in compared]
     same = [
         # Each value once, "2,148 B and 2,150 B" as it stands.
@@ -377,10 +378,7 @@ def _likeness_of(rungs: Sequence[LadderRung], compared: Sequence[Overhead]) -> L
     certificates = {rung.agreed.certificates for rung in rungs if rung.agreed.certificates}
     if len(certificates) == 1:
         same.append(("certificate", "; ".join(certificates.pop())))
-    return LadderLikeness(
-        (*same, *library),
-        (*_differences(compared), *differs),
-    )
+    return (*same, *library), (*_differences(compared), *differs)
 
 
 def _differences(compared: Sequence[Overhead]) -> list[tuple[str, str]]:

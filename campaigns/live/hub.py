@@ -21,9 +21,8 @@ from typing import Any, NamedTuple, Self
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Max
 
-from campaigns.accounts.tokens import open_share
 from campaigns.campaigns.queries.campaigns import n_looks, newest_event, run_key
-from campaigns.compare.queries.columns import Viewer, who_still_see
+from campaigns.compare.queries.columns import Viewer, open_links, who_still_see
 from campaigns.core.cache import Cache
 from campaigns.core.database import connection_given_back, held
 from campaigns.domain.lifecycle import ACTIVE_STATES, RunState
@@ -40,7 +39,7 @@ from campaigns.domain.presentation.run_points import (
 )
 from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.live.notify import SIGNAL, Signal, Topic
-from campaigns.models import Campaign, Round, Run
+from campaigns.models import Campaign, Round, Run, ShareLink
 from campaigns.runs.queries.measurements import measurement_of, measurement_so_far, points_of
 from campaigns.runs.queries.reports import run_report
 
@@ -350,12 +349,12 @@ class Hub:
         return viewer not in self._refused.get(topic, ask, int(now // ASK_EVERY_S))
 
 
-def who_may_watch(topic: Topic, viewers: set[Viewer | str]) -> set[Viewer | str]:
-    """Of those signed in, and of tokens of share links."""
+def who_may_watch(topic: Topic, viewers: set[Viewer | int]) -> set[Viewer | int]:
+    """Of those signed in, and of share links by number."""
     kind, pk = topic
     rows = {"campaign": Campaign, "run": Run}[kind].objects.filter(pk=pk)
-    links = {each for each in viewers if isinstance(each, str)}
-    valid = {each for each in links if open_share(token=each, counts_view=False)}
+    links = {each for each in viewers if isinstance(each, int)}
+    valid = {each.pk for each in open_links(ShareLink.objects.filter(pk__in=links))}
     return valid | who_still_see(rows, viewers - links)
 
 

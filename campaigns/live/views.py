@@ -108,7 +108,7 @@ def share_stream(request: HttpRequest, token: str) -> StreamingHttpResponse:
     share = open_share(token=token, counts_view=False)
     if share is None or share.comparison or share.test_id:
         raise Http404
-    response = _stream(request, share_topic(share), token)
+    response = _stream(request, share_topic(share), share.pk)
     response["Referrer-Policy"] = "no-referrer"
     return response
 
@@ -117,7 +117,7 @@ def share_topic(share: ShareLink) -> Topic:
     return ("campaign", share.campaign_id) if share.campaign_id else ("run", share.run_id)
 
 
-def _stream(request: HttpRequest, topic: Topic, viewer: Viewer | str) -> StreamingHttpResponse:
+def _stream(request: HttpRequest, topic: Topic, viewer: Viewer | int) -> StreamingHttpResponse:
     cursor = Cursor.parse(request.headers.get("Last-Event-ID") or request.GET.get("after"))
     release_connection()
     events = HUB.stream(topic, cursor or Cursor(), request.GET.get("state", ""), viewer)

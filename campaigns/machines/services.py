@@ -24,8 +24,7 @@ from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.metrics.exporter import PROCESS
-from campaigns.domain.metrics.machine import busy_s, machine_of, watched_s
+from campaigns.domain.metrics.machine import PROCESS, busy_s, machine_of, watched_s
 from campaigns.domain.metrics.profiles import PerfOf, Profile
 from campaigns.domain.plan.exporters import ExporterAddress, ExporterFields, check_exporter
 from campaigns.domain.typed_text import clean_name

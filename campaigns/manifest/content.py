@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 from rest_framework import serializers
 
-from campaigns.campaigns.queries.campaigns import archived_part, sweep_of
+from campaigns.campaigns.queries.campaigns import archived_part
+from campaigns.campaigns.queries.cells import sweep_of
 from campaigns.campaigns.queries.references import reference_endpoint, reference_version
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.fields import chosen_json

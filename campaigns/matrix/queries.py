@@ -7,18 +7,17 @@ from itertools import pairwise
 from statistics import fmean
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest, arm_words, metric_of
-from campaigns.compare.queries.overheads import compare, mean_against
+from campaigns.compare.queries.overheads import compare
 from campaigns.compare.queries.side_by_side import medians_us
+from campaigns.domain.analysis.judgement import in_short
 from campaigns.domain.analysis.likeness import likeness_among
 from campaigns.domain.analysis.limit import blame
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult, geometric_mean, ratio_over_plans
-from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.reasons import in_short
-from campaigns.domain.analysis.repeats import MIN_REPEATS, MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import MIN_REPEATS, MeanInterval, Word, mean_interval
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import typical_metric
-from campaigns.domain.plan.presets import is_local
+from campaigns.domain.plan.addresses import is_local
 from campaigns.domain.presentation.tables import NO_RUN
 from campaigns.domain.presentation.target_matrix import (
     MatrixCell,
@@ -191,7 +190,7 @@ def _cell(
     against = None
     if pair:
         in_turns = _took_turns(baseline) and _took_turns(arm)
-        against = compare(campaign, pair).judged if in_turns else mean_against(campaign, pair)
+        against = compare(campaign, pair, "" if in_turns else "mean").judged
     return MatrixCell(
         name,
         arm.test.pk,

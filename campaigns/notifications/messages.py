@@ -12,12 +12,14 @@ from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.compared import ReferenceState
-from campaigns.domain.presentation.history_words import change_interval, levels
+from campaigns.domain.presentation.history_words import levels
+from campaigns.domain.presentation.intervals import change_interval
 from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.units import change_size, counted, duration
+from campaigns.history.models import HistoryKey
 from campaigns.history.queries.baselines import campaign_against
-from campaigns.history.queries.history import HistoryKey, arm_label_of
+from campaigns.history.queries.history import arm_label_of
 from campaigns.models import Campaign, Search, TestFigures, TriageChange
 from campaigns.notifications.domain import MOST_FACTS, EventKind, EventMessage, kind_of_end, turn
 from campaigns.notifications.models import Event, NotificationChannel
@@ -238,7 +240,8 @@ class _Level(NamedTuple):
         return (
             f"{_name_of(each)}: p95 {levels(each.before_us, each.after_us)} ms "
             f"since {localtime(each.since_at):%-d %b}, {change_size(each.ratio)} "
-            f"{change_interval(each.low, each.high)} %, {'slower' if each.ratio > 1 else 'faster'}"
+            f"{change_interval(each.ratio, each.low, each.high)} %, "
+            f"{'slower' if each.ratio > 1 else 'faster'}"
         )
 
 

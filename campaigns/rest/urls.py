@@ -11,7 +11,7 @@ from campaigns.campaigns.api.tables import (
     run_tables,
     run_tables_csv,
 )
-from campaigns.compare.api import ComparisonView, comparison_csv
+from campaigns.compare.api import comparison, comparison_csv
 from campaigns.history.api.baselines import (
     BaselineViewSet,
     TriageViewSet,
@@ -159,7 +159,7 @@ urlpatterns = [
     _url("runs/<int:pk>/report.txt", "run-report-text", run_report_text),
     _url("runs/<int:pk>/outputs/", "run-outputs", ToolOutputViewSet, LIST_AND_CREATE),
     _url("outputs/<int:pk>/", "output", ToolOutputViewSet, READ_AND_DELETE),
-    _url("compare/", "comparison", ComparisonView),
+    _url("compare/", "comparison", comparison),
     _url("compare/tables.csv", "comparison-csv", comparison_csv),
     _url("probes/", "probe-list", ProbeViewSet, LIST_AND_CREATE),
     _url("probes/<int:pk>/", "probe", ProbeViewSet, READ),

@@ -16,13 +16,13 @@ from campaigns.campaigns.queries.campaigns import final_key
 from campaigns.core.database import without_connection
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_stream, unless_known
-from campaigns.domain.analysis.failures import cause_words
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.errors import Removed
 from campaigns.domain.metrics.kept_requests import KeptRequest
+from campaigns.domain.metrics.outcomes import cause_words
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.presentation.metrics import METRICS, Metric
-from campaigns.domain.presentation.remedies import remedy
+from campaigns.domain.presentation.what_to_do import remedy
 from campaigns.engine.services.endings import stop_run
 from campaigns.items.queries.filters import ListFilterSet, RunFilterSet, WholeFilter
 from campaigns.machines.services import MOST_BYTES, add_output, delete_output

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from django.http import Http404, HttpResponse
 
 from campaigns.core.tables import csv_of_lines, csv_of_rows, csv_of_tables, safe, text_file
-from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import TrialResult
+from campaigns.domain.analysis.limit import Busy
 from campaigns.domain.metrics.figures import MEASURED
 from campaigns.domain.metrics.machine import COUNTED, GAUGES, OF_PROCESSES, MachinePoint
 from campaigns.domain.metrics.series import Columns

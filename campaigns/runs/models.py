@@ -28,10 +28,10 @@ from campaigns.domain.lifecycle import (
     Trust,
 )
 from campaigns.domain.lifecycle import RunState as State
-from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.figures import read_whole
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.kept_requests import KeptRequests
+from campaigns.domain.metrics.outcomes import without_addresses
 from campaigns.domain.metrics.packed_second import line_of, pack, second_of
 from campaigns.domain.metrics.series import Point, chunks_of, points_of_chunks
 from campaigns.domain.metrics.snapshot import Second, Total
@@ -408,7 +408,7 @@ class RunSummary(models.Model):
     # A domain.metrics.series.Point per second, read as `series`: domain.metrics.series
     chunks = ArrayField(models.BinaryField())
     vitals = models.JSONField()  # per shard: the worst of each vital
-    failures = models.JSONField(default=list)  # one domain.metrics.failures.FailureRow each
+    failures = models.JSONField(default=list)  # one domain.metrics.outcomes.FailureRow each
     thresholds = models.JSONField(default=list)  # one analysis.thresholds.Verdict each
     made_at = models.DateTimeField(db_default=Now())
 

@@ -20,11 +20,9 @@ from django.db.models import F, Max, QuerySet, Sum
 from django.db.models.functions import Length, Now
 
 from campaigns.core import cache, queue
-from campaigns.domain.analysis.busy import observed_machines
-from campaigns.domain.analysis.judgement import judge
-from campaigns.domain.analysis.limit import with_noise_noted
+from campaigns.domain.analysis.judgement import LimitsByCode, judge
+from campaigns.domain.analysis.limit import observed_machines, with_noise_noted
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
-from campaigns.domain.analysis.reasons import LimitsByCode
 from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.domain.metrics.figures import histograms_of
 from campaigns.domain.metrics.injector_end import peers_of

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from campaigns.campaigns.api.cells import CellInput, cells_of
 from campaigns.campaigns.api.tables import SentenceField
-from campaigns.campaigns.queries.checks import Check
+from campaigns.campaigns.queries.checks import Check, checks_of_search, cost_of_search
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.capacity import CapacityInterval
@@ -29,8 +29,6 @@ from campaigns.search.queries import (
     SearchReport,
     busy_by_run,
     busy_near,
-    checks_of_search,
-    cost_of_search,
     limiter_beside,
     report_of_search,
 )

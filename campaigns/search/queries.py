@@ -5,7 +5,6 @@ dispatcher."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from operator import or_
@@ -16,20 +15,6 @@ from django.db.models import Avg, F, Func, IntegerField, Max, Q
 from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Coalesce, NullIf
 
-from campaigns.campaigns.queries.checks import (
-    Check,
-    checks_before_start,
-    first_requests_check,
-    unreported_rule,
-)
-from campaigns.domain.analysis.busy import (
-    Busy,
-    MachineLoad,
-    busy_of,
-    link_share,
-    mean_busy,
-    observed_vitals,
-)
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacityInterval,
@@ -43,13 +28,19 @@ from campaigns.domain.analysis.capacity import (
     trial_of,
     without_machine,
 )
-from campaigns.domain.analysis.reasons import LimitsByCode
-from campaigns.domain.caps import LOAD_HOURS
+from campaigns.domain.analysis.judgement import LimitsByCode
+from campaigns.domain.analysis.limit import (
+    Busy,
+    MachineLoad,
+    busy_of,
+    link_share,
+    mean_busy,
+    observed_vitals,
+)
+from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.lifecycle import Outcome, RunState, Trust
 from campaigns.domain.metrics.machine import BUSY, CPU, MachineUse, n_whole_seconds
-from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.presets import PAUSE_S, SearchCost, search_cost
-from campaigns.domain.plan.threshold import Threshold, parse_rule
+from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.capacity_words import (
     Limiter,
@@ -58,20 +49,17 @@ from campaigns.domain.presentation.capacity_words import (
     search_sentence,
     signs_of,
 )
-from campaigns.domain.presentation.results import Sentence
 from campaigns.machines.queries.machine_runs import told_figure
 from campaigns.models import (
     Endpoint,
     MachineSecond,
     PlanVersion,
     Probe,
-    Project,
     Run,
     RunSummary,
     RunUse,
     Search,
 )
-from campaigns.operations.queries import use_of
 from campaigns.runs.queries.runs import with_verdicts
 
 # A target that does not answer for so long after a trial has ended the search.
@@ -222,38 +210,6 @@ def _trial(run: Run) -> Trial:
 
 def _rate_of(run: Run) -> float:
     return run.snapshot["plan"]["load"]["rate_per_s"]
-
-
-def cost_of_search(plan: Plan, *, trial_s: float, longest_s: float) -> SearchCost:
-    return search_cost(
-        trial_s=trial_s, warm_up_s=plan.warm_up_s, pause_s=PAUSE_S, longest_s=longest_s
-    )
-
-
-def checks_of_search(
-    project: Project,
-    plan: Plan,
-    endpoint: Endpoint,
-    injectors: int,
-    cost: SearchCost,
-    objective: Sequence[str] = (),
-) -> list[Check]:
-    """In the order in which a start would fail, then what the project's cap has left. `objective`:
-    the rules that are searched by, as far as they can be read; else the plan's."""
-    # What is still being typed is left out; the form says what is wrong with it.
-    checks = []
-    for text in objective:
-        with suppress(ValueError):
-            checks.append(Threshold(**parse_rule(text)))
-    rules = checks or plan.thresholds
-    untold = unreported_rule(endpoint.target, rules)
-    refusals = [use.refusal(project.name, cost.load_s) for use in use_of(project, {LOAD_HOURS})]
-    return [
-        first_requests_check([(plan, endpoint)]),
-        *([Check("bad", untold)] if untold else []),
-        *checks_before_start(project, [endpoint], injectors),
-        *(Check("warn", refusal) for refusal in refusals if refusal),
-    ]
 
 
 BusyByRun = Mapping[int, Busy]

@@ -26,7 +26,8 @@ from campaigns.core.tables import csv_of_tables, text_file
 from campaigns.domain.analysis.ratio import Against, Word
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.units import ms
-from campaigns.history.queries.history import key_of, latest_figures
+from campaigns.history.models import HistoryKey
+from campaigns.history.queries.history import latest_figures
 from campaigns.live.hub import report_of
 from campaigns.live.views import live_page, share_topic
 from campaigns.models import Campaign, Project, Run, Search, ShareLink, Test, TestFigures
@@ -129,7 +130,9 @@ def share_badge(request: HttpRequest, token: str) -> HttpResponse:
     share = services.open_share(token=token)
     if share is None or not share.test_id:
         raise Http404
-    badge = result_badge(share.test.plan_version.plan.name, latest_figures(key_of(share.test)))
+    badge = result_badge(
+        share.test.plan_version.plan.name, latest_figures(HistoryKey.of(share.test))
+    )
     response = render(request, "shares/badge.svg", {"badge": badge}, "image/svg+xml")
     # What shows it elsewhere keeps it for a while.
     response["Cache-Control"] = "public, max-age=300"

@@ -29,8 +29,8 @@ from campaigns.domain.presentation.charts import (
     columns,
     line_style,
 )
-from campaigns.domain.presentation.results import SweepAnswer
-from campaigns.domain.presentation.sweep_table import (
+from campaigns.domain.presentation.sweeps import (
+    SweepAnswer,
     SweepPoint,
     sweep_table,
     untrusted,

@@ -37,8 +37,13 @@ from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, VERSIONS
 from campaigns.domain.presentation.history_words import METRICS, overview_sentence
-from campaigns.history.queries.baselines import quiet_changes
-from campaigns.history.queries.history import HistoryFilter, histories, marks_of, recent
+from campaigns.history.queries.history import (
+    HistoryFilter,
+    histories,
+    marks_of,
+    quiet_changes,
+    recent,
+)
 from campaigns.history.views.history_chart import value_chart
 from campaigns.history.views.history_rows import counts_of, directions_of, in_order, row_of
 from campaigns.items.queries.items import IN_USE

@@ -9,8 +9,7 @@ import pytest
 from campaigns.campaigns.views.campaign_tiles import MOST_CARDS, cards_of, ratios_of, settling
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import RatioInterval, Word
-from campaigns.domain.presentation.overhead_table import forest, overhead_table
-from campaigns.domain.presentation.results import OverheadAnswer
+from campaigns.domain.presentation.overhead_table import OverheadAnswer, forest, overhead_table
 
 
 def overhead(word: Word | None, ratio: float, low: float, high: float, **fields) -> OverheadAnswer:

@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect
-from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.judgement import JudgementReason, judge
 from campaigns.domain.analysis.observations import observe
-from campaigns.domain.analysis.reasons import JudgementReason
 from campaigns.domain.metrics.snapshot import Timing, Total
 from workers.injector.summary import LocalRun, run_here
 

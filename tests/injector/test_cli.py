@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect, Limits
-from campaigns.domain.analysis.reasons import LIMITS
+from campaigns.domain.analysis.judgement import LIMITS
 from campaigns.domain.presentation.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals

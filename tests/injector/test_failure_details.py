@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Second
-from campaigns.domain.presentation.remedies import DETAIL_REMEDIES, REMEDIES, remedy
+from campaigns.domain.presentation.what_to_do import DETAIL_REMEDIES, REMEDIES, remedy
 from tests.domain.plan.reading import read
 from tests.injector.hostile_tls import CASES
 from tests.injector.servers import against, always, make_order, measure, scripted

@@ -421,11 +421,11 @@ def test_a_campaign_streams_the_run_under_way(viewer, run):
 def test_who_may_watch_is_who_is_signed_in_and_sees_it_or_has_a_valid_link(
     viewer, vera, as_bob, project, run
 ):
-    _, token = create_share(by=as_bob, project=project, run=run, days=1)
+    link, _ = create_share(by=as_bob, project=project, run=run, days=1)
     known = Viewer(viewer.session.session_key, vera.pk, vera.password)
-    asked = {known, token, "no link"}
+    asked = {known, link.pk, link.pk + 1}
     for topic in (("run", run.pk), ("campaign", run.campaign_id)):
-        assert who_may_watch(topic, asked) == {known, token}
+        assert who_may_watch(topic, asked) == {known, link.pk}
     ShareLink.objects.update(revoked_at=timezone.now())
     viewer.logout()
     assert who_may_watch(("run", run.pk), asked) == set()
@@ -433,7 +433,7 @@ def test_who_may_watch_is_who_is_signed_in_and_sees_it_or_has_a_valid_link(
 
 @pytest.mark.parametrize("name", ["run-stream", "campaign-stream", "share-stream"])
 def test_a_stream_is_of_its_viewer(name, viewer, vera, as_bob, project, run, monkeypatch):
-    _, token = create_share(by=as_bob, project=project, run=run, days=1)
+    link, token = create_share(by=as_bob, project=project, run=run, days=1)
     streams = []
     monkeypatch.setattr(HUB, "stream", lambda *given: streams.append(given) or iter([]))
     pk = {"run-stream": run.pk, "campaign-stream": run.campaign_id, "share-stream": token}[name]
@@ -441,4 +441,4 @@ def test_a_stream_is_of_its_viewer(name, viewer, vera, as_bob, project, run, mon
     [(topic, _, _, who)] = streams
     own = Viewer(viewer.session.session_key, vera.pk, vera.password)
     assert topic == (("campaign", pk) if name.startswith("campaign") else ("run", run.pk))
-    assert who == (token if name.startswith("share") else own)
+    assert who == (link.pk if name.startswith("share") else own)

@@ -1,9 +1,10 @@
 import pytest
 
 from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.campaigns.queries.checks import perf_checks
 from campaigns.domain.metrics.profiles import PerfOf, Profile, ProfiledFunction
 from campaigns.machines.queries.machine_runs import machine_tables
-from campaigns.machines.queries.target_costs import perf_checks, perf_counters
+from campaigns.machines.queries.target_costs import perf_counters
 from campaigns.models import Campaign, Exporter, MachineSecond, Run, RunProfile
 from tests.factories import make_endpoint, make_run, make_target, make_test
 from tests.measured import https_campaign, measure, run_in_blocks

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.presentation.remedies import remedy
+from campaigns.domain.presentation.what_to_do import remedy
 from campaigns.models import Probe
 from campaigns.probes.services.probes import finish_probe
 from tests.factories import make_endpoint, make_target

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.core.database import db_now
-from campaigns.domain.analysis.busy import MachineLoad
+from campaigns.domain.analysis.limit import MachineLoad
 from campaigns.domain.metrics.machine import machine_use
 from campaigns.machines.queries.machine_runs import measured_machines
 from campaigns.models import MachineSecond, Run, RunUse, Search

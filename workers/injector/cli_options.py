@@ -23,7 +23,7 @@ from campaigns.domain.plan.session import Session
 from campaigns.domain.plan.target import TLS_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, STANDARD, VERSIONS, read_tls_options
 from campaigns.domain.plan.variables import Variables, parse_lines
-from campaigns.domain.presentation.field_words import option_help
+from campaigns.domain.presentation.plan_words import option_help
 from campaigns.domain.typed_text import AMOUNTS, seconds_in
 from workers.injector.order import Refusal
 from workers.injector.summary import LocalRun

@@ -6,8 +6,7 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.metrics.failures import printable, redacted
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind, printable, redacted
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode

@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from campaigns.domain.metrics.failures import redacted
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind, redacted
 from campaigns.domain.plan.addresses import host_key, is_address
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.redirects import (

@@ -12,9 +12,8 @@ from urllib.parse import quote
 
 import numpy as np
 
-from campaigns.domain.metrics.failures import printable, redacted, redacted_head
 from campaigns.domain.metrics.kept_requests import COLUMNS, N_SLOWEST, PART_COLUMNS
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import Kind, printable, redacted, redacted_head
 from workers.injector.attempt_row import INTENDED, START, STATUS
 from workers.injector.connection import NS
 from workers.injector.reply import BODY_BYTES, Undecodable, decoded

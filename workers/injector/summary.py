@@ -22,12 +22,10 @@ from typing import Any
 import gevent
 from gevent.subprocess import PIPE, Popen
 
-from campaigns.domain.analysis.failures import cause_words
 from campaigns.domain.analysis.judgement import Judgement, judge
 from campaigns.domain.analysis.observations import hosts_of, is_loopback, observe
 from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state, weigh
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.figures import Figures, figures_of
 from campaigns.domain.metrics.injector_end import (
     InjectorEnd,
@@ -39,6 +37,7 @@ from campaigns.domain.metrics.injector_end import (
 )
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.outcomes import FailureRow, cause_words
 from campaigns.domain.metrics.snapshot import TIMINGS, Second, Timing, Total, session_figures
 from campaigns.domain.other_tools.report_words import ReportHead
 from campaigns.domain.other_tools.reports import REPORTS

@@ -19,14 +19,13 @@ from campaigns.campaigns.api.cells import CellInput, SweepInput, cells_of
 from campaigns.campaigns.api.tables import CampaignVerdictSerializer
 from campaigns.campaigns.queries.answers import verdict_of
 from campaigns.campaigns.queries.campaign_list import with_counts, with_tests
-from campaigns.campaigns.queries.campaigns import checks_of_campaign
 from campaigns.campaigns.queries.cells import (
     MAX_REPEATS,
     cells_of_sweep,
     estimate_cells,
     why_in_blocks,
 )
-from campaigns.campaigns.queries.checks import Check
+from campaigns.campaigns.queries.checks import Check, checks_of_campaign
 from campaigns.campaigns.queries.references import why_no_reference
 from campaigns.campaigns.services.blocks import add_blocks
 from campaigns.campaigns.services.campaigns import (

@@ -15,13 +15,15 @@ from campaigns.campaigns.queries.references import reference_sentence
 from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.core.database import without_connection
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
-from campaigns.domain.analysis.reasons import JudgementReason
+from campaigns.domain.analysis.judgement import JudgementReason
+from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.errors import InvalidFields
 from campaigns.domain.presentation.ladder import LADDER_METRICS, METRICS_IN_TURNS
 from campaigns.domain.presentation.metrics import ALSO_CALLED
-from campaigns.domain.presentation.results import Answer, Remedy, Sentence, ShownAnswer
+from campaigns.domain.presentation.results import Answer, BrokenRule, ComparedArms, ShownAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import Column, Table
+from campaigns.domain.presentation.what_to_do import Remedy
 from campaigns.history.queries.baselines import campaign_against
 from campaigns.ladder.queries import ladder_metric
 from campaigns.live.hub import report_of
@@ -415,47 +417,6 @@ def _n_columns(answer: Answer) -> int:
     return max(arms.values(), default=0)
 
 
-class ComparedMetricSerializer(serializers.Serializer):
-    metric = serializers.CharField(help_text="Such as p95 or typical: see /metrics/.")
-    title = serializers.CharField()
-    baseline_ms = serializers.FloatField()
-    candidate_ms = serializers.FloatField()
-    ratio = serializers.FloatField(help_text="Candidate / baseline.")
-    low = serializers.FloatField(help_text="The lower end of its interval.")
-    high = serializers.FloatField()
-
-
-class ComparedTestsSerializer(serializers.Serializer):
-    label = serializers.CharField(help_text="The candidate: its plan and arm.")
-    names = serializers.ListField(
-        child=serializers.CharField(), help_text="Of baseline and candidate."
-    )
-    baseline = serializers.CharField(
-        allow_blank=True, help_text="The name of a stored baseline; empty of two of its tests."
-    )
-    baseline_test = serializers.IntegerField()
-    candidate_test = serializers.IntegerField()
-    word = serializers.ChoiceField(choices=fields.WORDS, allow_blank=True)
-    why = serializers.CharField(
-        allow_blank=True, help_text="Why there is no word, or what would settle it."
-    )
-    said = serializers.CharField(allow_blank=True, help_text="Such as 12 % slower.")
-    bound = serializers.CharField(allow_blank=True, help_text="Such as 9.8 to 14 %.")
-    confidence = serializers.FloatField()
-    metrics = ComparedMetricSerializer(
-        many=True,
-        help_text="The one that the word is of first. Empty without a word, and where only the "
-        "direction is known.",
-    )
-
-
-class BrokenRuleSerializer(serializers.Serializer):
-    rule = serializers.CharField(help_text="With its test.")
-    kept = serializers.CharField(help_text="Such as 1 of 3 runs.")
-    worst = serializers.CharField()
-    limit = serializers.CharField()
-
-
 class CountedErrorsSerializer(serializers.Serializer):
     failed = serializers.IntegerField(source="n_failed")
     requests = serializers.IntegerField(source="n_requests")
@@ -478,6 +439,8 @@ class CampaignVerdictSerializer(serializers.Serializer):
     high = serializers.FloatField(source="worst.judged.high", default=None, allow_null=True)
     confidence = serializers.FloatField(source="worst.confidence", default=None, allow_null=True)
     bound = serializers.CharField(source="worst.bound", default="")
-    comparisons = ComparedTestsSerializer(many=True, help_text="The worst first.")
-    broken_rules = BrokenRuleSerializer(many=True, help_text="Of the plans' rules.")
+    comparisons = fields.serializer_of(ComparedArms, noun="ComparedTests")(
+        many=True, help_text="The worst first."
+    )
+    broken_rules = fields.serializer_of(BrokenRule)(many=True, help_text="Of the plans' rules.")
     errors = CountedErrorsSerializer(source="*")

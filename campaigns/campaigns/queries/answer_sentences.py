@@ -13,18 +13,18 @@ from campaigns.domain.analysis.criteria import (
     LATE,
     TYPICAL_EFFECT,
 )
-from campaigns.domain.analysis.failures import everything_failed
 from campaigns.domain.analysis.limit import OTHERS
+from campaigns.domain.analysis.messages import Sentence, so_far
 from campaigns.domain.analysis.pair import Reason, holm
 from campaigns.domain.analysis.ratio import CLEAR
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, LOOKS
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.figures import Figures
+from campaigns.domain.metrics.outcomes import everything_failed
 from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.ladder_words import ladder_sentence
-from campaigns.domain.presentation.remedies import cause_words, no_answer_words
 from campaigns.domain.presentation.report_words import (
     LIMIT_FOUND,
     NO_ANSWER_GROUND,
@@ -36,7 +36,6 @@ from campaigns.domain.presentation.report_words import (
     remark_words,
     time_words,
 )
-from campaigns.domain.presentation.results import Sentence, so_far
 from campaigns.domain.presentation.sentences import (
     MESSAGE,
     ArmTime,
@@ -44,8 +43,10 @@ from campaigns.domain.presentation.sentences import (
     overhead_sentence,
     times_sentence,
 )
-from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
+from campaigns.domain.presentation.sweeps import sweep_sentence
+from campaigns.domain.presentation.target_matrix import matrix_sentence
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
+from campaigns.domain.presentation.what_to_do import frequent_cause, no_answer_words
 from campaigns.domain.units import (
     and_joined,
     common_nouns,
@@ -86,11 +87,14 @@ def grounds_of(
     has_pairs = not _fail_all(overheads)
     # Of a single arm with figures the sentence itself counts the errors.
     grounds = _errors_ground(arms, runs) if has_pairs or len(pooled) > 1 else []
-    grounds += _compared_grounds(campaign, overheads) if has_pairs else []
+    if has_pairs:
+        threshold = typed_percent(campaign.practical_threshold)
+        ignored = f"differences below {threshold} are ignored"
+        grounds += [_interval_ground(overheads[0]), ignored, _metric_ground(overheads)]
     grounds += _holm_ground(overheads)
     grounds += _limits(overheads)
     in_turns = bool(overheads) and all(each.turns for each in overheads)
-    notes = _notes(runs, disturbing=False, besides=_LEFT_OUT if in_turns else ())
+    notes = notes_of(runs, disturbing=False, besides=_LEFT_OUT if in_turns else ())
     return grounds + _left_out_ground(runs) + notes
 
 
@@ -125,25 +129,12 @@ def _flow_words(overhead: Overhead) -> list[str]:
     return sentences
 
 
-def caveats_of(runs: Sequence[MeasuredRun]) -> list[str]:
-    """What disturbed the runs, and is among no answer."""
-    return _notes(runs, disturbing=True)
-
-
 def _errors_ground(arms: Sequence[MeasuredTest], runs: Sequence[MeasuredRun]) -> list[str]:
     figures = [each.figures for arm in arms for each in arm.comparable]
     errors, attempts = (sum(getattr(each, name) for each in figures) for name in _COUNTED)
     left_out = sum(each.figures.attempts for each in runs if each.figures) - attempts
     failed = errors_text(errors, attempts, common_nouns(arm.noun for arm in arms))
     return [failed + (" of the runs that count" if left_out > 0 else "")] if attempts else []
-
-
-def _compared_grounds(campaign: Campaign, overheads: Sequence[Overhead]) -> list[str]:
-    return [
-        _interval_ground(overheads[0]),
-        f"differences below {typed_percent(campaign.practical_threshold)} are ignored",
-        _metric_ground(overheads),
-    ]
 
 
 def _metric_ground(overheads: Sequence[Overhead]) -> str:
@@ -209,7 +200,7 @@ def _left_out_ground(runs: Sequence[MeasuredRun]) -> list[str]:
     return [f"{where} did not finish. {why_each(alike)}{more}"]
 
 
-def _notes(
+def notes_of(
     runs: Sequence[MeasuredRun], *, disturbing: bool, besides: Container[str] = ()
 ) -> list[str]:
     """Of each kind of note the one with the highest value, and how many runs have one. Who is to
@@ -364,7 +355,7 @@ def _why_not(overhead: Overhead) -> str:
     for arm, name in zip(overhead.pair, overhead.pair.names, strict=True):
         spoilt = [each.judged for each in arm.runs if each.has_no_answer]
         if spoilt and not arm.counted:
-            return cause_words(spoilt, len(arm.runs), f"{name} runs")
+            return frequent_cause(spoilt, len(arm.runs), f"{name} runs")
     return ""
 
 

@@ -1,17 +1,17 @@
 """A campaign's answer, read from the summaries of its finished runs, and its verdict as programs
 read it. Checks no permissions: callers pass rows found with visible_to."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, groupby
 
 from campaigns.campaigns.queries.answer_sentences import (
-    caveats_of,
     figures_words,
     first_words,
     grounds_of,
     judged_rules,
     lacked_cpu,
+    notes_of,
 )
 from campaigns.campaigns.queries.campaigns import CampaignKey, campaign_key, campaign_keys
 from campaigns.campaigns.queries.shapes import Shapes, shapes_of
@@ -25,6 +25,7 @@ from campaigns.compare.queries.arm_pairs import (
 from campaigns.compare.queries.overheads import Overhead, compare, overhead_answer
 from campaigns.compare.queries.side_by_side import end_of_turns
 from campaigns.core import cache
+from campaigns.domain.analysis.messages import Sentence, trimmed
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import MOST_SMOOTH, curve
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
@@ -32,26 +33,22 @@ from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.exchange_tables import Exchanged, campaign_exchange_tables
 from campaigns.domain.presentation.ladder import MEAN
 from campaigns.domain.presentation.latency_table import latency_table, mean_texts
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.report_words import run_sentence, three_answers
 from campaigns.domain.presentation.results import (
     Answer,
+    CampaignVerdict,
+    ComparedArms,
     Gist,
     Lazy,
-    OverheadAnswer,
-    Sentence,
     TestAnswer,
-    trimmed,
+    broken_rules,
+    labels_of,
+    worst_first,
 )
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.setup_facts import setup_facts
-from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.threshold_tables import campaign_thresholds_table
-from campaigns.domain.presentation.verdicts import (
-    CampaignVerdict,
-    ComparedArms,
-    broken_rules,
-    worst_first,
-)
 from campaigns.domain.presentation.what_to_do import Place, what_to_do
 from campaigns.domain.units import DASH, common_nouns
 from campaigns.history.queries.baselines import (
@@ -72,7 +69,7 @@ from campaigns.runs.queries.measurements import (
 )
 from campaigns.runs.queries.reports import run_status
 from campaigns.runs.queries.runs import CampaignFailures, failures_of
-from campaigns.search.queries import SearchReport, report_of_search
+from campaigns.search.queries import report_of_search
 
 # How a run ended that has partial figures.
 _CUT_SHORT = {Outcome.PARTIAL, Outcome.STOPPED, Outcome.KILLED}
@@ -168,17 +165,13 @@ def campaign_answers(
         )
         for each in campaigns
     }
-    return answers | {
-        pk: replace(answers[pk], sentence=report.sentence, found_by_search=report.found)
-        for pk, report in _searches_of(tests)
-    }
-
-
-def _searches_of(tests: Sequence[Test]) -> Iterator[tuple[int, SearchReport]]:
-    """Searches speak for themselves: to pool trials at several rates would say nothing."""
     for test in tests:
+        # Searches speak for themselves: to pool trials at several rates would say nothing.
         if hasattr(test.campaign, "search"):
-            yield test.campaign_id, report_of_search(test.campaign.search)
+            report, answer = report_of_search(test.campaign.search), answers[test.campaign_id]
+            said = {"sentence": report.sentence, "found_by_search": report.found}
+            answers[test.campaign_id] = replace(answer, **said)
+    return answers
 
 
 def _answer(
@@ -193,7 +186,7 @@ def _answer(
     arms, references = (measured_tests(each, every_run) for each in (counted, of_reference))
     runs = [each for arm in arms for each in arm.runs]
     runs.sort(key=lambda each: each.run.position)
-    alone = [each for arm in arms for each in arm.alone]
+    alone, labels = [each for arm in arms for each in arm.alone], labels_of(arms)
     is_final = campaign.finished_at is not None
     shapes = shapes_of(campaign, arms, relative, metric, is_final=is_final)
     # A reference is compared only if somebody chooses it; a ladder has comparisons of its own.
@@ -213,7 +206,7 @@ def _answer(
     answer = Answer(
         sentence=_sentence(campaign, arms, runs, overheads, shapes, failures, partial),
         grounds=grounds_of(campaign, arms, overheads or shapes.climbed, runs, partial),
-        caveats=[] if partial else caveats_of(runs),
+        caveats=[] if partial else notes_of(runs, disturbing=True),
         partial_run=partial and partial.run.pk,
         has_no_answer=not (in_turns or counted_runs(runs))
         and any(each.has_no_answer for each in runs),
@@ -226,7 +219,10 @@ def _answer(
         n_done=sum(each.run.is_done for each in every_run),
         n_runs=len(every_run) or len(tests) * campaign.repeats,
         has_word=any(each.has_word for each in overheads) or shapes.has_word,
-        thresholds=_thresholds(arms),
+        thresholds=campaign_thresholds_table(
+            (label, judged_rules([*arm.runs, *arm.alone]))
+            for label, arm in zip(labels, arms, strict=True)
+        ),
         errors=failures.errors,
         exchanges=campaign_exchange_tables(_exchanged(arms)),
         sweeps=tuple(shapes.sweeps),
@@ -237,7 +233,7 @@ def _answer(
         setup=setup_facts(
             {
                 label: [each.of_arm for each in arm.comparable or arm.runs if each.figures]
-                for label, arm in zip(_labels(arms), arms, strict=True)
+                for label, arm in zip(labels, arms, strict=True)
             }
         ),
     )
@@ -307,33 +303,20 @@ def _partial_run(runs: Sequence[MeasuredRun]) -> MeasuredRun | None:
 
 def _exchanged(arms: Sequence[MeasuredTest]) -> list[Exchanged]:
     """The WebSocket tests with measured data."""
-    names_plan = len({arm.plan_label for arm in arms}) > 1
     return [
         Exchanged(
-            f"{arm.plan_label}, {arm.label}" if names_plan else arm.label,
+            label,
             total,
             figures.duration_s,
             max(
                 (each.most_open for each in arm.counted if each.most_open is not None), default=None
             ),
         )
-        for arm in arms
+        for label, arm in zip(labels_of(arms), arms, strict=True)
         if arm.scheme in WEBSOCKET_SCHEMES
         for total, figures in [arm.pooled]
         if figures
     ]
-
-
-def _thresholds(arms: Sequence[MeasuredTest]) -> Table:
-    return campaign_thresholds_table(
-        (label, judged_rules([*arm.runs, *arm.alone]))
-        for label, arm in zip(_labels(arms), arms, strict=True)
-    )
-
-
-def _labels(arms: Sequence[MeasuredTest]) -> list[str]:
-    many_plans = len({arm.plan_label for arm in arms}) > 1
-    return [f"{arm.plan_label}, {arm.label}" if many_plans else arm.label for arm in arms]
 
 
 def _test_answer(

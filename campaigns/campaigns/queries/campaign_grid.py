@@ -1,5 +1,5 @@
 """What a new campaign can measure: plans × endpoints × connection modes of a project, what its form
-proposes of these, and which of them were used last."""
+proposes of these, which of them were used last, and what it takes to run a campaign again."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -10,10 +10,13 @@ from typing import NamedTuple
 
 from django.db.models import Prefetch, Q
 
-from campaigns.campaigns.queries.references import reference_version
+from campaigns.campaigns.queries.cells import sweep_of
+from campaigns.campaigns.queries.references import has_own_reference, reference_version
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.reference import next_name
+from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.models import (
@@ -71,9 +74,6 @@ class GridPlan:
         """Whether the endpoint has the protocol that the plan needs, WebSocket or HTTP."""
         return self.is_websocket == arm.is_websocket
 
-    def cell_key(self, arm: Arm) -> str:
-        return f"{self.version.pk}.{arm.key}"
-
 
 class Picks(NamedTuple):
     """What a form has of each picker, as its fields' values: keys as text. `left_out`: tests of
@@ -104,7 +104,10 @@ class Cells(Mapping[str, tuple[GridPlan, Arm]]):
     def __iter__(self) -> Iterator[str]:
         arms = self._arms.values()
         return (
-            plan.cell_key(arm) for plan in self._plans.values() for arm in arms if plan.fits(arm)
+            f"{plan.version.pk}.{arm.key}"
+            for plan in self._plans.values()
+            for arm in arms
+            if plan.fits(arm)
         )
 
     def __len__(self) -> int:
@@ -332,3 +335,46 @@ def endpoints_to_propose(
         return fitting[:1]
     one_each = {each.scheme: each for each in reversed(fitting)}
     return [one_each[scheme] for scheme in schemes if scheme in one_each]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """A campaign to be run again: what the form starts with, and what differs from then.
+    `reference`: it measured the installation's own target, which has a tick of its own."""
+
+    campaign: Campaign
+    name: str
+    ticks: tuple[str, ...]
+    injectors: tuple[int, ...]
+    sweep: Sweep | None  # of a number of the plan
+    differences: tuple[str, ...]  # sentences: newer versions, cells that are gone
+    reference: bool
+
+
+def again_of(campaign: Campaign, grid: Grid) -> Again:
+    """The campaign's tests in a new grid, with the plans' latest versions."""
+    related = ("plan_version__plan", "endpoint__target")
+    tests = list(campaign.tests.select_related(*related).order_by("position"))
+    own = reference_version(campaign.project)
+    tests = [test for test in tests if test.plan_version != own]
+    latest = {row.version.plan_id: row.version for row in grid.plans}
+    ticks, differences = [], []
+    for test in tests:
+        version = latest.get(test.plan_version.plan_id)
+        key = f"{version.pk}.{test.endpoint_id}.{test.connection_mode}" if version else ""
+        if key not in grid.cells:
+            differences.append(f"{test} is left out: its plan or endpoint is archived.")
+            continue
+        ticks.append(key)
+        if version.pk != test.plan_version_id:
+            differences.append(f"{test.plan_version} has become version {version.number}.")
+    names = set(campaign.project.campaigns.values_list("name", flat=True))
+    return Again(
+        campaign,
+        next_name(campaign.name, names),
+        tuple(dict.fromkeys(ticks)),
+        tuple(sorted({test.injectors for test in tests})),
+        sweep_of(tests),
+        tuple(dict.fromkeys(differences)),
+        has_own_reference(campaign),
+    )

@@ -20,6 +20,7 @@ from django.db.models import (
 from django.db.models.functions import JSONObject
 
 from campaigns.campaigns.models import UNDER_WAY
+from campaigns.core.database import count_of
 from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.errors import InvalidPlan
@@ -32,7 +33,7 @@ from campaigns.domain.lifecycle import (
     Trust,
 )
 from campaigns.domain.plan.questions import seeks_limit
-from campaigns.items.queries.items import ARCHIVED, IN_USE, count_of
+from campaigns.items.queries.items import ARCHIVED, IN_USE
 from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, Test
 
 STATE_IS = {

@@ -1,5 +1,4 @@
-"""Reads for the campaign pages: a campaign's runs, and what it takes to run it again. What is
-archived of what a campaign would need to run, in a sentence.
+"""Reads for the campaign pages: a campaign's runs, and what is archived of what these would need.
 
 What answers of campaigns and figures of runs depend on, read without their results. Which
 versions of its rows a page of what has ended was made from. PostgreSQL stores a changed row as a
@@ -7,9 +6,7 @@ new one, with another place (ctid) and the transaction that wrote it (xmin). So 
 changes with every write, whoever wrote and whatever they wrote, and no writer has to remember it.
 Checks no permissions: who may see a page, and what they may do there, is part of its key."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -17,30 +14,11 @@ from django.db import connection
 from django.db.models import Count, F, Max, OuterRef, Prefetch, QuerySet, Subquery, Sum
 from django.db.models.functions import JSONObject
 
-from campaigns.campaigns.queries.campaign_grid import Grid, LastReply
-from campaigns.campaigns.queries.checks import (
-    Check,
-    checks_before_start,
-    first_requests_check,
-    machine_rule_checks,
-    room_checks,
-    room_of,
-)
-from campaigns.campaigns.queries.references import has_own_reference, reference_version
 from campaigns.domain.lifecycle import ACTIVE_STATES
-from campaigns.domain.plan.estimates import Estimate
-from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.reference import next_name
-from campaigns.domain.plan.sweep import Sweep
-from campaigns.domain.presentation.remedies import words_of
 from campaigns.domain.typed_text import REFERENCE_TAG
-from campaigns.domain.units import and_joined, duration
-from campaigns.engine.queries.injector_hosts import hosts
-from campaigns.machines.queries.target_costs import perf_checks
 from campaigns.models import (
     Campaign,
     Endpoint,
-    Project,
     Round,
     Run,
     RunEvent,
@@ -50,56 +28,6 @@ from campaigns.models import (
 )
 from campaigns.runs.queries.measurements import of_summary
 from campaigns.runs.queries.runs import with_verdicts
-
-
-@dataclass(frozen=True, slots=True)
-class Again:
-    """A campaign to be run again: what the form starts with, and what differs from then.
-    `reference`: it measured the installation's own target, which has a tick of its own."""
-
-    campaign: Campaign
-    name: str
-    ticks: tuple[str, ...]
-    injectors: tuple[int, ...]
-    sweep: Sweep | None  # of a number of the plan
-    differences: tuple[str, ...]  # sentences: newer versions, cells that are gone
-    reference: bool
-
-
-def again_of(campaign: Campaign, grid: Grid) -> Again:
-    """The campaign's tests in a new grid, with the plans' latest versions."""
-    related = ("plan_version__plan", "endpoint__target")
-    tests = list(campaign.tests.select_related(*related).order_by("position"))
-    own = reference_version(campaign.project)
-    tests = [test for test in tests if test.plan_version != own]
-    latest = {row.version.plan_id: row.version for row in grid.plans}
-    ticks, differences = [], []
-    for test in tests:
-        version = latest.get(test.plan_version.plan_id)
-        key = f"{version.pk}.{test.endpoint_id}.{test.connection_mode}" if version else ""
-        if key not in grid.cells:
-            differences.append(f"{test} is left out: its plan or endpoint is archived.")
-            continue
-        ticks.append(key)
-        if version.pk != test.plan_version_id:
-            differences.append(f"{test.plan_version} has become version {version.number}.")
-    names = set(campaign.project.campaigns.values_list("name", flat=True))
-    return Again(
-        campaign,
-        next_name(campaign.name, names),
-        tuple(dict.fromkeys(ticks)),
-        tuple(sorted({test.injectors for test in tests})),
-        sweep_of(tests),
-        tuple(dict.fromkeys(differences)),
-        has_own_reference(campaign),
-    )
-
-
-def sweep_of(tests: Sequence[Test]) -> Sweep | None:
-    """Of a number of the plan."""
-    fields = {test.swept for test in tests}
-    values = tuple(dict.fromkeys(test.swept_value for test in tests))
-    return Sweep(fields.pop(), values) if len(fields) == 1 and fields != {""} else None
 
 
 def current_run_of(campaign: Campaign) -> Run | None:
@@ -143,49 +71,6 @@ def archived_part(plan: SavedPlan, endpoint: Endpoint) -> str:
     if endpoint.archived_at:
         return f"The endpoint {endpoint} is archived. Add it to {target.name} again first."
     return ""
-
-
-def checks_of_campaign(
-    project: Project,
-    requests: Sequence[tuple[Plan, Endpoint]],
-    estimate: Estimate,
-    *,
-    injectors: int,
-    perf: str,
-) -> list[Check]:
-    """What a start would say of these plans on these endpoints."""
-    endpoints = [endpoint for _, endpoint in requests]
-    return [
-        first_requests_check(requests),
-        *checks_before_start(project, endpoints, injectors),
-        *machine_rule_checks(requests),
-        *perf_checks(endpoints, perf),
-        *room_checks(estimate, room_of(hosts())),
-    ]
-
-
-def answer_checks(
-    endpoints: Iterable[Endpoint], answers: Mapping[int, LastReply], now: datetime
-) -> Iterator[Check]:
-    """What the latest single requests to them brought, if any was sent: shop-api answers over HTTP
-    and HTTPS, 3 s ago."""
-    good: dict[str, list[tuple[str, datetime]]] = {}
-    for each in dict.fromkeys(endpoints):
-        name, scheme = each.target.name, each.scheme.upper()
-        latest = answers.get(each.pk)
-        if latest and latest.error:
-            what = words_of(latest.error)
-            yield Check("warn", f"{name} failed over {scheme}, {_ago(now, latest.at)}: {what}")
-        elif latest:
-            good.setdefault(name, []).append((scheme, latest.at))
-    for name, tried in good.items():
-        schemes = and_joined(list(dict.fromkeys(scheme for scheme, _ in tried)))
-        oldest = min(at for _, at in tried)
-        yield Check("good", f"{name} answers over {schemes}, {_ago(now, oldest)}")
-
-
-def _ago(now: datetime, then: datetime) -> str:
-    return f"{duration(max(0, round((now - then).total_seconds())))} ago"
 
 
 ROUNDS_OF_A_LOOK = 8

@@ -22,13 +22,7 @@ from campaigns.domain.plan.turns import (
     turns_limit_s,
     why_not_side_by_side,
 )
-from campaigns.models import (
-    Campaign,
-    Endpoint,
-    Exporter,
-    PlanVersion,
-    Test,
-)
+from campaigns.models import Campaign, Endpoint, Exporter, PlanVersion, Test
 
 MAX_REPEATS = 50
 
@@ -76,6 +70,13 @@ def cells_of_sweep(
         for each in cells
         for value in sweep.values
     ]
+
+
+def sweep_of(tests: Sequence[Test]) -> Sweep | None:
+    """Of a number of the plan."""
+    fields = {test.swept for test in tests}
+    values = tuple(dict.fromkeys(test.swept_value for test in tests))
+    return Sweep(fields.pop(), values) if len(fields) == 1 and fields != {""} else None
 
 
 # What rungs of a ladder differ in.

@@ -1,15 +1,22 @@
-"""Checks before a campaign starts: allowed addresses, injector slots, busy targets. Resources that
-a campaign may exhaust: the injectors' local ports and open files, storage. Rules about a target's
-machine whose figures nobody would tell. Checks no permissions."""
+"""Checks before a campaign or a search starts: allowed addresses, injector slots, busy targets.
+Resources that it may exhaust: the injectors' local ports and open files, storage. Rules about a
+target's machine whose figures nobody would tell, and counters that nobody would count. Checks no
+permissions."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from math import ceil
 from typing import Annotated
 
 from django.conf import settings
 
+from campaigns.campaigns.queries.campaign_grid import LastReply
+from campaigns.domain.caps import LOAD_HOURS
 from campaigns.domain.lifecycle import ACTIVE_STATES
+from campaigns.domain.metrics.machine import PERF, PROCESS
+from campaigns.domain.metrics.profiles import PerfOf
 from campaigns.domain.plan.addresses import (
     Allowed,
     is_address,
@@ -20,10 +27,12 @@ from campaigns.domain.plan.addresses import (
 )
 from campaigns.domain.plan.estimates import LOCAL_PORTS, Estimate
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.threshold import Threshold
+from campaigns.domain.plan.presets import PAUSE_S, SearchCost, search_cost
+from campaigns.domain.plan.threshold import Threshold, parse_rule
 from campaigns.domain.plan.typed_request import changes_something
 from campaigns.domain.presentation.host_use import MEANING, busiest
-from campaigns.domain.units import counted
+from campaigns.domain.presentation.what_to_do import words_of
+from campaigns.domain.units import and_joined, counted, duration
 from campaigns.engine.queries.injector_hosts import (
     NO_HOST,
     host_uses,
@@ -32,7 +41,7 @@ from campaigns.engine.queries.injector_hosts import (
     own_addresses,
 )
 from campaigns.models import Endpoint, InjectorHost, Project, Run, Target
-from campaigns.operations.queries import why_never
+from campaigns.operations.queries import use_of, why_never
 from campaigns.probes.queries.probes import is_watched
 from campaigns.targets.queries import why_not_permitted
 
@@ -53,6 +62,81 @@ def checks_before_start(
     why = why_never(project, live_hosts_now(), injectors)
     slots = (Check("bad", why) if why else None) or _slots(injectors)
     return [*_addresses(endpoints), slots, *machine_checks(), *_busy_targets(endpoints)]
+
+
+def checks_of_campaign(
+    project: Project,
+    requests: Sequence[tuple[Plan, Endpoint]],
+    estimate: Estimate,
+    *,
+    injectors: int,
+    perf: str,
+) -> list[Check]:
+    """What a start would say of these plans on these endpoints."""
+    endpoints = [endpoint for _, endpoint in requests]
+    return [
+        first_requests_check(requests),
+        *checks_before_start(project, endpoints, injectors),
+        *machine_rule_checks(requests),
+        *perf_checks(endpoints, perf),
+        *room_checks(estimate, room_of(hosts())),
+    ]
+
+
+def cost_of_search(plan: Plan, *, trial_s: float, longest_s: float) -> SearchCost:
+    return search_cost(
+        trial_s=trial_s, warm_up_s=plan.warm_up_s, pause_s=PAUSE_S, longest_s=longest_s
+    )
+
+
+def checks_of_search(
+    project: Project,
+    plan: Plan,
+    endpoint: Endpoint,
+    injectors: int,
+    cost: SearchCost,
+    objective: Sequence[str] = (),
+) -> list[Check]:
+    """In the order in which a start would fail, then what the project's cap has left. `objective`:
+    the rules that are searched by, as far as they can be read; else the plan's."""
+    # What is still being typed is left out; the form says what is wrong with it.
+    checks = []
+    for text in objective:
+        with suppress(ValueError):
+            checks.append(Threshold(**parse_rule(text)))
+    rules = checks or plan.thresholds
+    untold = unreported_rule(endpoint.target, rules)
+    refusals = [use.refusal(project.name, cost.load_s) for use in use_of(project, {LOAD_HOURS})]
+    return [
+        first_requests_check([(plan, endpoint)]),
+        *([Check("bad", untold)] if untold else []),
+        *checks_before_start(project, [endpoint], injectors),
+        *(Check("warn", refusal) for refusal in refusals if refusal),
+    ]
+
+
+def answer_checks(
+    endpoints: Iterable[Endpoint], answers: Mapping[int, LastReply], now: datetime
+) -> Iterator[Check]:
+    """What the latest single requests to them brought, if any was sent: shop-api answers over HTTP
+    and HTTPS, 3 s ago."""
+    good: dict[str, list[tuple[str, datetime]]] = {}
+    for each in dict.fromkeys(endpoints):
+        name, scheme = each.target.name, each.scheme.upper()
+        latest = answers.get(each.pk)
+        if latest and latest.error:
+            what = words_of(latest.error)
+            yield Check("warn", f"{name} failed over {scheme}, {_ago(now, latest.at)}: {what}")
+        elif latest:
+            good.setdefault(name, []).append((scheme, latest.at))
+    for name, tried in good.items():
+        schemes = and_joined(list(dict.fromkeys(scheme for scheme, _ in tried)))
+        oldest = min(at for _, at in tried)
+        yield Check("good", f"{name} answers over {schemes}, {_ago(now, oldest)}")
+
+
+def _ago(now: datetime, then: datetime) -> str:
+    return f"{duration(max(0, round((now - then).total_seconds())))} ago"
 
 
 def first_requests_check(cells: Iterable[tuple[Plan, Endpoint]]) -> Check:
@@ -222,3 +306,23 @@ def machine_rule_checks(cells: Iterable[tuple[Plan, Endpoint]]) -> Iterator[Chec
     )
     for text in dict.fromkeys(filter(None, sentence)):
         yield Check("warn", text)
+
+
+def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
+    """Before a start: whether somebody will look at what the campaign asks for: a PerfOf."""
+    targets = {each.target_id: each.target for each in endpoints if each.target_id} if perf else {}
+    for target in targets.values():
+        offers = [each for each in target.exporters.filter(problem="") if PERF in each.offers]
+        words = [word for each in offers for word in each.offers]
+        if not offers:
+            yield Check(
+                "warn",
+                f"No agent of {target.name} runs perf. Start one with --perf on its machine; the "
+                "target's page says how.",
+            )
+        elif perf == PerfOf.PROCESSES and not any(word.startswith(PROCESS) for word in words):
+            yield Check(
+                "warn",
+                f"The agent of {target.name} watches no processes, so perf has nothing to count. "
+                "Start it with --process, or choose the whole machine.",
+            )

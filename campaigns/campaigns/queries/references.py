@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from campaigns.compare.queries.columns import ComparisonSide, key_of, sides_of
-from campaigns.compare.queries.compared_tests import compared_pair
+from campaigns.compare.queries.compared_facts import compared_pair
 from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.likeness import partners
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet

@@ -11,8 +11,8 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.plan.sweep import INJECTORS, parameter_label
 from campaigns.domain.presentation.ladder import Ladder
-from campaigns.domain.presentation.results import SweepAnswer
-from campaigns.domain.presentation.sweep_table import (
+from campaigns.domain.presentation.sweeps import (
+    SweepAnswer,
     SweepPoint,
     of_runs,
     sweep_table,

@@ -33,8 +33,9 @@ from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.profiles import PerfOf
+from campaigns.domain.plan.addresses import is_local
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, is_local, lasting_file_sets
+from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, lasting_file_sets
 from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
 from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep

@@ -58,7 +58,7 @@ def drawn_ladder(ladder: Ladder | None, threshold: float) -> dict[str, Any] | No
         if ladder.metric == MEAN
         else [],
         "tables": ladder.page_tables,
-        "like": ladder.likeness,
+        "like": ladder,
         "note": ladder.note,
     }
 

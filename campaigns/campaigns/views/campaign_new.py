@@ -12,9 +12,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.campaigns.forms.campaigns import CampaignForm, new_seed
-from campaigns.campaigns.queries.campaign_grid import Grid, Picks, grid_of, picks_of, proposal
-from campaigns.campaigns.queries.campaigns import Again, again_of, answer_checks, checks_of_campaign
+from campaigns.campaigns.queries.campaign_grid import (
+    Again,
+    Grid,
+    Picks,
+    again_of,
+    grid_of,
+    picks_of,
+    proposal,
+)
 from campaigns.campaigns.queries.cells import CampaignCell, estimate_cells, why_in_blocks
+from campaigns.campaigns.queries.checks import answer_checks, checks_of_campaign
 from campaigns.campaigns.queries.references import (
     Confirmation,
     confirmation_of,

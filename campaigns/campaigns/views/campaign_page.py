@@ -42,16 +42,11 @@ from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.badges import Answers, Badge, campaign_badge, on_hold_badge
 from campaigns.domain.presentation.host_use import MEANING
 from campaigns.domain.presentation.machine_table import resource_tables
-from campaigns.domain.presentation.results import (
-    Answer,
-    Gist,
-    OverheadAnswer,
-    Remedy,
-    TestAnswer,
-)
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
+from campaigns.domain.presentation.results import Answer, Gist, TestAnswer
 from campaigns.domain.presentation.run_points import whole_percent
 from campaigns.domain.presentation.sentences import what_is_timed
-from campaigns.domain.presentation.what_to_do import Place, next_step
+from campaigns.domain.presentation.what_to_do import Place, Remedy, next_step
 from campaigns.domain.units import and_joined, common_nouns, count
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.engine.queries.injector_hosts import busy_host

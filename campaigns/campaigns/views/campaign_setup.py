@@ -11,7 +11,8 @@ from campaigns.campaigns.queries.cells import arms_by_plan
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import turns_limit_s
-from campaigns.domain.presentation.results import Answer, OverheadAnswer
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
+from campaigns.domain.presentation.results import Answer
 from campaigns.domain.presentation.setup_facts import CERTIFICATE, TLS, Rows, plan_facts, told_once
 from campaigns.domain.units import and_joined, duration, typed_percent
 from campaigns.models import Campaign, PlanVersion, Test

@@ -36,7 +36,8 @@ from campaigns.domain.presentation.intervals import (
     difference_words,
     ends_words,
 )
-from campaigns.domain.presentation.results import Answer, OverheadAnswer, TestAnswer
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
+from campaigns.domain.presentation.results import Answer, TestAnswer
 from campaigns.domain.presentation.tables import Cell
 from campaigns.domain.units import DASH, THIN, counted, ends_ms, figure, number
 from campaigns.models import Campaign, Run, Test

@@ -14,8 +14,7 @@ from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.sweep import at_point, text_of_values, values_words
 from campaigns.domain.plan.target import TLS_SCHEMES, TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.capacity_words import Limiter
-from campaigns.domain.presentation.results import SweepAnswer
-from campaigns.domain.presentation.sweep_table import end_of_growth
+from campaigns.domain.presentation.sweeps import SweepAnswer, end_of_growth
 from campaigns.domain.units import counted, percent
 from campaigns.models import Campaign, Endpoint, Test
 from campaigns.search.queries import SILENT_AFTER_S, SearchReport

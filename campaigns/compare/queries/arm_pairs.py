@@ -8,12 +8,12 @@ from statistics import fmean
 
 from campaigns.domain.analysis.pair import Blocker
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.figures import Figures, typical_metric
+from campaigns.domain.metrics.outcomes import without_addresses
 from campaigns.domain.metrics.snapshot import Total
+from campaigns.domain.plan.sweep import INJECTORS, point_words
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES, Origin
 from campaigns.domain.presentation.sentences import MODES, ArmFacts, arm_names, shared_mode
-from campaigns.domain.presentation.sweep_table import injector_words
 from campaigns.models import Campaign, Endpoint, Test
 from campaigns.runs.queries.measurements import (
     MeasuredRun,
@@ -290,7 +290,10 @@ def measured_tests(tests: Sequence[Test], runs: Sequence[MeasuredRun]) -> list[M
             test.endpoint.target.name if len(targets) > 1 else "",
             addresses.get(test.endpoint_id, ""),
         ]
-        value = [injector_words(test.injectors) if len(counts) > 1 else "", test.swept_words]
+        value = [
+            point_words(INJECTORS, test.injectors) if len(counts) > 1 else "",
+            test.swept_words,
+        ]
         arms.append(
             MeasuredTest(
                 test,

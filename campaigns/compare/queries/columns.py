@@ -25,7 +25,7 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.profiles import Profile
 from campaigns.domain.plan.sweep import number_of
-from campaigns.domain.presentation.history_words import when_words
+from campaigns.domain.units import when_words
 from campaigns.models import Campaign, Project, Run, RunProfile, ShareLink, Test, TimeMark
 from campaigns.projects.models import ProjectQuerySet
 from campaigns.runs.queries.measurements import MeasuredRun, measured_runs
@@ -226,7 +226,8 @@ def _of_days(actor: Actor, letter: str, test: Test, days: tuple[date, date]) -> 
 
 
 def same_test_on(test: Test, days: tuple[date, date]) -> Q:
-    """Its tests in the campaigns that began on these days, both included, ended or not."""
+    """Its tests in the campaigns that began on these days of UTC, both included, ended or not."""
+    first, last = days
     return Q(
         plan_version__plan=test.plan_version.plan_id,
         endpoint=test.endpoint_id,
@@ -235,19 +236,16 @@ def same_test_on(test: Test, days: tuple[date, date]) -> Q:
         swept=test.swept,
         swept_value=test.swept_value,
         campaign__search=None,
-        campaign__started_at__range=_instants(days),
+        campaign__started_at__range=(
+            datetime.combine(first, time.min, UTC),
+            datetime.combine(last, time.max, UTC),
+        ),
     )
 
 
 def utc_day(at: datetime) -> date:
     """As addresses have it, which mean the same to readers everywhere."""
     return at.astimezone(UTC).date()
-
-
-def _instants(days: tuple[date, date]) -> tuple[datetime, datetime]:
-    """The first and the last of them in UTC."""
-    first, last = days
-    return datetime.combine(first, time.min, UTC), datetime.combine(last, time.max, UTC)
 
 
 def references_of(query: Mapping[str, str]) -> dict[str, Reference]:
@@ -323,7 +321,8 @@ def _measured(
     column: ComparisonSide, tests: list[Test], measured: Sequence[MeasuredRun]
 ) -> list[MeasuredTest]:
     if not column.days:
-        own = [each for each in measured if _has_run(column, each.run)]
+        name = {"campaign": "campaign_id", "test": "test_id", "run": "pk"}[column.noun]
+        own = [each for each in measured if getattr(each.run, name) == column.row.pk]
         return measured_tests(tests, own)
     (test,) = measured_tests(tests, [])
     runs = [each for each in measured if each.run.test_id in column.tests]
@@ -353,12 +352,6 @@ def _has_test(column: ComparisonSide, test: Test) -> bool:
     if column.noun == "campaign":
         return test.campaign_id == column.row.pk
     return test.pk == (column.row.test_id if column.noun == "run" else column.row.pk)
-
-
-def _has_run(column: ComparisonSide, run: Run) -> bool:
-    if column.noun == "run":
-        return run.pk == column.row.pk
-    return column.row.pk == (run.test_id if column.noun == "test" else run.campaign_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,14 +429,27 @@ def who_still_see(rows: ProjectQuerySet, viewers: set[Viewer]) -> set[Viewer]:
 
 
 def live_links(actor: Actor, project: Project) -> QuerySet[ShareLink]:
-    """The project's links that are neither expired nor revoked, newest first."""
-    return (
-        ShareLink.objects.visible_to(actor)
-        .filter(project=project, revoked_at=None, expires_at__gt=timezone.now())
-        .select_related(
-            "campaign", "run__campaign", "test__plan_version__plan", "test__endpoint", "created_by"
-        )
+    """The project's, newest first."""
+    return _live(ShareLink.objects.visible_to(actor).filter(project=project)).select_related(
+        "campaign", "run__campaign", "test__plan_version__plan", "test__endpoint", "created_by"
     )
+
+
+def _live(links: QuerySet[ShareLink]) -> QuerySet[ShareLink]:
+    """Those that are neither expired nor revoked."""
+    return links.filter(revoked_at=None, expires_at__gt=timezone.now())
+
+
+def open_links(links: QuerySet[ShareLink]) -> Iterator[ShareLink]:
+    """Those of the live ones whose creator may still share what they show."""
+    related = ("project", "campaign", "run__campaign", "test__plan_version__plan", "created_by")
+    for link in _live(links).select_related(*related):
+        creator = Actor(user=link.created_by)
+        is_allowed = may(creator, Action.SHARE, link.project)
+        if is_allowed and not (
+            link.comparison and shared_columns(creator, link.comparison) is None
+        ):
+            yield link
 
 
 def references_in(comparison: str) -> Collection[Reference]:

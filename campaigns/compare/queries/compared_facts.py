@@ -3,22 +3,30 @@ One compared test in detail: its figures on both sides, every run, the percentil
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from campaigns.compare.queries.arm_pairs import ArmPair, MeasuredTest
-from campaigns.compare.queries.columns import ComparisonSide
-from campaigns.compare.queries.overheads import Overhead, unlike_by_accident
+from campaigns.compare.queries.columns import ComparisonSide, Side
+from campaigns.compare.queries.overheads import Overhead, compare, unlike_by_accident
+from campaigns.domain.analysis.likeness import partners
+from campaigns.domain.analysis.messages import MESSAGES
 from campaigns.domain.analysis.pair import Blocker, PairResult, Reason, shift_of
-from campaigns.domain.analysis.ratio import RatioInterval
+from campaigns.domain.analysis.ratio import RatioInterval, smallest_shown
 from campaigns.domain.metrics.figures import Figures, curve
 from campaigns.domain.metrics.injector_end import tls_libraries_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.step import BODIES
-from campaigns.domain.presentation.compared import ComparedDetail, ComparedTest, Difference
+from campaigns.domain.presentation.compared import (
+    ComparedDetail,
+    ComparedTest,
+    Difference,
+    ReferenceState,
+    RunDot,
+)
 from campaigns.domain.presentation.exchange_tables import exchange_figures
 from campaigns.domain.presentation.latency_table import figures_by_key, latency_table
 from campaigns.domain.presentation.metrics import METRICS
@@ -77,6 +85,79 @@ class ComparedPair(ArmPair):
             return []
         names = ", ".join(dict.fromkeys(map(field_name, loads or paths)))
         return [(reason, f"{what}: {names}.")]
+
+
+def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
+    """Two columns of a test each, with its verdict."""
+    (pair,) = pairs_between(baseline, candidate)
+    return judged_pair(pair)[0]
+
+
+def pairs_between(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
+    columns = (baseline.column, candidate.column)
+    is_chosen = all(column.is_single for column in columns)
+    if not (baseline.tests and candidate.tests):
+        return
+    pairs = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
+    called = tuple(column.name for column in columns)
+    for first, second in pairs:
+        yield ComparedPair(
+            baseline.tests[first],
+            candidate.tests[second],
+            is_chosen=True,
+            called=called,
+            columns=columns,
+            is_found=not is_chosen,
+        )
+
+
+def judged_pair(
+    pair: ComparedPair, reference: ReferenceState | None = None
+) -> tuple[ComparedTest, Overhead]:
+    """`reference`: what the installation's own target did between the two sides."""
+    baseline, candidate = pair
+    overhead = compare(candidate.test.campaign, pair)
+    is_sound = all(each.is_sound for each in pair)
+    interval = overhead.judged.interval if is_sound else None
+    metric = overhead.judged.metric
+    test = ComparedTest(
+        column=pair.letter,
+        baseline_test_id=baseline.test.pk,
+        candidate_test_id=candidate.test.pk,
+        plan_label=candidate.plan_label,
+        arm_label=candidate.label,
+        scheme=candidate.scheme,
+        row=overhead.judged,
+        is_sound=is_sound,
+        word=overhead.word,
+        why=_why(pair, overhead),
+        ran_in_turn=_ran_in_turn(pair),
+        reference=reference,
+        could_have_shown=smallest_shown(interval) if interval else None,
+        runs=tuple(
+            tuple(RunDot(each.run.label, each.figures.time_us(metric)) for each in side)
+            for side in overhead.sides
+        ),
+    )
+    return test, overhead
+
+
+def _why(pair: ComparedPair, overhead: Overhead) -> str:
+    judged = overhead.judged
+    if pair.columns[1].noun == "run" and judged.reason is Reason.TOO_FEW_REPEATS:
+        return "A single run has no spread. Compare the tests of these runs."
+    do = MESSAGES[judged.reason].remedy if judged.reason else ""
+    return f"{judged.text} {do}".strip()
+
+
+def _ran_in_turn(pair: ArmPair) -> bool:
+    """Whether the runs of both alternated; those of one campaign that did not have no word."""
+    if pair.is_of_one_campaign:
+        return True
+    first, second = ([each.run.t0 for each in arm.counted] for arm in pair)
+    if None in (*first, *second) or not first or not second:
+        return False
+    return max(first) > min(second) and max(second) > min(first)
 
 
 def _facts_of(each: MeasuredRun) -> dict:

@@ -16,7 +16,7 @@ from campaigns.domain.analysis.messages import advise
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.presentation.compared import ComparedCapacity, Difference
-from campaigns.history.queries.history import HistoryKey
+from campaigns.history.models import HistoryKey
 from campaigns.models import Baseline, Run, Search, Test
 from campaigns.search.queries import SearchReport, report_of_search
 
@@ -95,15 +95,16 @@ def over_time(
     what it is against that; None without such a one."""
     comparisons = []
     for place, each in enumerate(columns):
-        earlier = (other for other in columns[place + 1 :] if _is_comparable(other, each))
+        earlier = (
+            other
+            for other in columns[place + 1 :]
+            if other.capacity is not None
+            and other.capacity.low is not None
+            and not any(fact.forbids for fact in _differences(other, each))
+        )
         before = next(earlier, None)
         comparisons.append((each, before, before and _between(before, each)))
     return comparisons
-
-
-def _is_comparable(before: SearchColumn, now: SearchColumn) -> bool:
-    has_interval = before.capacity is not None and before.capacity.low is not None
-    return has_interval and not any(each.forbids for each in _differences(before, now))
 
 
 def against_search(baseline: Baseline, search: Search) -> Against:

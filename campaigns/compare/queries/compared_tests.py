@@ -1,14 +1,15 @@
 """Campaigns, tests or runs against a baseline: which tests belong together, what is not alike, and
 the verdict for each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from campaigns.compare.queries.arm_pairs import ArmPair
 from campaigns.compare.queries.columns import ComparisonSide, Side, profiles_of, sides_of
 from campaigns.compare.queries.compared_facts import (
     ComparedPair,
     detail_of,
     differences_of,
+    judged_pair,
+    pairs_between,
     same_of,
 )
 from campaigns.compare.queries.compared_searches import (
@@ -17,18 +18,14 @@ from campaigns.compare.queries.compared_searches import (
     compared_capacity,
     searches_among,
 )
-from campaigns.compare.queries.overheads import Overhead, compare
-from campaigns.domain.analysis.likeness import partners
-from campaigns.domain.analysis.messages import MESSAGES, advise, say
-from campaigns.domain.analysis.pair import Reason
-from campaigns.domain.analysis.ratio import smallest_shown
+from campaigns.domain.analysis.messages import Sentence, advise, say
 from campaigns.domain.presentation.compared import (
+    Alone,
     ComparedCapacity,
     ComparedTest,
     Comparison,
-    ReferenceState,
-    RunDot,
     capacity_sentence,
+    compared_profiles_table,
     listed,
     reference_of,
     worst_first,
@@ -39,8 +36,6 @@ from campaigns.domain.presentation.compared_words import (
     reference_sentence,
 )
 from campaigns.domain.presentation.intervals import least_change
-from campaigns.domain.presentation.perf_table import compared_profiles_table
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.units import percent, typed_percent, with_unit
 
@@ -58,15 +53,15 @@ def comparison_of(
         for side in candidates
         if {baseline.column.letter, side.column.letter} & searches.keys()
     }
-    every = [pair for candidate in candidates for pair in _pairs(baseline, candidate)]
+    every = [pair for candidate in candidates for pair in pairs_between(baseline, candidate)]
     pairs, of_references = _without_references(every)
-    apart = [_judge(pair) for pair in of_references]
+    apart = [judged_pair(pair) for pair in of_references]
     references = [test for test, _ in apart]
     states = {
         side.column.letter: reference_of(_of_column(references, side.column.letter))
         for side in candidates
     }
-    judged = [_judge(pair, states[pair.letter]) for pair in pairs]
+    judged = [judged_pair(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [test for test, _ in judged], [overhead for _, overhead in judged]
     ordered = worst_first(tests)
     reference = _select(ordered, references, query)
@@ -123,12 +118,6 @@ def _select(
     return next((test for test in choices if test.key == query), next(iter(choices), None))
 
 
-def compared_pair(baseline: Side, candidate: Side) -> ComparedTest:
-    """Two columns of a test each, with its verdict."""
-    (pair,) = _pairs(baseline, candidate)
-    return _judge(pair)[0]
-
-
 def _without_references(
     pairs: Sequence[ComparedPair],
 ) -> tuple[list[ComparedPair], list[ComparedPair]]:
@@ -142,73 +131,6 @@ def _without_references(
 
 def _of_column(tests: Sequence[ComparedTest], letter: str) -> list[ComparedTest]:
     return [each for each in tests if each.column == letter]
-
-
-def _pairs(baseline: Side, candidate: Side) -> Iterator[ComparedPair]:
-    columns = (baseline.column, candidate.column)
-    is_chosen = all(column.is_single for column in columns)
-    if not (baseline.tests and candidate.tests):
-        return
-    pairs = [(0, 0)] if is_chosen else partners(baseline.keys, candidate.keys)
-    called = tuple(column.name for column in columns)
-    for first, second in pairs:
-        yield ComparedPair(
-            baseline.tests[first],
-            candidate.tests[second],
-            is_chosen=True,
-            called=called,
-            columns=columns,
-            is_found=not is_chosen,
-        )
-
-
-def _judge(
-    pair: ComparedPair, reference: ReferenceState | None = None
-) -> tuple[ComparedTest, Overhead]:
-    """`reference`: what the installation's own target did between the two sides."""
-    baseline, candidate = pair
-    overhead = compare(candidate.test.campaign, pair)
-    is_sound = all(each.is_sound for each in pair)
-    interval = overhead.judged.interval if is_sound else None
-    metric = overhead.judged.metric
-    test = ComparedTest(
-        column=pair.letter,
-        baseline_test_id=baseline.test.pk,
-        candidate_test_id=candidate.test.pk,
-        plan_label=candidate.plan_label,
-        arm_label=candidate.label,
-        scheme=candidate.scheme,
-        row=overhead.judged,
-        is_sound=is_sound,
-        word=overhead.word,
-        why=_why(pair, overhead),
-        ran_in_turn=_ran_in_turn(pair),
-        reference=reference,
-        could_have_shown=smallest_shown(interval) if interval else None,
-        runs=tuple(
-            tuple(RunDot(each.run.label, each.figures.time_us(metric)) for each in side)
-            for side in overhead.sides
-        ),
-    )
-    return test, overhead
-
-
-def _why(pair: ComparedPair, overhead: Overhead) -> str:
-    judged = overhead.judged
-    if pair.columns[1].noun == "run" and judged.reason is Reason.TOO_FEW_REPEATS:
-        return "A single run has no spread. Compare the tests of these runs."
-    do = MESSAGES[judged.reason].remedy if judged.reason else ""
-    return f"{judged.text} {do}".strip()
-
-
-def _ran_in_turn(pair: ArmPair) -> bool:
-    """Whether the runs of both alternated; those of one campaign that did not have no word."""
-    if pair.is_of_one_campaign:
-        return True
-    first, second = ([each.run.t0 for each in arm.counted] for arm in pair)
-    if None in (*first, *second) or not first or not second:
-        return False
-    return max(first) > min(second) and max(second) > min(first)
 
 
 def _sentences(
@@ -298,10 +220,10 @@ def _warnings(tests: Sequence[ComparedTest], capacities: Sequence[ComparedCapaci
 
 def _alone(
     baseline: Side, candidates: Sequence[Side], pairs: Sequence[ComparedPair]
-) -> list[tuple[str, list[str]]]:
+) -> list[Alone]:
     used = {each.test.pk for pair in pairs for each in pair}
     return [
-        (side.column.name, labels)
+        Alone(side.column.name, labels)
         for side in (baseline, *candidates)
         if (labels := [f"{t.plan_label}: {t.label}" for t in side.tests if t.test.pk not in used])
     ]

@@ -21,13 +21,18 @@ from campaigns.domain.analysis.pair import (
     times_row,
     widened,
 )
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.ratio import MIN_REPEATS
 from campaigns.domain.analysis.side_by_side import CONFIDENCE, MOST_FAILED
 from campaigns.domain.metrics.figures import TYPICAL, Figures, figures_of, typical_metric
 from campaigns.domain.metrics.measurement import unlike
 from campaigns.domain.metrics.snapshot import Timing
-from campaigns.domain.presentation.overhead_table import forest, overhead_table, split_answer
-from campaigns.domain.presentation.results import OverheadAnswer, SplitAnswer
+from campaigns.domain.presentation.overhead_table import (
+    OverheadAnswer,
+    SplitAnswer,
+    forest,
+    overhead_table,
+    split_answer,
+)
 from campaigns.domain.units import counted, figure, percent
 from campaigns.models import Campaign
 from campaigns.runs.queries.measurements import MeasuredRun, flow_steps, flow_totals, why_each
@@ -214,13 +219,6 @@ def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhe
         row = next((each for each in result.rows if each.metric == metric), judged)
         judged = row.judged(campaign.practical_threshold, blockers=blockers)
     return replace(result, judged=judged, has_word=judged.word is not None)
-
-
-def mean_against(campaign: Campaign, pair: ArmPair) -> PairResult:
-    """The difference of the means alone, without a verdict."""
-    sides = [arm.counted for arm in pair]
-    is_paired = _is_paired(campaign, pair, sides)
-    return metric_row("mean", _figures(sides, is_paired), paired=is_paired)
 
 
 def _is_paired(campaign: Campaign, pair: ArmPair, sides: Sequence[Sequence[MeasuredRun]]) -> bool:

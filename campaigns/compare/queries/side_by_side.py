@@ -1,6 +1,5 @@
 """Two arms of a campaign that took turns: their difference, from the rounds that both were in."""
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +8,7 @@ from statistics import median
 from django.db.models import F, Q
 
 from campaigns.compare.queries.arm_pairs import ArmPair
+from campaigns.core.cache import Cache
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import SPLIT_PARTS, PairResult, Reason
 from campaigns.domain.analysis.ratio import RatioInterval
@@ -189,7 +189,7 @@ class TurnsComparison:
             return PairResult(TYPICAL, why=why).without_word(reason, why)
         before = median_us(self.rounds, found.reference)
         values = before, before * found.p50.ratio
-        row = PairResult(TYPICAL, *values).of_rounds(found.p50, CONFIDENCE)
+        row = PairResult(TYPICAL, *values).of_rounds(found.p50)
         if not self.has_word:
             text = say("no_rounds", needed=LOOKS[0], n=found.n_rounds)
             return row.without_word(Reason.NO_ROUNDS, text)
@@ -216,7 +216,7 @@ class TurnsComparison:
             if row.metric == "mean" and ratio and row.baseline and row.candidate:
                 # The means have every request; the rounds, none of those after the last look.
                 ratio = ratio.centred(row.candidate / row.baseline)
-            compared.append(row.of_rounds(ratio, CONFIDENCE))
+            compared.append(row.of_rounds(ratio))
         return compared
 
     @cached_property
@@ -245,7 +245,7 @@ class TurnsComparison:
                 if all(each[rank] for each in bounds):
                     low_us = [each[rank][0] for each in bounds]
                     row = PairResult(metric, *low_us, why=say("few_of_flow"))
-                    row = row.of_rounds(of_flow.ratio(rank, 1), CONFIDENCE)
+                    row = row.of_rounds(of_flow.ratio(rank, 1))
                     yield row.of_flow(name, self.found.threshold)
 
     @cached_property
@@ -301,8 +301,7 @@ def _at_one_rate(passes: Sequence[Pass]) -> Sequence[Pass]:
     return [each for each in passes if each.rate_per_s == lowest] or passes[:1]
 
 
-_looks: OrderedDict[tuple, ArmComparison] = OrderedDict()
-_MOST_LOOKS = 4000  # those of 30 campaigns of 16 arms
+_LOOKS: Cache[ArmComparison] = Cache(4000)  # those of 30 campaigns of 16 arms
 
 
 def _look(
@@ -319,13 +318,8 @@ def _look(
     # Of several shards one may tell its part of a round late.
     which = len(rounds), sum(each.number for each in rounds)
     key = (leaders, *which, arm, reference, threshold, confidence)
-    found = _looks.get(key)
-    if found is None:
-        found = compare(rounds, arm, reference, threshold=threshold, confidence=confidence)
-        _looks[key] = found
-        while len(_looks) > _MOST_LOOKS:
-            _looks.popitem(last=False)
-    return found
+    options = {"threshold": threshold, "confidence": confidence}
+    return _LOOKS.get(key, lambda: compare(rounds, arm, reference, **options))
 
 
 def _measured_seconds(run: Run) -> list[Second]:

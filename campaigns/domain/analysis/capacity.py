@@ -27,7 +27,7 @@ from campaigns.domain.analysis.judgement import Judgement
 from campaigns.domain.analysis.ratio import RatioInterval, Word, word_of
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
-from campaigns.domain.metrics.failures import without_addresses
+from campaigns.domain.metrics.outcomes import without_addresses
 from campaigns.domain.percentiles import t_quantile, t_reach
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.domain.units import DASH, decimals_beside, decimals_for, number, with_unit

@@ -10,8 +10,7 @@ from math import log
 from typing import NamedTuple
 
 from campaigns.domain.analysis.changes import MIN_SEGMENT, Change, Course, course_of
-from campaigns.domain.analysis.ratio import Against
-from campaigns.domain.analysis.repeats import mean_interval
+from campaigns.domain.analysis.ratio import Against, mean_interval
 
 PLAN_VERSION = "Plan version"
 
@@ -76,10 +75,7 @@ def mean_of(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-@lru_cache(maxsize=2000)
-def _course(values: tuple[float | None, ...]) -> Course:
-    """Histories are looked at more often than they grow."""
-    return course_of(values)
+_course = lru_cache(maxsize=2000)(course_of)  # histories are looked at more often than they grow
 
 
 @dataclass(frozen=True, slots=True)

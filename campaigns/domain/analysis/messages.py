@@ -5,12 +5,13 @@ ladders, sweeps, matrices and histories.
 What single runs say is in criteria.py, whose five rules hold here too.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from campaigns.domain.analysis.capacity import MOST_OPEN_TRIALS
 from campaigns.domain.analysis.changes import MIN_CAMPAIGNS
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.ratio import MIN_REPEATS
 from campaigns.domain.units import DASH
 
 _IN_BETWEEN = "Whatever else changed in between is part of the difference."
@@ -238,3 +239,27 @@ def advise(code: str, **values: Any) -> str:
 
 def say(code: str, **values: Any) -> str:
     return "".join(text for text, _ in sentence(code, **values))
+
+
+Sentence = list[tuple[str, bool]]  # (text, is it bold)
+
+
+def trimmed(sentence: Sentence) -> Sentence:
+    """Without the space after the last word."""
+    while sentence and not sentence[-1][0].strip():
+        sentence = sentence[:-1]
+    if not sentence:
+        return sentence
+    text, is_bold = sentence[-1]
+    return [*sentence[:-1], (text.rstrip(), is_bold)]
+
+
+def joined(sentences: Iterable[Sentence]) -> Sentence:
+    """With a space between them; empty ones are left out."""
+    first, *others = [each for each in sentences if each] or [[]]
+    return [*first, *(part for each in others for part in [(" ", False), *each])]
+
+
+def so_far(sentence: Sentence) -> Sentence:
+    (first, is_bold), *rest = sentence
+    return [("So far ", False), (f"{first[:1].lower()}{first[1:]}", is_bold), *rest]

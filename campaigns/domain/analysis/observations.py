@@ -3,7 +3,7 @@
 import ipaddress
 from math import sqrt
 
-from campaigns.domain.analysis.busy import injector_number, observed_vitals, others_cpu, worst_shard
+from campaigns.domain.analysis.changes import Steadiness, steadiness
 from campaigns.domain.analysis.criteria import (
     CROWDED,
     CROWDED_BESIDE,
@@ -11,18 +11,31 @@ from campaigns.domain.analysis.criteria import (
     LATE,
     TYPICAL_EFFECT,
 )
-from campaigns.domain.analysis.failures import causes_of, is_of_overload, of_target, row_words
-from campaigns.domain.analysis.reasons import Observed
-from campaigns.domain.analysis.steady import Steadiness, steadiness
-from campaigns.domain.metrics.failures import DROPPED
+from campaigns.domain.analysis.judgement import Observed
+from campaigns.domain.analysis.limit import (
+    injector_number,
+    observed_vitals,
+    others_cpu,
+    worst_shard,
+)
+from campaigns.domain.analysis.messages import say
 from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.outcomes import CLIENT_KINDS, Kind
+from campaigns.domain.metrics.outcomes import (
+    CLIENT_KINDS,
+    DROPPED,
+    Kind,
+    causes_of,
+    is_of_overload,
+    of_target,
+    row_words,
+)
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan.load import Model, planned_arrivals, planned_duration_s
 from campaigns.domain.plan.questions import seeks_limit
+from campaigns.domain.units import percent, second_text
 
 # Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
 _LITTLE_MIN_IN_FLIGHT = 10
@@ -221,6 +234,28 @@ def steadiness_of(measurement: Measurement) -> tuple[Steadiness | None, int, int
         if result
         else (None, 0, 0)
     )
+
+
+def trend_words(
+    steadiness: Steadiness | None, departure_s: int, steady: int, *, is_over: bool
+) -> str:
+    """ "" where the seconds do not say. `steady`: the second in which the last level begins;
+    `left`: the one in which it was left, where it had been there before."""
+    if steadiness is None:
+        return ""
+    if not steadiness.steady_from:
+        # A short stretch in between, or several, may not have been told from noise.
+        return say("no_trend", found="was found" if is_over else "so far")
+    if steadiness.left_at:
+        between = f"from {second_text(departure_s)} to {second_text(steady)}"
+        higher = "higher" if steadiness.ratio > 1 else "lower"
+        size = percent(abs(steadiness.ratio - 1))
+        return say("trend_back", between=between, size=size, higher=higher)
+    change = 1 / steadiness.ratio - 1
+    rose = change > 0
+    verb = ("rose" if rose else "fell") if is_over else ("are rising" if rose else "are falling")
+    higher, size = "higher" if rose else "lower", percent(abs(change))
+    return say("trend", rose=verb, since=second_text(steady), size=size, higher=higher)
 
 
 def _unsteady(measurement: Measurement) -> dict[str, Observed]:

@@ -18,13 +18,14 @@ from statistics import fmean
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.ratio import (
     BOUNDED,
+    MIN_REPEATS,
     RatioInterval,
     Word,
     more_repeats,
     ratio_interval,
     word_of,
 )
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.side_by_side import CONFIDENCE
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, percentiles_us
 from campaigns.domain.metrics.histogram import BUCKET_SHARE
 from campaigns.domain.metrics.snapshot import PARTS, Timing, Total
@@ -119,11 +120,11 @@ class PairResult:
     def share(self) -> float | None:
         return None if self.ratio is None else share(1, self.ratio)
 
-    def of_rounds(self, ratio: RatioInterval | None, confidence: float) -> "PairResult":
-        """With the ratio that rounds have. `confidence`: of all looks together."""
+    def of_rounds(self, ratio: RatioInterval | None) -> "PairResult":
+        """With the ratio that rounds have, and the confidence of all looks together."""
         if ratio is None or self.difference is None:
             return self
-        interval = ratio.around(self.baseline, self.candidate, confidence)
+        interval = ratio.around(self.baseline, self.candidate, CONFIDENCE)
         return replace(self, interval=interval, why="", note="")
 
     def of_flow(self, flow: str, threshold: float) -> "PairResult":

@@ -1,36 +1,105 @@
-"""The ratio B / A of two sides with its interval, and the words for it.
+"""Repeats of one test, the ratio B / A of two sides with its interval, and the words for it.
 
-From runs, on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over the arms'
-logs (not paired). One wild run then widens the interval as much as it moves its centre (t stays
-about 1), so it can hide a difference but not create one. Error rates and power of the verdicts:
-docs/measuring.md, `make benchmark ARGS=words`.
+A run is the unit of replication: it gives one value per metric, and means, intervals and flags are
+over those values. Pooled values (min of min, max of max, percentiles of all requests) come from
+merged totals instead.
+
+The ratio from runs, on logarithms: Student's t over the blocks' log ratios (paired), Welch's t over
+the arms' logs (not paired). One wild run then widens the interval as much as it moves its centre (t
+stays about 1), so it can hide a difference but not create one. Error rates and power of the
+verdicts: docs/measuring.md, `make benchmark ARGS=words`.
 
 From rounds: Hodges and Lehmann's centre with Wilcoxon's signed rank (Hollander and Wolfe, 3.2 and
 3.4). Where the order within each round was drawn, every deviation is as likely above as below, so
 the interval holds exactly, for whatever noise: bursts, stalls, drift, neighbours that resemble each
-other.
+other."""
 
-From profiles of perf record: how the shares of functions in the CPU time differ between two sides.
-Samples are counts, so a difference has Newcombe's interval of two shares, which is made of Wilson's
-intervals of each (Statistics in Medicine 17, 1998, method 10). Runs differ by more than chance
-alone: the samples count for as many fewer as the runs of a side vary more than binomially
-(Pearson's X² over its degrees of freedom). All functions are looked at and only those that changed
-are shown, so that the bounds are of all of them together (Bonferroni)."""
-
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 from math import ceil, erfc, exp, expm1, fsum, inf, log, log1p, sqrt
-from statistics import NormalDist, fmean, variance
+from statistics import fmean, median, stdev, variance
 from typing import Any
 
 import numpy as np
 
-from campaigns.domain.metrics.profiles import MOST_FUNCTIONS, Profile
-from campaigns.domain.percentiles import CONFIDENCE, t_quantile, t_reach, t_two_sided
+from campaigns.domain.percentiles import t_quantile, t_reach, t_two_sided
+
+MIN_REPEATS = 3  # below this there is no verdict
+_MAD_LIMIT = 3.5
+_OUTLIER_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """A mean over k runs; the 95 % t interval is None for a single run."""
+
+    mean: float
+    k: int = 0
+    low: float | None = None
+    high: float | None = None
+    cv: float | None = None
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Those that are told; (None, None) with fewer than three runs."""
+        return (None, None) if self.k < MIN_REPEATS else (self.low, self.high)
+
+
+def mean_interval(values: Sequence[float], *, is_signed: bool = False) -> MeanInterval:
+    """The mean of run-level values and its interval between runs. `values` is not empty.
+
+    Of few and unsteady runs it would reach below 0, which no time, rate or amount does: it is then
+    one of logarithms. Of differences (`is_signed`) it may.
+    """
+    centre, k = fmean(values), len(values)
+    if k < 2:
+        return MeanInterval(centre, k)
+    sd = sqrt(fsum((value - centre) ** 2 for value in values) / (k - 1))
+    half = t_reach(k - 1) * sd / sqrt(k)
+    low, high = centre - half, centre + half
+    if low < 0 and not is_signed:
+        low, high = _ends(centre, values) if min(values) > 0 else (0.0, high)
+    return MeanInterval(centre, k, low, high, sd / centre if centre else None)
+
+
+def typical_interval(values: Sequence[float]) -> MeanInterval:
+    """The geometric mean of run-level values above 0: of two tests with equally many runs they
+    divide out to the ratio of their comparison."""
+    centre, k = exp(fsum(map(log, values)) / len(values)), len(values)
+    return MeanInterval(centre, k, *(_ends(centre, values) if k > 1 else ()))
+
+
+def _ends(centre: float, values: Sequence[float]) -> tuple[float, float]:
+    width = t_reach(len(values) - 1) * stdev(map(log, values)) / sqrt(len(values))
+    return centre * exp(-width), centre * exp(width)
+
+
+def outlier_flags(values: Sequence[float]) -> list[bool]:
+    """Flags runs that are off the median by 3.5 robust deviations and 5 %. Removes none."""
+    middle = median(values)
+    mad = median([abs(value - middle) for value in values])
+    return [
+        middle > 0
+        and abs(value / middle - 1) > _OUTLIER_SHARE
+        and 0.6745 * abs(value - middle) > _MAD_LIMIT * mad
+        for value in values
+    ]
+
+
+def one_request_explains(
+    means: Sequence[float], counts: Sequence[int], maxima: Sequence[float], row: int
+) -> bool:
+    """Whether row's average is above the others', and without its slowest request within 5 % of
+    them, and off by less than half as much."""
+    others = [value for index, value in enumerate(means) if index != row]
+    if not others or counts[row] < 2:
+        return False
+    usual, n = median(others), counts[row]
+    rest = (means[row] * n - maxima[row]) / (n - 1)
+    return abs(rest - usual) <= min(_OUTLIER_SHARE * usual, (means[row] - usual) / 2)
+
 
 _COARSE = 0.02  # a clock step of at least this share of the mean widens the interval
 # Neighbouring runs are correlated, which makes plain t slightly overconfident in counterbalanced
@@ -188,9 +257,7 @@ def _means_of_pairs(values: Sequence[float]) -> np.ndarray:
     return np.sort((each[first] + each[second]) / 2)
 
 
-@lru_cache(maxsize=4)  # of 400 rounds 1.3 MB
-def _pairs_of(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.triu_indices(n)
+_pairs_of = lru_cache(maxsize=4)(np.triu_indices)  # of 400 rounds 1.3 MB
 
 
 def _exp(value: float) -> float:
@@ -296,116 +363,3 @@ class Against:
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
-
-
-Names = tuple[str, str]
-# Where fewer are expected, X² says little.
-_FEWEST_EXPECTED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ShareChange:
-    """Of a function, without the command: its shares, of what was listed, and the bounds of their
-    difference."""
-
-    object: str
-    symbol: str
-    before: float
-    after: float
-    low: float
-    high: float
-
-    @property
-    def growth(self) -> float:
-        return self.after - self.before
-
-    @property
-    def is_certain(self) -> bool:
-        return self.low > 0 or self.high < 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Side:
-    """The runs of a side that recorded anything, each with its samples by function. An agent lists
-    those with most: `hidden` is how many samples of another each may have."""
-
-    totals: tuple[int, ...]
-    counts: tuple[Counter[Names], ...]
-    hidden: tuple[int, ...]
-
-    @classmethod
-    def of(cls, profiles: Iterable[Profile]) -> "_Side":
-        recorded = [profile for profile in profiles if profile.samples]
-        return cls(
-            tuple(each.samples for each in recorded),
-            tuple(map(_counts, recorded)),
-            tuple(map(_hidden, recorded)),
-        )
-
-    def samples(self, names: Names) -> tuple[int, int]:
-        """(at least, at most)"""
-        listed = sum(counts[names] for counts in self.counts)
-        pairs = zip(self.counts, self.hidden, strict=True)
-        return listed, listed + sum(hidden for counts, hidden in pairs if not counts[names])
-
-    def deviation(self, names: Names) -> tuple[float, int]:
-        """(X², degrees of freedom) of the runs' shares of a function; (0, 0) where they say
-        little."""
-        share = self.samples(names)[0] / sum(self.totals)
-        expected = min(self.totals) * min(share, 1 - share)
-        if expected < _FEWEST_EXPECTED or not all(each[names] for each in self.counts):
-            return 0.0, 0
-        pairs = zip(self.counts, self.totals, strict=True)
-        squares = sum((each[names] - n * share) ** 2 / n for each, n in pairs)
-        return squares / (share * (1 - share)), len(self.totals) - 1
-
-
-def share_changes(before: Sequence[Profile], after: Sequence[Profile]) -> list[ShareChange]:
-    """Of each function that either side lists: those that grew most first, those that fell most
-    last. Both sides have samples."""
-    old, new = _Side.of(before), _Side.of(after)
-    every = {names: None for side in (old, new) for each in side.counts for names in each}
-    if not every:
-        return []
-    z = NormalDist().inv_cdf(1 - (1 - CONFIDENCE) / 2 / len(every))
-    deviations = [side.deviation(names) for side in (old, new) for names in every]
-    freedom = sum(degrees for _, degrees in deviations)
-    spread = max(1.0, sum(squares for squares, _ in deviations) / freedom) if freedom else 1.0
-    n_old, n_new = sum(old.totals), sum(new.totals)
-    changes = []
-    for names in every:
-        (least_old, most_old), (least_new, most_new) = old.samples(names), new.samples(names)
-        low, _ = _difference((most_old, n_old), (least_new, n_new), z * z * spread)
-        _, high = _difference((least_old, n_old), (most_new, n_new), z * z * spread)
-        changes.append(ShareChange(*names, least_old / n_old, least_new / n_new, low, high))
-    return sorted(changes, key=lambda each: -each.growth)
-
-
-def _counts(profile: Profile) -> Counter[Names]:
-    counts: Counter[Names] = Counter()
-    for each in profile.functions:
-        counts[each.object, each.symbol] += each.samples
-    return counts
-
-
-def _hidden(profile: Profile) -> int:
-    if len(profile.functions) < MOST_FUNCTIONS:
-        return 0
-    listed = [each.samples for each in profile.functions]
-    return min(min(listed), profile.samples - sum(listed))
-
-
-def _difference(
-    before: tuple[int, int], after: tuple[int, int], squared_z: float
-) -> tuple[float, float]:
-    """Newcombe's interval of the second share minus the first, of (samples, of all)."""
-    p, (p_low, p_high) = before[0] / before[1], _wilson(*before, squared_z)
-    q, (q_low, q_high) = after[0] / after[1], _wilson(*after, squared_z)
-    return q - p - math.hypot(q - q_low, p_high - p), q - p + math.hypot(q_high - q, p - p_low)
-
-
-def _wilson(samples: int, of_all: int, squared_z: float) -> tuple[float, float]:
-    share, weight = samples / of_all, squared_z / of_all
-    middle = share + weight / 2
-    half = math.sqrt(weight * share * (1 - share) + weight * weight / 4)
-    return (middle - half) / (1 + weight), (middle + half) / (1 + weight)

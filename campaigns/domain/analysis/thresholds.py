@@ -146,11 +146,6 @@ class Verdict:
         return not (self.passed or self.is_open)
 
     @property
-    def at_least_us(self) -> float | None:
-        """The lower end of a response time."""
-        return None if self.at_least is None else self.at_least / _TIMES[self.unit]
-
-    @property
     def is_of_machine(self) -> bool:
         """Whether it is about the target's machine."""
         return self.metric in TARGET_METRICS

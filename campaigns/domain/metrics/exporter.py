@@ -15,7 +15,14 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, NamedTuple
 
-from campaigns.domain.metrics.machine import CPU, LONGEST_WATCHED, MOST_CORES, MOST_WATCHED
+from campaigns.domain.metrics.machine import (
+    CPU,
+    LONGEST_WATCHED,
+    MOST_CORES,
+    MOST_WATCHED,
+    PERF,
+    PROCESS,
+)
 from campaigns.domain.metrics.profiles import HIGHEST, PERF_METRICS, PerfReading
 from campaigns.domain.typed_text import clean_name
 
@@ -336,8 +343,6 @@ def _cores(grown: Mapping[_Key, float]) -> list[tuple[float, float]]:
     return [(busy[core], whole[core]) for core in in_order[:MOST_CORES]]
 
 
-# What a reading offers, in the words of the target's page: a figure that shows it, and its word.
-PERF, PROCESS = "perf", "process "
 _WORDS = {
     "user_s": "CPU", "memory_used_bytes": "memory", "received_bytes": "network",
     "loopback_bytes": "loopback", "retransmitted": "TCP", "disk_read_bytes": "disks",

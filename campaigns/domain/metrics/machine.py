@@ -13,6 +13,8 @@ from typing import Any
 
 from campaigns.domain.metrics.profiles import PerfUse, perf_use
 
+# What a reading offers, in the words of the target's page: a figure that shows it, and its word.
+PERF, PROCESS = "perf", "process "
 MOST_WATCHED, LONGEST_WATCHED = 20, 100  # chosen processes, and characters of a name
 MOST_CORES = 1024
 # CPU time by state, s of all cores; `stolen_s` went to other guests of the hypervisor.

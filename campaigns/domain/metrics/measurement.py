@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
-from campaigns.domain.metrics.failures import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.metrics.figures import (
     QUIETER,
     Figures,
@@ -21,6 +20,7 @@ from campaigns.domain.metrics.figures import (
     read_total,
 )
 from campaigns.domain.metrics.injector_end import NO_END, InjectorEnd, most_of, sending_s_of
+from campaigns.domain.metrics.outcomes import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.metrics.reply_sizes import BodyWatch
 from campaigns.domain.metrics.series import Point, most_in_flight, point_of
 from campaigns.domain.metrics.snapshot import Second, Total, joined, late

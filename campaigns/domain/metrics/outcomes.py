@@ -1,7 +1,30 @@
-"""The possible outcomes of an attempt. Kinds are disjoint: every attempt has exactly one."""
+"""The possible outcomes of an attempt, which requests failed, and failures in words. Kinds are
+disjoint: every attempt has exactly one.
 
+Which requests failed, by kind, status and step, how many, and when, is read from the seconds'
+errors and statuses, so any injector's seconds will do: a status that the plan does not expect has
+one kind of failure, and no other failure has such a status.
+
+Examples of failures are without what is secret before they leave the injector. Header values and
+parameters whose names speak of credentials, tokens in the usual forms, and values that are known to
+be secret become "[hidden]". Control characters are written as escapes.
+
+Headlines, lists, exports and the terminal all take the target's failures in words from here:
+"404 Not Found to all 1,200 requests".
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Self
+from http import HTTPStatus
+from ipaddress import ip_address
+from typing import Any, Self
+
+from campaigns.domain.metrics.snapshot import MOST_DETAILS, Second, Total
+from campaigns.domain.plan.plan import Plan, status_fits
+from campaigns.domain.units import count, counted, percent
 
 
 class Kind(StrEnum):
@@ -106,3 +129,335 @@ TIMEOUT_KINDS = frozenset(
 )
 
 WORDS: dict[Kind, str] = {kind: kind.words for kind in Kind}
+
+
+DROPPED = "dropped"
+_SWITCHING = "101"
+_MOST_BINS = 128
+
+
+@dataclass(slots=True)
+class FailureRow:
+    """Failures of one kind with one status (0: no whole reply) at one step.
+
+    `first` and `last` are the seconds of first and last sight, None where only totals are known.
+    `bins` has counts from second 0 on, `bin_s` seconds each. `details` counts what was said beyond
+    the kind, the first MOST_DETAILS.
+    """
+
+    step: int
+    kind: str
+    status: int
+    count: int = 0
+    first: int | None = None
+    last: int | None = None
+    bin_s: int = 1
+    bins: list[int] = field(default_factory=list)
+    details: dict[str, int] = field(default_factory=dict)
+
+    def add(self, second: int, count: int) -> None:
+        self.count += count
+        self.first = second if self.first is None else min(self.first, second)
+        self.last = second if self.last is None else max(self.last, second)
+        while second // self.bin_s >= _MOST_BINS:
+            self._widen()
+        self._note(second // self.bin_s, count)
+
+    def add_details(self, details: Mapping[str, int]) -> None:
+        for detail, n in details.items():
+            if detail in self.details or len(self.details) < MOST_DETAILS:
+                self.details[detail] = self.details.get(detail, 0) + n
+
+    def merge(self, other: Self) -> None:
+        """Add another row's failures, such as those of another run."""
+        self.count += other.count
+        self.add_details(other.details)
+        firsts = [each for each in (self.first, other.first) if each is not None]
+        self.first = min(firsts, default=None)
+        self.last = max(
+            (each for each in (self.last, other.last) if each is not None), default=None
+        )
+        while self.bin_s < other.bin_s:
+            self._widen()
+        for number, n in enumerate(other.bins):
+            self._note(number * other.bin_s // self.bin_s, n)
+
+    def _note(self, number: int, count: int) -> None:
+        self.bins += [0] * (number + 1 - len(self.bins))
+        self.bins[number] += count
+
+    def _widen(self) -> None:
+        self.bin_s *= 2
+        self.bins = [sum(self.bins[at : at + 2]) for at in range(0, len(self.bins), 2)]
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        return cls(**data)
+
+
+@dataclass(slots=True)
+class FailureTally:
+    """Counts the failures of a run's measured seconds."""
+
+    plan: Plan
+    by_key: dict[tuple[int, str, int], FailureRow] = field(default_factory=dict)
+
+    def add(self, second: Second) -> None:
+        for (kind, status), n in counts_of(second, self.plan).items():
+            key = (second.step, kind, status)
+            row = self.by_key.setdefault(key, FailureRow(*key))
+            row.add(second.second, n)
+            if not status:
+                row.add_details(second.details.get(kind, {}))
+
+    @classmethod
+    def of_rows(cls, plan: Plan, rows: Iterable[FailureRow]) -> Self:
+        return cls(plan, {(row.step, row.kind, row.status): row for row in rows})
+
+    @property
+    def rows(self) -> list[FailureRow]:
+        return most_frequent_first(self.by_key.values())
+
+
+def counts_of(part: Second | Total, plan: Plan) -> dict[tuple[str, int], int]:
+    """{(kind, status): how many} of one step's part; status 0 where there was no whole reply."""
+    if not (part.errors or part.counters.get(DROPPED)):
+        return {}
+    counts = {(kind, 0): count for kind, count in part.errors.items() if count}
+    if part.counters.get(DROPPED):
+        counts[DROPPED, 0] = part.counters[DROPPED]
+    refusal = Kind.STATUS_UNEXPECTED if plan.exchange is None else Kind.WS_UPGRADE_REJECTED
+    expected = plan.expected_status if plan.exchange is None else (_SWITCHING,)
+    unexpected = {
+        int(status): count
+        for status, count in part.statuses.items()
+        if count and not status_fits(int(status), expected)
+    }
+    refused = counts.pop((refusal.value, 0), 0)
+    rest = refused - sum(unexpected.values())
+    if refused and rest >= 0:
+        counts |= {(refusal.value, status): count for status, count in unexpected.items()}
+        refused = rest
+    if refused:
+        counts[refusal.value, 0] = refused
+    return counts
+
+
+def rows_of_totals(steps: Sequence[Total], plan: Plan) -> list[FailureRow]:
+    """The rows without their seconds, for summaries that were stored without them."""
+    return most_frequent_first(
+        FailureRow(step, kind, status, count)
+        for step, total in enumerate(steps)
+        for (kind, status), count in counts_of(total, plan).items()
+    )
+
+
+def most_frequent_first(rows: Iterable[FailureRow]) -> list[FailureRow]:
+    return sorted(rows, key=lambda row: (-row.count, row.step, row.kind, row.status))
+
+
+HIDDEN = "[hidden]"
+_NAMES = (
+    r"auth|token|secret|passw|pwd|api[-_]?key|session|cookie|credential|signature|csrf|xsrf|"
+    r"jwt|access[-_]?key|otp|assertion"
+)
+_SECRET_HEADER = re.compile(_NAMES, re.IGNORECASE)
+_COOKIE = re.compile(r"\s*([^=;\s]+)=[^;]*(.*)", re.DOTALL)
+_WORD = r"[\w.\-\[\]%]*"
+_PARAMETER = re.compile(
+    rf"(?P<name>{_WORD}(?:{_NAMES}|\bsig\b|\bcode\b|\bkey\b){_WORD})(?P<is>\s*=\s*)[^&;\s\"'<>]+",
+    re.IGNORECASE,
+)
+_JSON_MEMBER = re.compile(
+    rf"(?P<name>[\"'][^\"'\n]{{0,80}}(?:{_NAMES})[^\"'\n]{{0,80}}[\"']\s*:\s*)"
+    r"(?:\"(?:[^\"\\]|\\.)*(?:\"|$)|'(?:[^'\\]|\\.)*(?:'|$)|[\w.+-]+)",
+    re.IGNORECASE,
+)
+_TOKENS = (
+    re.compile(r"(?P<kept>\b(?:bearer|basic|digest|negotiate)\s+)[\w.+/=~-]{6,}", re.IGNORECASE),
+    re.compile(r"(?P<kept>)\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?"),
+    re.compile(r"(?P<kept>\b[a-z][a-z0-9+.-]*://)[^/\s@\"'<>]+(?=@)", re.IGNORECASE),
+)
+_UNPRINTABLE = re.compile(r"[^\t\n\x20-\x7e\xa1-\ud7ff\ue000-\ufffd]")
+_SHORT = 4
+# What may be an address, with or without brackets and a port.
+_ADDRESS = re.compile(r"\[?(?P<host>[\da-f]*[.:][\da-f.:]*[\da-f])\]?(?::\d+)?", re.IGNORECASE)
+
+
+def redacted(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text with secrets hidden; `secrets` are values that must not appear in it."""
+    for secret in sorted(set(secrets), key=len, reverse=True):
+        text = _without(text, secret)
+    text = _JSON_MEMBER.sub(lambda match: f'{match["name"]}"{HIDDEN}"', text)
+    text = _PARAMETER.sub(lambda match: f"{match['name']}{match['is']}{HIDDEN}", text)
+    for token in _TOKENS:
+        text = token.sub(lambda match: match["kept"] + HIDDEN, text)
+    return text
+
+
+def redacted_header(name: str, value: str, secrets: Iterable[str] = ()) -> str:
+    """The line of a header; of a cookie that is set its name stays."""
+    if name.lower() == "set-cookie" and (cookie := _COOKIE.fullmatch(value)):
+        return f"{name}: {cookie[1]}={HIDDEN}{cookie[2]}"
+    if _SECRET_HEADER.search(name):
+        return f"{name}: {HIDDEN}"
+    return f"{name}: {redacted(value, secrets)}"
+
+
+def redacted_head(text: str, secrets: Iterable[str] = ()) -> str:
+    """A request line or status line and its headers, one a line."""
+    first, *headers = text.split("\n")
+    lines = [redacted(first, secrets)]
+    for header in headers:
+        name, colon, value = header.partition(":")
+        lines.append(redacted_header(name, value.strip(), secrets) if colon else redacted(header))
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """The text as it can be stored and shown: control characters and the like as escapes."""
+    return _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text.replace("\r\n", "\n"))
+
+
+def _without(text: str, secret: str) -> str:
+    if not secret:
+        return text
+    if len(secret) >= _SHORT:
+        return text.replace(secret, HIDDEN)
+    # A short value as a part of words would take the sense from everything.
+    return re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", HIDDEN, text)
+
+
+def without_addresses(text: str, *hosts: str) -> str:
+    """The text without these hosts and without literal addresses."""
+    for host in hosts:
+        text = re.sub(rf"(?<![\w.:-]){re.escape(host)}(?!\.?[\w-])", HIDDEN, text)
+    return _ADDRESS.sub(_unless_an_address, text)
+
+
+def _unless_an_address(match: re.Match[str]) -> str:
+    host, _, port = match["host"].rpartition(":")
+    for text in (match["host"], host if port.isdecimal() else ""):
+        with suppress(ValueError):
+            ip_address(text)
+            return HIDDEN
+    return match[0]
+
+
+# Failures that are not the target's: of the injector's host, of the site's rules, of a stop.
+_NOT_OF_TARGET = {*CLIENT_KINDS, Kind.ADDRESS_REFUSED, Kind.ABORTED_BY_STOP}
+# From this share on, a failure is the first thing to say about a run.
+HEADLINE_SHARE = 0.01
+# The target's reasons for which these words stand.
+FAILED_CODES = frozenset({"no_success", "errors", "errors_at_limit"})
+# How a target refuses or gives up that gets more than it takes; other failures have other causes.
+_OVERLOAD_STATUSES = {429, 502, 503, 504}
+_OVERLOAD_KINDS = {
+    *TIMEOUT_KINDS,
+    Kind.CONNECT_REFUSED,
+    Kind.RESET,
+    Kind.EOF_BEFORE_REPLY,
+    Kind.EOF_MID_BODY,
+    Kind.WRITE_ERROR,
+}
+_MOST_NAMED = 3
+_MOST_DETAILS = 2
+
+
+def status_words(status: int) -> str:
+    """A status with its standard phrase: "404 Not Found"."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def kind_words(kind: str) -> str:
+    """What a page calls a kind of failure."""
+    return "no free connection" if kind == DROPPED else WORDS.get(kind, kind)
+
+
+def detail_words(row: FailureRow) -> str:
+    """What its failures said beyond their kind, the most frequent first; "" for nothing."""
+    if row.status:
+        return ""
+    details = sorted(row.details, key=lambda detail: -row.details[detail])
+    more = [f"{len(details) - _MOST_DETAILS} more"] if len(details) > _MOST_DETAILS else []
+    return "; ".join(details[:_MOST_DETAILS] + more)
+
+
+def row_words(row: FailureRow) -> str:
+    """ "not an HTTP reply: two different Content-Length headers"."""
+    return ": ".join(filter(None, (kind_words(row.kind), detail_words(row))))
+
+
+def cause_words(row: FailureRow) -> str:
+    """The status if there was a reply, else the kind with its details."""
+    return status_words(row.status) if row.status else row_words(row)
+
+
+def causes_of(rows: Iterable[FailureRow]) -> list[FailureRow]:
+    """A row for each kind and status, of all steps together, the most frequent first."""
+    causes: dict[tuple[str, int], FailureRow] = {}
+    for row in rows:
+        key = row.kind, row.status
+        causes.setdefault(key, FailureRow(row.step, *key)).merge(row)
+    return most_frequent_first(causes.values())
+
+
+def of_target(rows: Iterable[FailureRow]) -> list[FailureRow]:
+    """The failures that the target, or the way to it, is the cause of."""
+    return [row for row in rows if row.kind not in _NOT_OF_TARGET]
+
+
+def is_of_overload(row: FailureRow) -> bool:
+    """Whether a target fails so that gets more requests than it takes."""
+    return row.status in _OVERLOAD_STATUSES if row.status else row.kind in _OVERLOAD_KINDS
+
+
+def failure_share(rows: Iterable[FailureRow], attempts: int) -> float:
+    """The share of the attempts that failed at the target."""
+    return sum(row.count for row in of_target(rows)) / attempts if attempts else 0.0
+
+
+def everything_failed(rows: Iterable[FailureRow], attempts: int) -> bool:
+    """Whether there were attempts, and each of them failed at the target."""
+    return attempts > 0 and failure_share(rows, attempts) >= 1
+
+
+def failure_words(rows: Sequence[FailureRow], attempts: int, noun: str = "requests") -> str:
+    """What failed, without a full stop; "" if nothing did.
+
+    "404 Not Found to all 1,200 requests", "Connection refused for all 100 requests",
+    "20 % failed with 503 Service Unavailable".
+    """
+    causes = causes_of(of_target(rows))
+    n_failed = sum(each.count for each in causes)
+    if not causes or not attempts:
+        return ""
+    if n_failed >= attempts:
+        everything = f"all {counted(attempts, noun)}" if attempts > 1 else f"the only {noun[:-1]}"
+        if len(causes) == 1:
+            (only,) = causes
+            words = status_words(only.status) if only.status else kind_words(only.kind)
+            whole = f"{words[0].upper()}{words[1:]} {'to' if only.status else 'for'} {everything}"
+            return ": ".join(filter(None, (whole, detail_words(only))))
+        named = [f"{cause_words(each)} ({count(each.count)})" for each in causes[:_MOST_NAMED]]
+        more = len(causes) - len(named)
+        if more:
+            named.append(f"{counted(more, 'other errors')}")
+        return f"All {counted(attempts, noun)} failed: {', '.join(named)}"
+    mostly = ", mostly" if len(causes) > 1 else ""
+    joint = " with" if causes[0].status else (" by" if mostly else ":")
+    words = cause_words(causes[0])
+    return f"{share_words(n_failed, attempts)} failed{mostly}{joint} {words}"
+
+
+def share_words(some: int, attempts: int) -> str:
+    """A share with as few decimals as it needs: "20 %", "18.1 %"."""
+    text = percent(some / attempts)
+    digits, unit = text[:-2], text[-2:]
+    return (digits.rstrip("0").rstrip(".") if "." in digits else digits) + unit

@@ -7,6 +7,7 @@ makes no dictionary for each second, and a long run's reader holds an hour at on
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypedDict
@@ -64,9 +65,11 @@ def point_of(
     """
     delivered = {shard for shard, _ in parts}
     due = {shard for shard, last in last_seconds.items() if last is None or last >= number}
-    response = _merged(part.timings.get("response") for _, part in parts)
+    response, failed_reply = (
+        Timing.together(part.timings[name] for _, part in parts if name in part.timings)
+        for name in ("response", "failed_reply")
+    )
     percentiles = percentiles_us(response, (P50, P95, P99))
-    failed_reply = _merged(part.timings.get("failed_reply") for _, part in parts)
     of_failed = percentiles_us(failed_reply, (P50, P95))
     vitals = [part.vitals for _, part in parts if part.vitals]
     opened = [each["open_connections"] for each in vitals if "open_connections" in each]
@@ -78,7 +81,7 @@ def point_of(
         second=number,
         **counts,
         in_flight=sum(part.in_flight for _, part in parts),
-        errors=_added(part.errors for _, part in parts),
+        errors=dict(sum((Counter(part.errors) for _, part in parts), Counter())),
         mean_ms=_ms(response.mean_us),
         p50_ms=_ms(percentiles.get(P50)),
         p95_ms=_ms(percentiles.get(P95)),
@@ -105,22 +108,6 @@ def most_in_flight(series: Iterable[Point]) -> int | None:
     """
     levels = [point["in_flight"] for point in series if point["second"] >= 0]
     return max(levels[:-1], default=None)
-
-
-def _merged(timings: Iterable[Timing | None]) -> Timing:
-    whole = Timing()
-    for timing in timings:
-        if timing is not None:
-            whole = whole.merged(timing)
-    return whole
-
-
-def _added(counts: Iterable[dict[str, int]]) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for each in counts:
-        for kind, count in each.items():
-            total[kind] = total.get(kind, 0) + count
-    return total
 
 
 def _worst_vital(parts: list[tuple[int, Second]], name: str) -> float | None:

@@ -13,12 +13,11 @@ phases of a connection are beside it."""
 
 from collections.abc import Callable
 
-from campaigns.domain.analysis.failures import cause_words, causes_of, failure_words
 from campaigns.domain.analysis.thresholds import weigh
-from campaigns.domain.metrics.failures import DROPPED
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.injector_end import totals_by_peer
 from campaigns.domain.metrics.measurement import Measurement, parts_of
+from campaigns.domain.metrics.outcomes import DROPPED, cause_words, causes_of, failure_words
 from campaigns.domain.metrics.snapshot import (
     HOPS,
     LATENESS,
@@ -49,9 +48,9 @@ from campaigns.domain.other_tools.report_words import (
 from campaigns.domain.percentiles import P50, P90, P95, P99
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.plan_words import replay_words
-from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.report_tables import handshake_lines, hop_words, redirects_words
 from campaigns.domain.presentation.threshold_tables import broken_words
+from campaigns.domain.presentation.what_to_do import no_answer_words
 from campaigns.domain.units import counted, rate, said_of
 
 _JMETER_HEADS = (

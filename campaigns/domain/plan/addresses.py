@@ -299,3 +299,8 @@ def proof_fault(reply: bytes, token: str) -> str | None:
     if body.strip() != token.encode():
         return "the file holds something else than the token alone"
     return None
+
+
+def is_local(host: str) -> bool:
+    """Whether it is the injectors' own host, as far as its written form tells."""
+    return written_addresses(host) == [LOOPBACK]

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import ceil, floor, log10
 from typing import Annotated, Any
 
-from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
 from campaigns.domain.plan.estimates import SET_UP_S
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import Plan
@@ -332,11 +331,6 @@ FILE_SET_REPEATS = 5
 _KINDS = ("1", "2", "3")
 # What L1 to L3 took on average in the study, s: time enough to see what the machine does.
 _LASTED_S = {"1": 5, "2": 25, "3": 5}
-
-
-def is_local(host: str) -> bool:
-    """Whether it is the injectors' own host, as far as its written form tells."""
-    return written_addresses(host) == [LOOPBACK]
 
 
 def file_sets(*, local: bool) -> dict[str, dict[str, Any]]:

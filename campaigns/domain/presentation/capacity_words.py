@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Annotated, Any
 
-from campaigns.domain.analysis.busy import FULL_CPU, FULL_LINK, Busy
 from campaigns.domain.analysis.capacity import (
     FEWEST_FOR_INTERVAL,
     LEAST_DRIFT,
@@ -22,16 +21,13 @@ from campaigns.domain.analysis.capacity import (
     TrialResult,
 )
 from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE
-from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.limit import OTHERS, Limit, blame
-from campaigns.domain.analysis.messages import MESSAGES, say, sentence
-from campaigns.domain.analysis.reasons import LIMITS, LimitsByCode, Observed
+from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observed
+from campaigns.domain.analysis.limit import FULL_CPU, FULL_LINK, OTHERS, Busy, Limit, blame
+from campaigns.domain.analysis.messages import MESSAGES, Sentence, joined, say, sentence, so_far
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.metrics.failures import without_addresses
 from campaigns.domain.metrics.machine import MachineUse
+from campaigns.domain.metrics.outcomes import without_addresses
 from campaigns.domain.plan.threshold import TARGET_METRICS, Threshold
-from campaigns.domain.presentation.remedies import cause_words
-from campaigns.domain.presentation.results import Sentence, joined, so_far
 from campaigns.domain.presentation.tables import (
     Column,
     Figure,
@@ -41,6 +37,7 @@ from campaigns.domain.presentation.tables import (
     figure_cell,
     text_cell,
 )
+from campaigns.domain.presentation.what_to_do import frequent_cause
 from campaigns.domain.units import (
     DASH,
     counted,
@@ -265,7 +262,7 @@ def limiter_of(
     if ending == Ending.INJECTOR and spoilt:
         cause = blame(spoilt[-1])
         word = CRITERIA[cause.code].who.removeprefix("the ") if cause.code in OTHERS else word
-        causes = cause_words(spoilt, len(spoilt), "trials")
+        causes = frequent_cause(spoilt, len(spoilt), "trials")
         why = f"{causes[:1].upper()}{causes[1:]}. {CRITERIA[cause.code].remedy}"
     return Limiter(word, why, rows)
 

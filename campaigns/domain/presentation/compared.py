@@ -5,18 +5,28 @@ a capacity against each other, in a sentence and in figures.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from campaigns.domain.analysis.capacity import CapacityInterval, CapacityWord
-from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.messages import Sentence, sentence
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import CLEAR, RatioInterval, Word
+from campaigns.domain.metrics.profiles import Profile, ShareChange, faults_of, share_changes
 from campaigns.domain.percentiles import name
 from campaigns.domain.presentation.intervals import FACTOR_FROM, change_ends
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.results import Sentence, SplitAnswer
-from campaigns.domain.presentation.tables import Figure, Format, Row, Table, rows_of_cells
-from campaigns.domain.units import DASH, THIN, figure, number, percent, rate
+from campaigns.domain.presentation.overhead_table import SplitAnswer
+from campaigns.domain.presentation.tables import (
+    Column,
+    Figure,
+    Format,
+    Row,
+    Table,
+    rows_of_cells,
+    text_cell,
+)
+from campaigns.domain.presentation.target_cost_tables import OBJECT
+from campaigns.domain.units import DASH, THIN, change_size, figure, number, percent, rate
 
 _CLEAR = {CapacityWord.MORE: "more", CapacityWord.LESS: "less"}
 
@@ -33,19 +43,11 @@ class ComparedCapacity:
     why: str
 
     @property
-    def baseline_words(self) -> str:
-        return capacity_words(self.baseline)
-
-    @property
-    def candidate_words(self) -> str:
-        return capacity_words(self.candidate)
-
-    @property
     def change_words(self) -> str:
         """Such as +6.5 % (+3.1 to +10.0 %)"""
         if self.ratio is None:
             return DASH
-        return f"{percent(self.ratio.ratio - 1, decimals=1, signed=True)} ({self.interval_words})"
+        return f"{change_size(self.ratio.ratio)} ({self.interval_words})"
 
     @property
     def interval_words(self) -> str:
@@ -278,6 +280,11 @@ class ComparedDetail:
         shift = [shift_table(self.shift)] if self.shift else []
         return [self.times, self.counts, *self.repeats, *shift]
 
+    @property
+    def curves(self) -> dict[str, list[dict[str, Any]]]:
+        names = ("baseline", "candidate")
+        return {name: line["curve"] for name, line in zip(names, self.lines, strict=True)}
+
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -291,10 +298,15 @@ class Difference:
     forbids: Annotated[bool, "Whether these tests get no verdict because of it."] = False
 
 
+class Alone(NamedTuple):
+    column: Annotated[str, "Its name."]
+    tests: list[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """`tests` worst first; `references` are never counted among them; `alone` has each column's
-    tests without a partner: (letter, labels).
+    tests without a partner.
 
     `table` has a row per test, in the same order, as CSV and REST have them. `detail` is of the
     test that was asked for, by default the first; None without any. `capacities`: of each candidate
@@ -309,7 +321,7 @@ class Comparison:
     same: list[tuple[str, str]]
     tests: list[ComparedTest]
     references: list[ComparedTest]
-    alone: list[tuple[str, list[str]]]
+    alone: list[Alone]
     table: Table
     detail: ComparedDetail | None
     capacities: list[ComparedCapacity]
@@ -347,3 +359,57 @@ def reference_of(references: Sequence[ComparedTest]) -> ReferenceState | None:
     if words == {Word.SAME}:
         return ReferenceState.UNMOVED
     return ReferenceState.UNSURE if words else None
+
+
+_MOST_CHANGES = 10
+_LOW_CHANGE = "Lower end of the 95 % bounds, which hold for all functions together."
+_HIGH_CHANGE = "Upper end of the 95 % bounds, which hold for all functions together."
+
+
+def compared_profiles_table(
+    before: Sequence[Profile], after: Sequence[Profile], names: tuple[str, str], column: str
+) -> Table | None:
+    """`column`: of the candidate. None where neither side was asked for a profile."""
+    if not before and not after:
+        return None
+    sides = [any(each.samples for each in side) for side in (before, after)]
+    lacking = [name for name, is_told in zip(names, sides, strict=True) if not is_told]
+    changes = [] if lacking else share_changes(before, after)
+    certain = [each for each in changes if each.is_certain]
+    grown = [each for each in certain if each.growth > 0][:_MOST_CHANGES]
+    changes_shown = grown + [each for each in certain[::-1] if each.growth < 0][:_MOST_CHANGES]
+    figures = [
+        [Figure(100 * x) for x in (each.before, each.after, each.growth, each.low, each.high)]
+        for each in changes_shown
+    ]
+    formats = [Format(1)] * 2 + [Format(1, signed=True)] * 3
+    rows = tuple(
+        Row(each.symbol, (text_cell(each.object), *of_row), "function")
+        for each, of_row in zip(changes_shown, rows_of_cells(figures, formats), strict=True)
+    )
+    columns = (
+        OBJECT,
+        Column("baseline", names[0], "% of CPU time"),
+        Column("candidate", names[1], "% of CPU time"),
+        Column("difference", "difference", "points"),
+        Column("low", "from", "points", _LOW_CHANGE),
+        Column("high", "to", "points", _HIGH_CHANGE),
+    )
+    if lacking:
+        faults = faults_of([*before, *after])
+        note = " ".join([f"Nothing was recorded of {' and '.join(lacking)}.", *faults])
+    else:
+        note = _change_note(changes, changes_shown)
+    title = "Functions whose share of the CPU time changed"
+    return Table(f"profile-{column}", title, columns, rows, "function", note)
+
+
+def _change_note(changes: Sequence[ShareChange], rows: Sequence[ShareChange]) -> str:
+    """What is known of the functions that have no row."""
+    others = [max(abs(each.low), abs(each.high)) for each in changes if each not in rows]
+    if not others:
+        return ""
+    most = f"{100 * max(others):.1f} points"
+    if rows:
+        return f"Every other function's share changed by at most {most}."
+    return f"No share changed by more than chance explains, and none by more than {most}."

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.messages import Sentence, say
 from campaigns.domain.analysis.ratio import BOUNDED, Against, Word
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.presentation.compared import (
@@ -26,7 +26,6 @@ from campaigns.domain.presentation.intervals import (
     size_words,
 )
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import (
     Cell,
     Figure,
@@ -257,7 +256,7 @@ def _figures(test: ComparedTest) -> list[Figure]:
     baseline_us, candidate_us = test.times_us
     why = test.row.why if test.is_sound else test.why
     row = replace(test.row, baseline=baseline_us, candidate=candidate_us, why=why, weak=False)
-    figures = pair_figures(row, 1e-3)
+    figures = pair_figures(row)
     if not test.is_sound:
         figures |= dict.fromkeys(_COMPARED, Figure(None, test.why))
     could = test.could_have_shown

@@ -292,15 +292,3 @@ def split_at_terms(text: str) -> list[tuple[str, Term | None]]:
             pieces += [(text[end : match.start()], None), (match.group(), term)]
             end = match.end()
     return [piece for piece in (*pieces, (text[end:], None)) if piece[0]]
-
-
-def as_markdown() -> str:
-    """The text of docs/glossary.md."""
-    lines = (f"- **{term.name}**: {term.meaning}" for term in TERMS)
-    return "\n".join(("# Glossary", "", _INTRO, "", *lines, ""))
-
-
-_INTRO = (
-    "The terms of the pages, the API and these documents. Every installation shows them at "
-    "`/glossary/`. `make docs` writes this file."
-)

@@ -10,11 +10,9 @@ from typing import Protocol
 
 from campaigns.domain.analysis.changes import MIN_CAMPAIGNS, Change, Expected
 from campaigns.domain.analysis.histories import PLAN_VERSION, TestHistory
-from campaigns.domain.analysis.messages import say, sentence
+from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.steady import Steadiness
 from campaigns.domain.presentation.intervals import size_words
-from campaigns.domain.presentation.results import Sentence, joined
 from campaigns.domain.units import (
     THIN,
     TO,
@@ -27,33 +25,10 @@ from campaigns.domain.units import (
     number,
     percent,
     rounded,
-    second_text,
 )
 
 # The first is of medians without the injector's part, which a busy machine hardly moves.
 METRICS = {"typical": "median", "p95": "p95", "p50": "p50", "p99": "p99", "mean": "average"}
-
-
-def trend_words(
-    steadiness: Steadiness | None, departure_s: int, steady: int, *, is_over: bool
-) -> str:
-    """ "" where the seconds do not say. `steady`: the second in which the last level begins;
-    `left`: the one in which it was left, where it had been there before."""
-    if steadiness is None:
-        return ""
-    if not steadiness.steady_from:
-        # A short stretch in between, or several, may not have been told from noise.
-        return say("no_trend", found="was found" if is_over else "so far")
-    if steadiness.left_at:
-        between = f"from {second_text(departure_s)} to {second_text(steady)}"
-        higher = "higher" if steadiness.ratio > 1 else "lower"
-        size = percent(abs(steadiness.ratio - 1))
-        return say("trend_back", between=between, size=size, higher=higher)
-    change = 1 / steadiness.ratio - 1
-    rose = change > 0
-    verb = ("rose" if rose else "fell") if is_over else ("are rising" if rose else "are falling")
-    higher, size = "higher" if rose else "lower", percent(abs(change))
-    return say("trend", rose=verb, since=second_text(steady), size=size, higher=higher)
 
 
 class HistoryStatus(StrEnum):
@@ -138,7 +113,7 @@ def change_sentence(history: TestHistory, change: Change) -> Sentence:
         size=size(change),
         since=day(history.points[change.index].at),
         cause=cause_words(causes) if causes else "",
-        levels=f"{ms_of(change.after)} instead of {ms(change.before)}",
+        levels=f"{figure(change.after / 1000)} instead of {ms(change.before)}",
         environment=environment_words(moved.ratio if moved else None),
     )
 
@@ -236,14 +211,15 @@ def overview_sentence(
     directions = ", ".join(f"{n} {word}" for word, n in sorted((moved or {}).items()))
     more = {HistoryStatus.MOVED: f" with plan or environment ({directions})"} if directions else {}
     changed = [
-        f"{_many(counts[standing], standing)}{more.get(standing, '')}"
+        f"{counted(n, 'outliers') if standing is HistoryStatus.OUTLIER else f'{n} {standing}'}"
+        f"{more.get(standing, '')}"
         for standing in (
             HistoryStatus.SLOWER,
             HistoryStatus.FASTER,
             HistoryStatus.MOVED,
             HistoryStatus.OUTLIER,
         )
-        if counts.get(standing)
+        if (n := counts.get(standing))
     ]
     if changed:
         others = ", ".join(_counted_among(counts, HistoryStatus.UNCHANGED, *_UNJUDGED))
@@ -266,40 +242,8 @@ def _counted_among(counts: Mapping[HistoryStatus, int], *standings: HistoryStatu
     return [f"{counts[standing]} {standing}" for standing in standings if counts.get(standing)]
 
 
-def _many(n: int, standing: HistoryStatus) -> str:
-    return counted(n, "outliers") if standing is HistoryStatus.OUTLIER else f"{n} {standing}"
-
-
-def ms_of(value_us: float) -> str:
-    """Milliseconds without the unit."""
-    return figure(value_us / 1000)
-
-
 def day(at: datetime) -> str:
     return f"{at.day} {at:%b %Y}"
-
-
-def when_words(then: datetime, now: datetime) -> str:
-    """Such as "today 14:02", "yesterday 14:02", "Fri 11 Dec 02:00, last week", "Fri 11 Dec 2026".
-
-    Both in the time zone in which days are counted.
-    """
-    clock = f"{then:%H:%M}"
-    days = (now.date() - then.date()).days
-    if days in {0, 1}:
-        return f"{('today', 'yesterday')[days]} {clock}"
-    if then.year != now.year and days > _HALF_A_YEAR:
-        return f"{then:%a} {then.day} {then:%b %Y}"
-    weeks = (_monday(now) - _monday(then)) // 7
-    when = ", last week" if weeks == 1 else ""
-    return f"{then:%a} {then.day} {then:%b} {clock}{when}"
-
-
-_HALF_A_YEAR = 183
-
-
-def _monday(day: datetime) -> int:
-    return day.toordinal() - day.weekday()
 
 
 def direction(ratios: Sequence[float], *, is_explained: bool) -> str:
@@ -339,11 +283,6 @@ def moved_beside(changes: Sequence[NotedChange]) -> float | None:
     """The ratio of the reference's largest change in the range of any of them."""
     ratios = [each.reference_ratio for each in changes if each.reference_ratio]
     return max(ratios, key=lambda ratio: abs(log(ratio)), default=None)
-
-
-def change_interval(low: float, high: float) -> str:
-    """[+8.5, +9.9], in percent."""
-    return f"[{', '.join(number(100 * (each - 1), 1, signed=True) for each in (low, high))}]"
 
 
 def levels(before_us: float, after_us: float) -> str:

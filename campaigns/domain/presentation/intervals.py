@@ -14,6 +14,8 @@ from campaigns.domain.units import (
     MINUS,
     THIN,
     and_joined,
+    change_percent,
+    change_size,
     decimals_for,
     decimals_to_see,
     duration,
@@ -24,7 +26,6 @@ from campaigns.domain.units import (
 )
 
 FACTOR_FROM = 2.0  # a ratio from here on is told as a factor
-_EXACT = 9  # decimals of a percentage that no float disturbs
 _MOST = 10  # times as much more, +1,000 %
 Names = Sequence[str] | Mapping[int, str]  # by an arm's number
 
@@ -76,7 +77,7 @@ def change_words(ratio: float) -> str:
     """A ratio in a tile: "3.9 ×", "+12.3 %"."""
     if ratio >= FACTOR_FROM:
         return f"{figure(ratio, 2)}{THIN}×"
-    return percent(ratio - 1, decimals=1, signed=True)
+    return change_size(ratio)
 
 
 def ends_words(ratio: float, low: float, high: float) -> str:
@@ -126,16 +127,15 @@ def change_ends(ratio: float, low: float, high: float, decimals: int = 1) -> tup
     return least, _end(high, decimals)
 
 
+def change_interval(ratio: float, low: float, high: float) -> str:
+    """[−14.5, −11.2], in percent."""
+    return f"[{', '.join(change_ends(ratio, low, high))}]"
+
+
 def _end(ratio: float, decimals: int) -> str:
     """What is slower has an interval above 0, not one from 0 on."""
     change = change_percent(ratio)
     return number(change, decimals_to_see(change, decimals), signed=True)
-
-
-def change_percent(ratio: float) -> float:
-    """1.123 is 12.3, as it would be if floats were exact, and not rounded otherwise: a text rounds
-    it once."""
-    return round(100 * (ratio - 1), _EXACT)
 
 
 def least_change(share: float) -> str:

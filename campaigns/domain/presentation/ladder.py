@@ -11,10 +11,10 @@ from typing import Any
 
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import SPLIT_PARTS, PairResult
-from campaigns.domain.analysis.ratio import CLEAR
-from campaigns.domain.analysis.repeats import MeanInterval
+from campaigns.domain.analysis.ratio import CLEAR, MeanInterval
 from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.plan.rungs import Section
+from campaigns.domain.presentation.overhead_table import split_rows
 from campaigns.domain.presentation.tables import (
     NO_RUN,
     Cell,
@@ -27,28 +27,13 @@ from campaigns.domain.presentation.tables import (
     column_cells,
     count_cell,
     empty,
+    ends_columns,
     figure_cell,
+    mean_figures,
     rows_of_cells,
     text_cell,
 )
-from campaigns.domain.units import column_decimals, decimals_for_parts, in_ms, rounded_to_sum
-
-
-def split_rows(
-    arms: Sequence[tuple[str, str, Mapping[str, float | None]]],
-) -> tuple[list[dict[str, Any]], int]:
-    """The rows of a SplitAnswer and their decimals, of any number of arms."""
-    decimals = decimals_for_parts(
-        value / 1000 for _, _, parts in arms for value in parts.values() if value
-    )
-    rows = []
-    for label, scheme, parts in arms:
-        present = {part: value / 1000 for part, value in parts.items() if value is not None}
-        rounded, total = rounded_to_sum(present, decimals)
-        values = {part: float(rounded[part]) if part in rounded else None for part in parts}
-        rows.append({"label": label, "scheme": scheme, "parts": values, "total_ms": float(total)})
-    return rows, decimals
-
+from campaigns.domain.units import column_decimals, in_ms
 
 MEAN = "mean"
 # What rungs can be compared by; only means have parts that add up.
@@ -160,24 +145,16 @@ class LadderRung:
 
 
 @dataclass(frozen=True, slots=True)
-class LadderLikeness:
-    """`same`: (what, its value) of every comparison. `differs`: (what, the rungs that differ and
-    how)."""
-
-    same: tuple[tuple[str, str], ...] = ()
-    differs: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Ladder:
-    """The rungs of all sections, in the order of the ladder, compared by `metric`. `likeness`: what
-    is the same for all of them, and what differs although nobody chose it. `in_turns`: the rungs
-    took turns."""
+    """The rungs of all sections, in the order of the ladder, compared by `metric`. `same`:
+    (what, its value) of every comparison; `differs`: (what, the rungs that differ and how) although
+    nobody chose it. `in_turns`: the rungs took turns."""
 
     target: str
     rungs: tuple[LadderRung, ...]
     metric: str = MEAN
-    likeness: LadderLikeness = field(default_factory=LadderLikeness)
+    same: tuple[tuple[str, str], ...] = ()
+    differs: tuple[tuple[str, str], ...] = ()
     in_turns: bool = False
 
     def of(self, section: Section) -> list[LadderRung]:
@@ -251,8 +228,7 @@ def _columns_of(ladder: Ladder) -> tuple[Column, ...]:
     return (
         *_HEAD,
         Column(ladder.metric, ladder.metric, "ms"),
-        Column("low", since, "ms"),
-        Column("high", "to", "ms"),
+        *ends_columns("", "ms", since),
         Column("runs", "runs", "counted"),
         *(Column(f"before_{key}", f"{title}, rung before", unit) for key, title, unit in steps),
         Column("before_word", "word, rung before", is_text=True),
@@ -265,15 +241,7 @@ def _ladder_table(ladder: Ladder) -> Table:
     """A row a rung, for CSV and REST."""
     rungs = ladder.rungs
     few = say("interval_of_repeats")
-    figures = [
-        [
-            Figure(rung.value.mean / 1000, rung.weak, weak=bool(rung.weak)),
-            *(Figure(in_ms(each), few) for each in rung.value.ends),
-        ]
-        if rung.value
-        else [Figure(None, rung.why or NO_RUN)] * 3
-        for rung in rungs
-    ]
+    figures = [mean_figures(each.value, each.why or NO_RUN, few, each.weak) for each in rungs]
     times = rows_of_cells(figures, [Format(ladder.decimals)] * 3)
     rows = tuple(
         Row(
@@ -408,8 +376,7 @@ def _many_table(ladder: Ladder) -> Table:
         *(Column(key, key, "ms") for key in ("p50", "p95", "p99")),
         Column("rate", "rate", "requests/s"),
         Column("change", f"change of the {ladder.metric}", "%", "From the row above."),
-        Column("change_low", f"{ladder.confidence} from", "%"),
-        Column("change_high", "to", "%"),
+        *ends_columns("change_", "%", f"{ladder.confidence} from"),
         Column("word", "verdict", is_text=True),
     )
     figures = [

@@ -3,14 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.messages import Sentence, joined, sentence
 from campaigns.domain.analysis.ratio import BOUNDED, Word
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
-from campaigns.domain.presentation.intervals import bounds_words, change_percent, difference_words
+from campaigns.domain.presentation.intervals import bounds_words, difference_words
 from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
-from campaigns.domain.presentation.results import Sentence, joined
-from campaigns.domain.units import and_joined, decimals_to_see, percent
+from campaigns.domain.units import and_joined, change_size, percent
 
 _HTTP = {version: f"HTTP/{version}" for version in HttpVersion}
 _HYBRID, _CLASSICAL = "hybrid key exchange", "classical key exchange"
@@ -77,19 +76,13 @@ def _first_over_tls(rungs: Sequence[LadderRung]) -> LadderRung | None:
 
 def _cost(place: str, rung: str, step: RungStep) -> Sentence:
     if not (step.has_interval and step.word):
-        return sentence("rung_about", place=place, rung=rung, change=change_words(step))
+        return sentence("rung_about", place=place, rung=rung, change=change_size(step.ratio))
     change, ends = difference_words(Word(step.word), step.ratio, *step.row.ends)
     verb, than = ("makes", "to HTTP ") if step.word == Word.SAME else ("is", "than HTTP ")
     than = "" if step.word == Word.OPEN else than
     return sentence(
         "rung_cost", place=place, rung=rung, verb=verb, difference=change, than=than, ends=ends
     )
-
-
-def change_words(step: RungStep) -> str:
-    """+54.2 %, as in the ladder's table"""
-    change = change_percent(step.ratio)
-    return percent(change / 100, decimals=decimals_to_see(change, 1), signed=True)
 
 
 def _changes(steps: Sequence[LadderRung], rungs: Sequence[LadderRung]) -> list[Sentence]:

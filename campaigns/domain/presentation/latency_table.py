@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from campaigns.domain import units
-from campaigns.domain.analysis.repeats import mean_interval, one_request_explains, outlier_flags
+from campaigns.domain.analysis.ratio import mean_interval, one_request_explains, outlier_flags
 from campaigns.domain.metrics.figures import SHOWN_PERCENTILES, Figures, figures_of
 from campaigns.domain.metrics.measurement import Measurement, parts_of
 from campaigns.domain.metrics.snapshot import Total

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
 from campaigns.domain.metrics.machine import (
     BUSY,
     MachinePoint,
@@ -18,9 +18,10 @@ from campaigns.domain.metrics.machine import (
     Pair,
     cpu_s_per_1000,
 )
-from campaigns.domain.presentation.results import TestAnswer
+from campaigns.domain.presentation.results import TestAnswer, labels_of
 from campaigns.domain.presentation.run_points import thinned
 from campaigns.domain.presentation.tables import (
+    INTERVAL,
     Column,
     Figure,
     Row,
@@ -258,11 +259,9 @@ def machine_means_table(runs: MachineRuns, tests: Sequence[TestAnswer]) -> Table
     """A row for each test and figure: the mean of its counted runs with its 95 % interval, each run
     by the mean of its seconds."""
     by_run = {run.run: run for run in runs.runs}
-    names_plan = len({test.plan_label for test in tests}) > 1
     rows = [
         (f"{label}: {column.title}, {column.unit}", mean)
-        for test in tests
-        for label in [f"{test.plan_label}, " * names_plan + test.label]
+        for label, test in zip(labels_of(tests), tests, strict=True)
         for column in _RUN_COLUMNS
         if runs.tells(column.key)
         and (mean := _mean_of(column, [by_run[pk] for pk in test.counted if pk in by_run]))
@@ -272,8 +271,7 @@ def machine_means_table(runs: MachineRuns, tests: Sequence[TestAnswer]) -> Table
         "Means over runs",
         (
             Column("mean", "mean", "", "Over the runs that count."),
-            Column("low", "from", "", "Lower end of the mean's 95 % interval over repeats."),
-            Column("high", "to", "", "Upper end of the mean's 95 % interval over repeats."),
+            *INTERVAL,
             Column("runs", "runs", "", "Runs for which an agent or an exporter reported it."),
         ),
         tuple(Row(label, mean_cells(mean)) for label, mean in rows),
@@ -420,11 +418,7 @@ def _server_labels(
     places: Mapping[tuple[int, str], Sequence[RunResources]], tests: Sequence[TestAnswer]
 ) -> dict[tuple[int, str], str]:
     """The test, and the machine where there are several."""
-    names_plan = len({test.plan_label for test in tests}) > 1
-    names = {
-        test.test_id: f"{test.plan_label}, {test.label}" if names_plan else test.label
-        for test in tests
-    }
+    names = dict(zip((test.test_id for test in tests), labels_of(tests), strict=True))
     names_machine = len({source for _, source in places}) > 1
     return {
         (test, source): f"{names[test]}, {source}" if names_machine else names[test]

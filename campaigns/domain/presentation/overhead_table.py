@@ -3,15 +3,13 @@
 By default HTTPS against HTTP, whose names stand for any two arms in what follows.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.metrics.figures import TYPICAL
-from campaigns.domain.presentation.ladder import split_rows
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.results import SplitAnswer
 from campaigns.domain.presentation.tables import (
     Column,
     Format,
@@ -21,7 +19,64 @@ from campaigns.domain.presentation.tables import (
     rows_of_cells,
     text_cell,
 )
-from campaigns.domain.units import decimals_for
+from campaigns.domain.units import decimals_for, decimals_for_parts, rounded_to_sum
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAnswer:
+    """The mean response time by parts: [{"label", "scheme", "parts": {part: ms|None}, "total_ms"}].
+
+    Parts are dns, connect, tls, send, wait, receive and lateness; rounded, they add up to the
+    total. `is_typical`: of the quieter rounds, without what the injector added.
+    """
+
+    rows: list[dict[str, Any]]
+    decimals: int
+    is_typical: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OverheadAnswer:
+    """A test (the candidate) against another (the baseline), by default HTTPS against HTTP.
+
+    `table`: rows metric; columns of both, difference, ratio, low, high, increase, share, word.
+    `forest`: [{"metric", "ratio", "low", "high", "word", "primary"}] of the rows with an interval.
+    `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, both]]}.
+    `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
+    `is_chosen`: by a user, among all tests. `more`: about how many more blocks would settle it,
+    `more_s`: how many more seconds of turns; None where it is settled, or where more would not
+    help. `confidence`: of its intervals.
+    `narrowing`: how these narrowed over the rounds of arms that took turns, as rows of `forest`
+    with `rounds` and `seconds`. `at_least`: the machine hid a part of the difference. `has_size`:
+    else only its direction is known.
+    """
+
+    plan_label: str
+    connection_mode: str
+    baseline_test_id: int
+    candidate_test_id: int
+    table: Table
+    forest: list[dict[str, Any]]
+    split: SplitAnswer | None
+    word: str
+    word_reason: str
+    like_for_like: dict[str, list[list[str]]]
+    title: str
+    names: tuple[str, str]
+    is_chosen: bool
+    n_usable: int
+    more: int | None
+    # For what else is compared of the two: {repeat: run} of those that count, and why no word may
+    # be said of them whatever the figures are.
+    counted: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
+    is_paired: bool = False
+    blocker: str = ""
+    confidence: float = 0.95
+    narrowing: Sequence[dict[str, Any]] = ()
+    at_least: bool = False
+    has_size: bool = True
+    more_s: float | None = None
+
 
 HTTP_NAMES = ("HTTP", "HTTPS")
 _TWINS = (HTTP_NAMES, ("WS", "WSS"))
@@ -94,7 +149,7 @@ def overhead_table(
     difference = Format(difference_decimals(rows), signed=True)
     ratios = [Format(is_ratio=True)] * 3
     formats = (times, times, difference, *ratios, percents._replace(signed=True), percents)
-    cells = rows_of_cells([[*pair_figures(row, 1e-3).values()] for row in rows], formats)
+    cells = rows_of_cells([[*pair_figures(row).values()] for row in rows], formats)
     of_others = ((str(row.word or ""), "" if row.word else _NO_WORD) for row in rows[1:])
     words = [(word, word_why), *of_others]
     return Table(
@@ -150,3 +205,19 @@ def split_answer(
     if any(all(value is None for value in parts.values()) for _, _, parts in arms):
         return None
     return SplitAnswer(*split_rows(arms), is_typical=is_typical)
+
+
+def split_rows(
+    arms: Sequence[tuple[str, str, Mapping[str, float | None]]],
+) -> tuple[list[dict[str, Any]], int]:
+    """The rows of a SplitAnswer and their decimals, of any number of arms."""
+    decimals = decimals_for_parts(
+        value / 1000 for _, _, parts in arms for value in parts.values() if value
+    )
+    rows = []
+    for label, scheme, parts in arms:
+        present = {part: value / 1000 for part, value in parts.items() if value is not None}
+        rounded, total = rounded_to_sum(present, decimals)
+        values = {part: float(rounded[part]) if part in rounded else None for part in parts}
+        rows.append({"label": label, "scheme": scheme, "parts": values, "total_ms": float(total)})
+    return rows, decimals

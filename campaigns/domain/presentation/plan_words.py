@@ -1,14 +1,13 @@
 """A plan in words: its load, the order of its steps, its WebSocket exchange; what its load means,
-in one sentence beside its curve; and what differs between two plans or the settings of two runs,
-field by field.
+in one sentence beside its curve; what differs between two plans or the settings of two runs, field
+by field; and what a field's option of the command line does.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from campaigns.domain.plan.arrivals import NS, period_ns
 from campaigns.domain.plan.exchange import Deflate, Exchange
-from campaigns.domain.plan.fields import all_fields, fields_of
+from campaigns.domain.plan.fields import PlanField, all_fields, fields_of
 from campaigns.domain.plan.flows import Flow
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
@@ -27,7 +26,6 @@ from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind, ThinkKind, ThinkTime
 from campaigns.domain.plan.shards import text_of_stages
 from campaigns.domain.plan.step_order import OrderKind
-from campaigns.domain.presentation.field_words import field_facts
 from campaigns.domain.units import counted, duration
 
 _DISTRIBUTION_WORDS = {
@@ -320,7 +318,7 @@ def _arrivals_sentence(load: Load, noun: str) -> str:
         gaps = f"{_gap(load.uniform_min_s)} to {_gap(load.uniform_max_s)}"
         return f"{number}, each {gaps} after the one before; about {duration(length_s)} in all."
     # A rate keeps its gap also where its last one would end after the measurement.
-    gap_s = float(period_ns(load) / NS)
+    gap_s = load.over_s / load.requests if load.model == Model.OVER else 1 / load.rate_per_s
     last_s = (count - 1) * gap_s
     return f"One {noun} every {_gap(gap_s)}; the first at 0 s, the last at {last_s:,.6g} s."
 
@@ -441,3 +439,27 @@ def _value_text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(": ".join(each) if isinstance(each, list) else str(each) for each in value)
     return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def option_help(field: PlanField) -> str:
+    """What the option of the command line does, and its default in brackets."""
+    words = (field.option_help or field.help).removesuffix(".")
+    words = words[0].lower() + words[1:]
+    return f"{words} ({field.option_default or _default_words(field)})"
+
+
+def _default_words(field: PlanField) -> str:
+    if field.kind is bool:
+        return "off"
+    if field.default is None or field.default == ():
+        return "none"
+    return f"{field.default:g} {field.unit}".strip() if field.is_number else str(field.default)
+
+
+def field_facts(part: Any) -> list[tuple[str, str]]:
+    """[(label, words)] of the fields of a plan's part that are not at their default."""
+    return [
+        (row.label, row.fact.format(value))
+        for name, row in fields_of(type(part)).items()
+        if row.fact and (value := getattr(part, name)) != row.default
+    ]

@@ -10,32 +10,33 @@ from typing import Any
 
 from campaigns.domain import units
 from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE
-from campaigns.domain.analysis.failures import (
+from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.limit import blame
+from campaigns.domain.analysis.messages import Sentence, trimmed
+from campaigns.domain.analysis.thresholds import Verdict
+from campaigns.domain.lifecycle import Precision, TargetState, Trust
+from campaigns.domain.metrics.figures import Figures, typical_metric
+from campaigns.domain.metrics.outcomes import (
     FAILED_CODES,
     HEADLINE_SHARE,
+    FailureRow,
     everything_failed,
     failure_share,
     failure_words,
     of_target,
     share_words,
 )
-from campaigns.domain.analysis.judgement import Judgement
-from campaigns.domain.analysis.limit import blame
-from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.domain.lifecycle import Precision, TargetState, Trust
-from campaigns.domain.metrics.failures import FailureRow
-from campaigns.domain.metrics.figures import Figures, typical_metric
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import Load, planned_duration_s
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.metrics import WHERE
-from campaigns.domain.presentation.remedies import blamed_sentence, no_answer_words
-from campaigns.domain.presentation.results import Sentence, ShownAnswer, trimmed
+from campaigns.domain.presentation.results import ShownAnswer
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.domain.presentation.tables import BOTH_ENDS
 from campaigns.domain.presentation.threshold_tables import broken_words, kept_words, open_words
+from campaigns.domain.presentation.what_to_do import blamed_sentence, no_answer_words
 from campaigns.domain.units import counted
 
 

@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain.analysis.failures import row_words, status_words
-from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.kept_requests import (
     COLUMNS,
     N_SLOWEST,
@@ -14,12 +12,11 @@ from campaigns.domain.metrics.kept_requests import (
     KeptRequest,
     KeptRequests,
 )
-from campaigns.domain.metrics.outcomes import CLIENT_KINDS
+from campaigns.domain.metrics.outcomes import CLIENT_KINDS, FailureRow, row_words, status_words
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P95
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.metrics import METRICS
-from campaigns.domain.presentation.remedies import remedy
 from campaigns.domain.presentation.tables import (
     Cell,
     Figure,
@@ -30,6 +27,7 @@ from campaigns.domain.presentation.tables import (
     empty,
     text_cell,
 )
+from campaigns.domain.presentation.what_to_do import remedy
 from campaigns.domain.units import counted, decimals_for_parts, duration, figure, in_ms
 
 _NO_PART = "It did not have this part."

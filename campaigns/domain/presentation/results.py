@@ -1,47 +1,32 @@
-"""The results of a campaign or a run, as plain values.
+"""The results of a campaign or a run, as plain values; and what came of a campaign, as programs
+read it: the `verdict` of REST, whose fields stay.
 
 Queries make them; pages, the REST interface, exports and the terminal draw them. Times are ms.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, Protocol, TypeVar
 
 from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.messages import Sentence
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.presentation.badges import Answers
+from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.ladder import Ladder
+from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
 from campaigns.domain.presentation.request_tables import Errors
 from campaigns.domain.presentation.run_points import Progress
-from campaigns.domain.presentation.sweep_table import SweepPoint
+from campaigns.domain.presentation.sweeps import SweepAnswer
 from campaigns.domain.presentation.tables import Row, Table
 from campaigns.domain.presentation.target_matrix import TargetMatrix
+from campaigns.domain.presentation.what_to_do import Remedy
 
 _T = TypeVar("_T")
-Sentence = list[tuple[str, bool]]  # (text, is it bold)
-
-
-def trimmed(sentence: Sentence) -> Sentence:
-    """Without the space after the last word."""
-    while sentence and not sentence[-1][0].strip():
-        sentence = sentence[:-1]
-    if not sentence:
-        return sentence
-    text, is_bold = sentence[-1]
-    return [*sentence[:-1], (text.rstrip(), is_bold)]
-
-
-def joined(sentences: Iterable[Sentence]) -> Sentence:
-    """With a space between them; empty ones are left out."""
-    first, *others = [each for each in sentences if each] or [[]]
-    return [*first, *(part for each in others for part in [(" ", False), *each])]
-
-
-def so_far(sentence: Sentence) -> Sentence:
-    (first, is_bold), *rest = sentence
-    return [("So far ", False), (f"{first[:1].lower()}{first[1:]}", is_bold), *rest]
 
 
 class Lazy(Generic[_T]):
@@ -67,15 +52,6 @@ class ShownAnswer:
     state: str
     word: str
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Remedy:
-    """One thing to do: what is wrong, how to mend it, and the place (`what_to_do.Place`)."""
-
-    title: str
-    text: str
-    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,75 +95,15 @@ class TestAnswer:
         return [*self.table.rows, *alone]
 
 
-@dataclass(frozen=True, slots=True)
-class SplitAnswer:
-    """The mean response time by parts: [{"label", "scheme", "parts": {part: ms|None}, "total_ms"}].
-
-    Parts are dns, connect, tls, send, wait, receive and lateness; rounded, they add up to the
-    total. `is_typical`: of the quieter rounds, without what the injector added.
-    """
-
-    rows: list[dict[str, Any]]
-    decimals: int
-    is_typical: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class OverheadAnswer:
-    """A test (the candidate) against another (the baseline), by default HTTPS against HTTP.
-
-    `table`: rows metric; columns of both, difference, ratio, low, high, increase, share, word.
-    `forest`: [{"metric", "ratio", "low", "high", "word", "primary"}] of the rows with an interval.
-    `like_for_like`: {"same": [[k, v]], "equal": [[k, v]], "different": [[k, both]]}.
-    `word` is "" before the third finished repeat; `word_reason` says why a word is missing or weak.
-    `is_chosen`: by a user, among all tests. `more`: about how many more blocks would settle it,
-    `more_s`: how many more seconds of turns; None where it is settled, or where more would not
-    help. `confidence`: of its intervals.
-    `narrowing`: how these narrowed over the rounds of arms that took turns, as rows of `forest`
-    with `rounds` and `seconds`. `at_least`: the machine hid a part of the difference. `has_size`:
-    else only its direction is known.
-    """
-
+class Labelled(Protocol):
     plan_label: str
-    connection_mode: str
-    baseline_test_id: int
-    candidate_test_id: int
-    table: Table
-    forest: list[dict[str, Any]]
-    split: SplitAnswer | None
-    word: str
-    word_reason: str
-    like_for_like: dict[str, list[list[str]]]
-    title: str
-    names: tuple[str, str]
-    is_chosen: bool
-    n_usable: int
-    more: int | None
-    # For what else is compared of the two: {repeat: run} of those that count, and why no word may
-    # be said of them whatever the figures are.
-    counted: tuple[dict[int, int], dict[int, int]] = field(default_factory=lambda: ({}, {}))
-    is_paired: bool = False
-    blocker: str = ""
-    confidence: float = 0.95
-    narrowing: Sequence[dict[str, Any]] = ()
-    at_least: bool = False
-    has_size: bool = True
-    more_s: float | None = None
+    label: str
 
 
-@dataclass(frozen=True, slots=True)
-class SweepAnswer:
-    """One plan on one arm at several values of `field`: `table` has a row for each, `points` are
-    its curve. `name` tells the arm apart from the others of the same sweep. `reference`: the one
-    of them that its points are compared with, "" for that one itself and of a single arm."""
-
-    title: str
-    plan_label: str
-    field: str
-    name: str
-    table: Table
-    points: list[SweepPoint]
-    reference: str = ""
+def labels_of(tests: Sequence[Labelled]) -> list[str]:
+    """What each is called among these: with its plan, where they have several."""
+    has_plans = len({each.plan_label for each in tests}) > 1
+    return [f"{each.plan_label}, {each.label}" if has_plans else each.label for each in tests]
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,3 +255,117 @@ class RunReport:
         slowest = [self.slowest] if self.slowest.rows else []
         beside = [*slowest, *phases, *self.more, *thresholds, *exchange]
         return [self.table, *beside, self.parts, self.errors.table, self.vitals]
+
+
+# What decides over several comparisons; "" has no verdict.
+_WORST_FIRST = (
+    *(Word.SLOWER, "", Word.OPEN, Word.NOT_FASTER, Word.NOT_SLOWER, Word.SAME, Word.FASTER),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedMetric:
+    metric: Annotated[str, "Such as p95 or typical: see /metrics/."]
+    title: str
+    baseline_ms: float
+    candidate_ms: float
+    ratio: Annotated[float, "Candidate / baseline."]
+    low: Annotated[float, "The lower end of its interval."]
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedArms:
+    label: Annotated[str, "The candidate: its plan and arm."]
+    names: Annotated[tuple[str, str], "Of baseline and candidate."]
+    baseline: Annotated[str, "The name of a stored baseline; empty of two of its tests."]
+    baseline_test: int
+    candidate_test: int
+    word: Word | Literal[""]
+    why: Annotated[str, "Why there is no word, or what would settle it."]
+    said: Annotated[str, "Such as 12 % slower."]
+    bound: Annotated[str, "Such as 9.8 to 14 %."]
+    confidence: float
+    metrics: Annotated[
+        Sequence[ComparedMetric],
+        "The one that the word is of first. Empty without a word, and where only the direction is "
+        "known.",
+    ]
+
+    @property
+    def judged(self) -> ComparedMetric | None:
+        return self.metrics[0] if self.metrics else None
+
+    @classmethod
+    def of(cls, answer: OverheadAnswer, label: str, baseline: str = "") -> "ComparedArms":
+        rows = answer.table.rows if answer.word and answer.has_size else ()
+        metrics = [
+            ComparedMetric(row.kind, METRICS[row.kind].title, before, after, *ratio)
+            for row in rows
+            for before, after, _, *ratio in [[cell.value for cell in row.cells[:6]]]
+            if None not in (before, after, *ratio)
+        ]
+        change, bound = answer.word, ""
+        if metrics:
+            (ends,) = [(each.ratio, each.low, each.high) for each in metrics[:1]]
+            change, bound = difference_words(Word(answer.word), *ends, at_least=answer.at_least)
+        return cls(
+            label,
+            answer.names,
+            baseline,
+            answer.baseline_test_id,
+            answer.candidate_test_id,
+            answer.word,
+            answer.word_reason,
+            change,
+            bound,
+            answer.confidence,
+            metrics,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    rule: Annotated[str, "With its test."]
+    kept: Annotated[str, "Such as 1 of 3 runs."]
+    worst: str
+    limit: str
+
+
+def broken_rules(thresholds: Table) -> list[BrokenRule]:
+    """Those of `campaign_thresholds_table`."""
+    rows = [(row.label, [cell.text for cell in row.cells]) for row in thresholds.rows]
+    return [BrokenRule(rule, *cells) for rule, (*cells, result) in rows if result in _BROKEN]
+
+
+_BROKEN = {"broken", "not measured"}
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignVerdict:
+    """`is_measured`: else `why` says why there are no figures. `comparisons`: with baselines where
+    tests have one, else of the campaign's tests, the worst first."""
+
+    is_measured: bool
+    why: str
+    sentence: str
+    comparisons: Sequence[ComparedArms] = ()
+    broken_rules: Sequence[BrokenRule] = ()
+    n_failed: int = 0
+    n_requests: int = 0
+
+    @property
+    def worst(self) -> ComparedArms | None:
+        return self.comparisons[0] if self.comparisons else None
+
+    @property
+    def failed_share(self) -> float | None:
+        return self.n_failed / self.n_requests if self.n_requests else None
+
+
+def worst_first(comparisons: Sequence[ComparedArms]) -> list[ComparedArms]:
+    """Of the same word the one that is surely slower by more."""
+    return sorted(
+        comparisons,
+        key=lambda each: (_WORST_FIRST.index(each.word), -each.judged.low if each.judged else 0),
+    )

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from math import ceil, floor
 from typing import Any
 
-from campaigns.domain.analysis.failures import kind_words
 from campaigns.domain.metrics.measurement import Measurement
+from campaigns.domain.metrics.outcomes import kind_words
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown
 from campaigns.domain.plan.load import planned_duration_s

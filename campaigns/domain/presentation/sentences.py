@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
-from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.messages import Sentence, say, trimmed
 from campaigns.domain.analysis.pair import PairResult, Reason
 from campaigns.domain.analysis.ratio import CLEAR, Word
+from campaigns.domain.plan.sweep import INJECTORS, point_words
 from campaigns.domain.plan.target import TLS_TWINS
 from campaigns.domain.presentation.intervals import difference_words, link_words, slower_words
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
-from campaigns.domain.presentation.results import Sentence, trimmed
-from campaigns.domain.presentation.sweep_table import injector_words
 from campaigns.domain.units import and_joined, counted, figure, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
@@ -242,7 +241,7 @@ def _where(arm: ArmFacts, arms: tuple[ArmFacts, ArmFacts]) -> str:
         _address(arm, arms) if tells_place else "",
         arm.scheme.upper() if tells_scheme or (tells_mode and not tells_place) else "",
         MODES[arm.connection_mode] if tells_mode else "",
-        injector_words(arm.injectors) if _differ(arms, "injectors") else "",
+        point_words(INJECTORS, arm.injectors) if _differ(arms, "injectors") else "",
         arm.swept if _differ(arms, "swept") else "",
         _profile(arm, arms),
     ]

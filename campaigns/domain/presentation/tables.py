@@ -8,15 +8,16 @@ from typing import Annotated, Any, NamedTuple
 
 from campaigns.domain.analysis.messages import say
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.repeats import MeanInterval
-from campaigns.domain.presentation.intervals import change_percent
+from campaigns.domain.analysis.ratio import MeanInterval
 from campaigns.domain.units import (
     DASH,
     TO,
     are_apart,
+    change_percent,
     column_decimals,
     decimals_beside,
     decimals_to_see,
+    in_ms,
     number,
     rounded,
     rounded_text,
@@ -220,6 +221,27 @@ def ratio_cells(ratios: Sequence[Figure]) -> list[Cell]:
     return [figure_cell(each, some) for each, some in zip(ratios, places, strict=True)]
 
 
+# Beside a mean, or a ratio.
+INTERVAL = (
+    Column("low", "from", "", "Lower end of the 95 % interval over repeats."),
+    Column("high", "to", "", "Upper end of the 95 % interval over repeats."),
+)
+
+
+def ends_columns(key: str, unit: str, since: str = "95 % from") -> tuple[Column, Column]:
+    """Of an interval in a table for programs; `key`: what their own keys begin with."""
+    return Column(f"{key}low", since, unit), Column(f"{key}high", "to", unit)
+
+
+def mean_figures(mean: MeanInterval | None, why: str, few: str, weak: str = "") -> list[Figure]:
+    """A mean of µs and the ends of its interval, in ms. `why` there is no mean, `few` why there are
+    no ends, `weak` why it is weak."""
+    if mean is None:
+        return [Figure(None, why)] * 3
+    ends = [Figure(in_ms(each), few) for each in mean.ends]
+    return [Figure(mean.mean / 1000, weak, weak=bool(weak)), *ends]
+
+
 def mean_cells(mean: MeanInterval) -> tuple[Cell, ...]:
     """Mean and ends with the same decimals, and how many runs there are."""
     ends = [Figure(each, NO_INTERVAL) for each in (mean.low, mean.high)]
@@ -247,14 +269,13 @@ def rows_of_cells(
     return list(zip(*columns, strict=True))
 
 
-def pair_figures(row: PairResult, scale: float = 1.0) -> dict[str, Figure]:
-    """`scale`: what the figures of the two sides are multiplied by. Increase and share in
-    percent."""
+def pair_figures(row: PairResult) -> dict[str, Figure]:
+    """Of times in µs: in ms; increase and share in percent."""
     low, high = (row.interval.low, row.interval.high) if row.interval else (None, None)
     values = {
-        "baseline": (row.baseline, scale),
-        "candidate": (row.candidate, scale),
-        "difference": (row.difference, scale),
+        "baseline": (row.baseline, 1e-3),
+        "candidate": (row.candidate, 1e-3),
+        "difference": (row.difference, 1e-3),
         "ratio": (row.ratio, 1.0),
         "low": (low, 1.0),
         "high": (high, 1.0),

@@ -1,19 +1,20 @@
 """Several targets at several plans: a row for each plan, a cell for each target, the best of a row.
+And in a sentence: in which order they come, and where.
 
 Times are means over runs, with their 95 % interval between runs. A target is the best of a row only
 where it is faster than the second. The row of all plans has geometric means, and no best.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from campaigns.domain.analysis.likeness import Likeness
-from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.repeats import MeanInterval
-from campaigns.domain.presentation.intervals import change_ends
+from campaigns.domain.analysis.ratio import MeanInterval, Word
+from campaigns.domain.presentation.intervals import change_interval, slower_words
+from campaigns.domain.presentation.sentences import gap_words
 from campaigns.domain.presentation.tables import (
     Column,
     Figure,
@@ -23,16 +24,17 @@ from campaigns.domain.presentation.tables import (
     change_figures,
     count_cell,
     empty,
+    ends_columns,
+    mean_figures,
     rows_of_cells,
     text_cell,
 )
-from campaigns.domain.units import change_size, column_decimals, counted, in_ms, number
+from campaigns.domain.units import and_joined, change_size, column_decimals, counted, number
 
 _NETWORK_COLUMNS = (
     Column("target", "target", is_text=True),
     Column("difference", "remote minus local", "ms", "Difference of the mean response times."),
-    Column("difference_low", "95 % from", "ms"),
-    Column("difference_high", "to", "ms"),
+    *ends_columns("difference_", "ms"),
 )
 _ALIKE = "Every plan counts alike, however many runs it has."
 
@@ -62,12 +64,7 @@ def network_table(columns: Sequence[str], rows: Sequence[NetworkRow]) -> Table:
     ]
     few = say("interval_of_blocks", where="")
     # Difference, low, high in ms.
-    figures = [
-        [Figure(each.mean / 1000), *(Figure(in_ms(end), few) for end in each.ends)]
-        if each
-        else [Figure(None, say("no_runs"))] * 3
-        for *_, each in rtts
-    ]
+    figures = [mean_figures(each, say("no_runs"), few) for *_, each in rtts]
     decimals = column_decimals([each.mean / 1000 for *_, each in rtts if each])
     cells = rows_of_cells(figures, [Format(decimals, signed=True)] * 3)
     rows_of_table = [
@@ -142,12 +139,10 @@ def _difference(row: RowLikeness, likeness: Likeness) -> str:
 _COLUMNS = (
     Column("target", "target", is_text=True),
     Column("mean", "mean", "ms"),
-    Column("low", "95 % from", "ms"),
-    Column("high", "to", "ms"),
+    *ends_columns("", "ms"),
     Column("runs", "runs", "counted"),
     Column("difference", "difference", "%"),
-    Column("difference_low", "95 % from", "%"),
-    Column("difference_high", "to", "%"),
+    *ends_columns("difference_", "%"),
     Column("best", "best of the row", is_text=True),
     Column("place", "place", is_text=True),
 )
@@ -320,20 +315,110 @@ def difference_words(row: PairResult) -> str:
 
 def difference_interval(row: PairResult) -> str:
     """[−14.5, −11.2], in percent; "" without one."""
-    if None in row.ends:
-        return ""
-    return f"[{', '.join(change_ends(row.ratio, *row.ends))}]"
+    return "" if None in row.ends else change_interval(row.ratio, *row.ends)
 
 
 def _figures(cell: MatrixCell) -> list[Figure]:
     """Mean, low, high in ms; difference, low, high in percent."""
-    if cell.mean is None:
-        return [Figure(None, cell.why)] * 6
     few = say("interval_of_repeats")
     few_times = few if cell.test_id else "Only the difference of a geometric mean has an interval."
-    mean = Figure(cell.mean.mean / 1000, cell.doubt, weak=bool(cell.doubt))
-    times = [mean, *(Figure(in_ms(each), few_times) for each in cell.mean.ends)]
+    times = mean_figures(cell.mean, cell.why, few_times, cell.doubt)
+    if cell.mean is None:
+        return times * 2
     if cell.against is None:
         return [*times, *[Figure(None, "This is the reference.")] * 3]
     row = cell.against
     return [*times, *change_figures(row.ratio, row.ends, row.why or few)]
+
+
+_MOST_PLANS = 3  # by name
+_MOST_TARGETS = 4  # in the sentence; the tables have all
+
+
+def matrix_sentence(matrix: TargetMatrix, *, is_final: bool = True) -> Sentence:
+    """Who is faster than whom, where and by how much; [] where no row can say it yet. Not final:
+    of the rows that can."""
+    # A plan that was measured in two places is named with the place.
+    times = Counter(row.plan for row in matrix.rows)
+    rows = [
+        (f"{row.plan} ({row.place})" if times[row.plan] > 1 else row.plan, row)
+        for row in matrix.rows
+    ]
+    orders: dict[str, dict[str, MatrixRow]] = {}
+    for name, row in rows:
+        if row.order:
+            orders.setdefault(_order(row), {})[name] = row
+    if not orders:
+        return []
+    unclear = orders.pop("", {})
+    said = [sentence("orders_differ")] if len(orders) > 1 else []
+    for order, found in orders.items():
+        is_all = 2 < len(found) == len(rows) == len(times)
+        at = f"all {len(rows)} plans" if is_all else _plans(found, len(rows))
+        ahead = [each.row for row in found.values() for each in _steps(row)]
+        gap = gap_words(ahead, or_more=any(each.or_more for each in ahead))
+        said.append(sentence("order", order=order, plans=at, gap=gap))
+    for code, alike in _unclear(unclear).items():
+        said.append(sentence(code, plans=_plans(alike, len(rows)), such_as=_bounds(alike)))
+    unknown = [name for name, row in rows if not row.order]
+    if unknown and is_final:
+        said.append(sentence("order_unknown", plans=_plans(unknown, len(rows))))
+    return joined(said)
+
+
+def _plans(names: Collection[str], n_all: int) -> str:
+    if len(names) > _MOST_PLANS:
+        return f"{len(names)} of {n_all} plans"
+    return and_joined(list(names))
+
+
+def _unclear(rows: Mapping[str, MatrixRow]) -> dict[str, dict[str, MatrixRow]]:
+    """Rows in which nobody is clearly ahead, by the code of what is said of them."""
+    found: dict[str, dict[str, MatrixRow]] = {}
+    for name, row in rows.items():
+        is_same = all(each.why == SAME for each in row.order)
+        found.setdefault("order_same" if is_same else "order_open", {})[name] = row
+    return found
+
+
+def _bounds(rows: Mapping[str, MatrixRow]) -> str:
+    """Those of the first pair, and what would settle it."""
+    first = next(iter(rows.values())).order[0]
+    interval = first.row.interval
+    if interval is None:
+        return ""
+    ends = f"{slower_words(interval.low)} to {slower_words(interval.high)}"
+    such_as = ", such as" if sum(len(row.order) for row in rows.values()) > 1 else ":"
+    settle = "" if first.why == SAME else f". {first.why.removesuffix('.')}"
+    return f"{such_as} {first.faster} against {first.slower}, {ends}{settle}"
+
+
+def _has_many(row: MatrixRow) -> bool:
+    return len(row.order) >= _MOST_TARGETS
+
+
+def _steps(row: MatrixRow) -> list[Neighbours]:
+    """The differences that its order tells."""
+    steps = [each for each in row.order if not each.why]
+    return steps[:1] if _has_many(row) else steps
+
+
+def _order(row: MatrixRow) -> str:
+    """nginx is faster than apache; nginx is the fastest, then apache and caddy; of many only who is
+    the fastest. "" where nobody is clearly ahead."""
+    groups = [[row.order[0].faster]]
+    for each in row.order:
+        if not each.why:
+            groups.append([])
+        groups[-1].append(each.slower)
+    first, *others = map(and_joined, groups)
+    if not others:
+        return ""
+    are = "is" if len(groups[0]) == 1 else "are"
+    if len(row.order) == 1:
+        return f"{first} is faster than {others[0]}"
+    if _has_many(row):
+        ahead = groups[0]
+        first = f"{ahead[0]} and {len(ahead) - 1} more" if len(ahead) > 2 else first
+        return f"{first} {are} the fastest of {len(row.order) + 1}"
+    return f"{first} {are} the fastest, {', '.join(f'then {each}' for each in others)}"

@@ -35,7 +35,7 @@ from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import NOBODY, Actor
 from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.metrics.failures import without_addresses
+from campaigns.domain.metrics.outcomes import without_addresses
 from campaigns.domain.plan.addresses import machines_of, written_addresses
 from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.load import stored_load

@@ -18,7 +18,6 @@ from django.db.models.functions import Now
 from campaigns.core import audit
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require, require_administrator
-from campaigns.domain.analysis.failures import everything_failed, failure_words
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import (
     ACTIVE_STATES,
@@ -31,6 +30,7 @@ from campaigns.domain.lifecycle import (
     own_sentence,
 )
 from campaigns.domain.lifecycle import ShardState as Part
+from campaigns.domain.metrics.outcomes import everything_failed, failure_words
 from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.engine.services.shards import LATE_SECONDS, LATE_SECONDS_FOR_S
 from campaigns.live.notify import notify_viewers

@@ -22,9 +22,9 @@ from campaigns.domain.lifecycle import (
     own_sentence,
 )
 from campaigns.domain.lifecycle import ShardState as Part
-from campaigns.domain.metrics.failures import printable, redacted, redacted_head
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.kept_requests import pack
+from campaigns.domain.metrics.outcomes import printable, redacted, redacted_head
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.redirects import Redirects

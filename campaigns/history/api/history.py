@@ -7,6 +7,7 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from campaigns.campaigns.api.tables import SentenceField
 from campaigns.compare.api import ComparedRateSerializer
 from campaigns.compare.queries.compared_searches import SearchColumn, over_time, searches_of
 from campaigns.core.permissions import Action, require
@@ -225,17 +226,19 @@ class ExpectedSerializer(serializers.Serializer):
 
 class HistoryInShortSerializer(serializers.Serializer):
     test = serializers.IntegerField(help_text="The newest one.")
-    plan = serializers.IntegerField()
-    plan_name = serializers.CharField()
-    target = serializers.IntegerField()
-    endpoint = serializers.CharField()
-    connection_mode = serializers.CharField()
-    injectors = serializers.IntegerField()
+    plan = serializers.IntegerField(source="named.plan.pk")
+    plan_name = serializers.CharField(source="named.plan.name")
+    target = serializers.IntegerField(source="named.endpoint.target_id")
+    endpoint = serializers.CharField(source="named.endpoint.origin")
+    connection_mode = serializers.CharField(source="named.key.connection_mode")
+    injectors = serializers.IntegerField(source="named.key.injectors")
     standing = serializers.ChoiceField(choices=fields.STANDINGS)
-    sentence = serializers.CharField()
-    campaigns = serializers.IntegerField(help_text="How many count.")
-    newest = PointSerializer(allow_null=True)
-    expected = ExpectedSerializer(allow_null=True)
+    sentence = SentenceField()
+    campaigns = serializers.IntegerField(
+        source="named.history.n_counted", help_text="How many count."
+    )
+    newest = PointSerializer(source="named.history.newest", allow_null=True)
+    expected = ExpectedSerializer(source="named.history.course.expected", allow_null=True)
     change = ChangeSerializer(allow_null=True, help_text="The last one.")
 
 
@@ -247,19 +250,28 @@ class MarkInShortSerializer(serializers.Serializer):
 
 
 class SearchedCapacitySerializer(serializers.Serializer):
-    campaign = serializers.IntegerField()
-    started_at = serializers.DateTimeField()
+    campaign = serializers.IntegerField(source="search.column.campaign.pk")
+    started_at = serializers.DateTimeField(source="search.column.campaign.started_at")
     objective = serializers.ListField(child=serializers.CharField())
-    ending = serializers.ChoiceField(choices=fields.ENDINGS)
-    capacity = ComparedRateSerializer(allow_null=True)
-    at_least_per_s = serializers.FloatField(allow_null=True, help_text="Passed, below all failed.")
-    below_per_s = serializers.FloatField(allow_null=True, help_text="The lowest that failed.")
+    ending = serializers.ChoiceField(source="search.report.ending", choices=fields.ENDINGS)
+    capacity = ComparedRateSerializer(source="search.capacity", allow_null=True)
+    at_least_per_s = serializers.FloatField(
+        source="search.report.answer.at_least",
+        allow_null=True,
+        help_text="Passed, below all failed.",
+    )
+    below_per_s = serializers.FloatField(
+        source="search.report.answer.below",
+        allow_null=True,
+        help_text="The lowest that failed.",
+    )
     before = serializers.IntegerField(
+        source="before.column.campaign.pk",
         allow_null=True,
         help_text="The search that it is compared with: the one before it that "
         "found a capacity for the same objective.",
     )
-    ratio = fields.CapacityRatioSerializer(allow_null=True)
+    ratio = fields.CapacityRatioSerializer(source="against.ratio", allow_null=True)
     word = serializers.ChoiceField(choices=fields.CAPACITY_WORDS, allow_blank=True)
 
 
@@ -280,31 +292,23 @@ class ProjectHistorySerializer(serializers.Serializer):
     )
 
 
-def _test(request, test: Test) -> tuple[HistorySeries, HistoryFilter]:
+def _test(request, test: Test) -> HistorySeries:
     by = TestHistoryQuery.chosen(request, test.campaign.project)
-    return history_of(actor_of(request), test, by), by
+    return history_of(actor_of(request), test, by)
 
 
-def _tests(request, project: Project) -> tuple[list[HistorySeries], HistoryFilter]:
+def _tests(request, project: Project) -> list[HistorySeries]:
     by = recent(ProjectHistoryQuery.chosen(request, project))
-    return histories(actor_of(request), project, by), by
+    return histories(actor_of(request), project, by)
 
 
-def _in_short(named: HistorySeries, by: HistoryFilter) -> dict[str, Any]:
+def _in_short(named: HistorySeries) -> dict[str, Any]:
     history = named.history
     return {
         "test": history.newest and history.newest.test,
-        "plan": named.plan.pk,
-        "plan_name": named.plan.name,
-        "target": named.endpoint.target_id,
-        "endpoint": named.endpoint.origin,
-        "connection_mode": named.key.connection_mode,
-        "injectors": named.key.injectors,
+        "named": named,
         "standing": standing_of(history),
-        "sentence": plain_text(history_sentence(history, by.metric)),
-        "campaigns": history.n_counted,
-        "newest": history.newest,
-        "expected": history.course.expected,
+        "sentence": history_sentence(history, named.metric),
         "change": history.last_change and _change(history, history.last_change),
     }
 
@@ -326,17 +330,11 @@ def _change(history: TestHistory, change: Change) -> dict[str, Any]:
 def _searched(
     search: SearchColumn, before: SearchColumn | None, against: ComparedCapacity | None
 ) -> dict[str, Any]:
-    campaign = search.column.campaign
     return {
-        "campaign": campaign.pk,
-        "started_at": campaign.started_at,
+        "search": search,
+        "before": before,
+        "against": against,
         "objective": [rule.rule for rule in search.report.rules],
-        "ending": search.report.ending,
-        "capacity": search.capacity,
-        "at_least_per_s": search.report.answer.at_least,
-        "below_per_s": search.report.answer.below,
-        "before": before and before.column.campaign.pk,
-        "ratio": against and against.ratio,
         "word": against.word if against else "",
     }
 
@@ -348,10 +346,10 @@ class HistoryOfTest(APIView):
     def get(self, request, pk):
         """The test over all campaigns that have ended, oldest first, with its changes of level."""
         test = find(Test, request, pk=pk)
-        named, by = _test(request, test)
+        named = _test(request, test)
         history = named.history
         answer = {
-            **_in_short(named, by),
+            **_in_short(named),
             "changes": [_change(history, change) for change in history.course.changes],
             "points": history.points,
             "marks": named.marks,
@@ -368,23 +366,23 @@ class HistoryOfTest(APIView):
 @answers("tests_history_csv", CSV, Test, parameters=[TestHistoryQuery])
 def history_of_test_csv(request, test: Test):
     """The same, a row per campaign, times in µs."""
-    named, _ = _test(request, test)
-    return text_file(f"history-of-test-{test.pk}.csv", csv_of_history(named))
+    text = csv_of_history(_test(request, test))
+    return text_file(f"history-of-test-{test.pk}.csv", text)
 
 
 @answers("projects_history", ProjectHistorySerializer, Project, parameters=[ProjectHistoryQuery])
 def history_of_project(request, project: Project):
     """Every test of the project in short; of the last 90 days unless a time is given."""
-    rows, by = _tests(request, project)
+    rows = _tests(request, project)
     return {
         "project": project.pk,
-        "tests": [_in_short(each, by) for each in rows if not each.is_of_reference],
-        "references": [_in_short(each, by) for each in rows if each.is_of_reference],
+        "tests": [_in_short(each) for each in rows if not each.is_of_reference],
+        "references": [_in_short(each) for each in rows if each.is_of_reference],
     }
 
 
 @answers("projects_history_csv", CSV, Project, parameters=[ProjectHistoryQuery])
 def history_of_project_csv(request, project: Project):
     """The same, a row per test, times in µs."""
-    rows, _ = _tests(request, project)
-    return text_file(f"history-of-project-{project.pk}.csv", csv_of_histories(rows))
+    text = csv_of_histories(_tests(request, project))
+    return text_file(f"history-of-project-{project.pk}.csv", text)

@@ -1,11 +1,9 @@
 """The baselines of tests, and what was said against them. Reads of triage: a project's entries,
-those of a test, and which changes stay quiet. What a reference did is written down like any change,
-but it is nothing for people to judge: it says of the changes of others that the environment changed
-as well."""
+those of a test. What a reference did is written down like any change, but it is nothing for people
+to judge: it says of the changes of others that the environment changed as well."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from math import log
 from typing import Any
 
@@ -16,14 +14,12 @@ from campaigns.compare.queries.arm_pairs import MeasuredTest, measured_tests
 from campaigns.compare.queries.compared_facts import ComparedPair
 from campaigns.compare.queries.overheads import Overhead, compare
 from campaigns.core.permissions import Actor
-from campaigns.domain.analysis.histories import TestHistory
-from campaigns.domain.analysis.ratio import Against, Word
-from campaigns.domain.analysis.repeats import MIN_REPEATS
+from campaigns.domain.analysis.messages import Sentence
+from campaigns.domain.analysis.ratio import MIN_REPEATS, Against, Word
 from campaigns.domain.lifecycle import Outcome, TargetState, Trust
 from campaigns.domain.presentation.compared_words import baseline_sentence
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.typed_text import REFERENCE_TAG
-from campaigns.history.queries.history import HistoryKey, key_of
+from campaigns.history.models import HistoryKey
 from campaigns.models import (
     Baseline,
     Campaign,
@@ -39,7 +35,6 @@ from campaigns.models import (
 from campaigns.runs.models import IN_TURNS
 from campaigns.runs.queries.measurements import MeasuredRun, measured_runs
 
-_KEY = ("plan", "endpoint", "connection_mode", "injectors")
 _USABLE = Q(outcome=Outcome.COMPLETE, n__gt=0) & ~Q(trust=Trust.NO_ANSWER, trust__isnull=False)
 _SOUND = Q(target_state=None) | Q(target_state__in=[TargetState.HEALTHY, TargetState.CHANGING])
 
@@ -108,7 +103,8 @@ def _labelled(row: TestFigures) -> tuple[str, Against]:
 def with_baselines(campaign: Campaign) -> list[tuple[Baseline, Test]]:
     """Its tests that have a baseline of another campaign, with that."""
     tests = [
-        (key_of(each), each) for each in campaign.tests.select_related("plan_version", "campaign")
+        (HistoryKey.of(each), each)
+        for each in campaign.tests.select_related("plan_version", "campaign")
     ]
     current = Baseline.objects.filter(
         replaced_at=None,
@@ -263,23 +259,5 @@ def open_tests(actor: Actor, project: Project) -> set[HistoryKey]:
     """The tests with a change that nobody has acknowledged yet."""
     rows = TriageChange.objects.filter(
         entry__in=triaged().visible_to(actor).filter(project=project, acknowledged_at=None)
-    ).values_list(*_KEY)
+    ).values_list(*HistoryKey._fields)
     return {HistoryKey(*key) for key in rows}
-
-
-def quiet_changes(actor: Actor, project: Project) -> Callable[[HistoryKey, TestHistory], bool]:
-    """Whether the last change of a history is one that somebody has acknowledged: it stays quiet
-    until the test moves again."""
-    entries = triaged().visible_to(actor).filter(project=project, acknowledged_at__isnull=False)
-    rows = TriageChange.objects.filter(entry__in=entries).values_list(*_KEY, "since_at")
-    judged: dict[HistoryKey, list[datetime]] = {}
-    for *key, since_at in rows:
-        judged.setdefault(HistoryKey(*key), []).append(since_at)
-
-    def is_quiet(key: HistoryKey, history: TestHistory) -> bool:
-        if key not in judged or (change := history.last_change) is None:
-            return False
-        first, last = (history.points[index].at for index in (change.earliest, change.latest))
-        return any(first <= at <= last for at in judged[key])
-
-    return is_quiet

@@ -3,11 +3,11 @@ Marks on the time axis of histories, such as deploys, and the days and marks tha
 
 import json
 import re
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from functools import cache
-from typing import Any, Self
+from typing import Any
 
 from django.db.models import BooleanField, Count, F, Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast
@@ -19,8 +19,9 @@ from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import CampaignPoint, Ends, TestHistory
 from campaigns.domain.analysis.ratio import Against
 from campaigns.domain.typed_text import REFERENCE_TAG, clean_tag
+from campaigns.history.models import HistoryKey
+from campaigns.history.queries.baselines import triaged
 from campaigns.models import (
-    Baseline,
     Campaign,
     Endpoint,
     Project,
@@ -56,30 +57,6 @@ def recent(by: HistoryFilter) -> HistoryFilter:
     if by.since or by.until:
         return by
     return replace(by, since=timezone.now() - timedelta(days=RECENT_DAYS))
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryKey:
-    """What makes tests of different campaigns the same one."""
-
-    plan: int
-    endpoint: int
-    connection_mode: str
-    injectors: int
-
-    @property
-    def columns(self) -> dict[str, int | str]:
-        """What rows of this test have."""
-        return {
-            "plan_id": self.plan,
-            "endpoint_id": self.endpoint,
-            "connection_mode": self.connection_mode,
-            "injectors": self.injectors,
-        }
-
-    @classmethod
-    def read(cls, row: Baseline | TestFigures | TriageChange) -> Self:
-        return cls(row.plan_id, row.endpoint_id, row.connection_mode, row.injectors)
 
 
 def latest_figures(key: HistoryKey) -> TestFigures | None:
@@ -132,8 +109,8 @@ def arm_label_of(endpoint: Endpoint, connection_mode: str, injectors: int) -> st
 def history_of(actor: Actor, test: Test, by: HistoryFilter) -> HistorySeries:
     """The tests that are the same as this one, over all campaigns that the actor sees, with the
     reference."""
-    key = key_of(test)
-    rows = _matching(TestFigures.objects.visible_to(actor), by).filter(**asdict(key))
+    key = HistoryKey.of(test)
+    rows = _matching(TestFigures.objects.visible_to(actor), by).filter(**key.columns)
     newest, n_left_out = _newest(rows)
     # With both ends, facts, and what they are against their baseline.
     bare = _points(newest, by).get(key, [])
@@ -175,7 +152,11 @@ def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> Hist
         started_at__range=(points[0].at, points[-1].at),
     )
     shared = Count("pk", filter=among("campaign", [point.campaign for point in points]))
-    arms = rows.order_by().values_list(*_KEY).annotate(n_shared=shared, n_all=Count("pk"))
+    arms = (
+        rows.order_by()
+        .values_list(*HistoryKey._fields)
+        .annotate(n_shared=shared, n_all=Count("pk"))
+    )
     references = [
         ((n_shared, *_likeness(key, own), n), key)
         for *arm, n_shared, n in arms
@@ -184,16 +165,13 @@ def _reference_of(actor: Actor, named: HistorySeries, by: HistoryFilter) -> Hist
     if not references:
         return None
     _, key = max(references, key=lambda pair: (pair[0], -pair[1].endpoint, -pair[1].plan))
-    of_key = _points(rows.filter(**asdict(key)), by)[key]
+    of_key = _points(rows.filter(**key.columns), by)[key]
     return HistorySeries(
         key,
         SavedPlan.objects.get(pk=key.plan),
         Endpoint.objects.select_related("target").get(pk=key.endpoint),
         TestHistory(of_key[-MOST_CAMPAIGNS:]),
     )
-
-
-_KEY = ("plan", "endpoint", "connection_mode", "injectors")
 
 
 def runs_of_history(actor: Actor, history: TestHistory) -> QuerySet[Run]:
@@ -220,12 +198,6 @@ def marks_of(actor: Actor, target: Target) -> QuerySet[TimeMark]:
     """Of this target and of all targets, the newest first."""
     marks = TimeMark.objects.visible_to(actor).filter(project=target.project_id)
     return marks.filter(Q(target=None) | Q(target=target)).order_by("-at", "-pk")
-
-
-def key_of(test: Test) -> HistoryKey:
-    return HistoryKey(
-        test.plan_version.plan_id, test.endpoint_id, test.connection_mode, test.injectors
-    )
 
 
 def histories(actor: Actor, project: Project, by: HistoryFilter) -> list[HistorySeries]:
@@ -280,7 +252,7 @@ def histories_of(campaign: Campaign) -> dict[HistoryKey, TestHistory]:
     """Of each of its tests, without facts, for the days that an overview shows. For the engine,
     which sees everything."""
     tests = campaign.tests.select_related("plan_version").order_by("position")
-    own = dict.fromkeys(map(key_of, tests))
+    own = dict.fromkeys(map(HistoryKey.of, tests))
     by = recent(HistoryFilter())
     same = TestFigures.objects.outside_trash().filter(
         plan__in={key.plan for key in own}, endpoint__in={key.endpoint for key in own}
@@ -307,7 +279,7 @@ def arms_of(actor: Actor, test: Test) -> list[TestFigures]:
     )
     # Read first: as a subquery PostgreSQL may sort the whole history again for each of its rows.
     rows = TestFigures.objects.filter(pk__in=list(newest)).select_related("endpoint__target")
-    own = key_of(test)
+    own = HistoryKey.of(test)
     return [row for row in rows.order_by(*arm) if HistoryKey.read(row) != own]
 
 
@@ -334,10 +306,9 @@ def _points(
     """The points of these tests by what they are of, in order of time; none is whole yet."""
     columns = ("campaign_id", "test_id", "plan_number", f"{by.metric}_us")
     answers = ("n", "errors", "trust", "target_state")
-    arm = ("plan_id", "endpoint_id", "connection_mode", "injectors")
     by_key: dict[tuple, list[CampaignPoint]] = {}
     ordered = rows.order_by("started_at", "campaign_id", "test_id")
-    read = list(ordered.values_list(*columns, *answers, *arm))
+    read = list(ordered.values_list(*columns, *answers, *HistoryKey._fields))
     # Once for each campaign, not for each row: to read an instant takes long. By number: as a
     # subquery PostgreSQL may look through the whole history again for each campaign.
     of_rows = Campaign.objects.filter(among("pk", {campaign for campaign, *_ in read}))
@@ -402,6 +373,26 @@ def among(column: str, numbers: Collection[int]) -> Func:
         arg_joiner=" = ANY(",
         output_field=BooleanField(),
     )
+
+
+def quiet_changes(actor: Actor, project: Project) -> Callable[[HistoryKey, TestHistory], bool]:
+    """Whether the last change of a history is one that somebody has acknowledged: it stays quiet
+    until the test moves again."""
+    entries = triaged().visible_to(actor).filter(project=project, acknowledged_at__isnull=False)
+    rows = TriageChange.objects.filter(entry__in=entries).values_list(
+        *HistoryKey._fields, "since_at"
+    )
+    judged: dict[HistoryKey, list[datetime]] = {}
+    for *key, since_at in rows:
+        judged.setdefault(HistoryKey(*key), []).append(since_at)
+
+    def is_quiet(key: HistoryKey, history: TestHistory) -> bool:
+        if key not in judged or (change := history.last_change) is None:
+            return False
+        first, last = (history.points[index].at for index in (change.earliest, change.latest))
+        return any(first <= at <= last for at in judged[key])
+
+    return is_quiet
 
 
 MOST_MARKS = 200  # of one history; its dates lead to older ones

@@ -19,29 +19,24 @@ from campaigns.core.pages import page_of, page_of_list, sorted_by
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.capacity import Ending
-from campaigns.domain.analysis.messages import sentence
+from campaigns.domain.analysis.messages import Sentence, sentence
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.presentation.capacity_words import bound_words, objective_words
 from campaigns.domain.presentation.compared import ComparedCapacity, capacity_words
 from campaigns.domain.presentation.history_words import METRICS, history_sentence, overview_sentence
-from campaigns.domain.presentation.results import Sentence
 from campaigns.domain.presentation.tables import BOTH_ENDS
 from campaigns.domain.units import DASH, TO
 from campaigns.history import services
 from campaigns.history.exports import csv_of_histories, csv_of_history
-from campaigns.history.queries.baselines import (
-    baselines_of,
-    newest_baseline,
-    open_tests,
-    quiet_changes,
-)
+from campaigns.history.models import HistoryKey
+from campaigns.history.queries.baselines import baselines_of, newest_baseline, open_tests
 from campaigns.history.queries.history import (
     HistoryFilter,
     HistorySeries,
     arms_of,
     histories,
     history_of,
-    key_of,
+    quiet_changes,
     recent,
     runs_of_history,
 )
@@ -291,7 +286,7 @@ def history_baseline(request: HttpRequest, by: Actor, test: Test) -> str:
     """The campaigns of this test that are ticked; `in` are their tests."""
     ticked = [int(pk) for pk in request.POST.getlist("in") if pk.isdecimal() and len(pk) < 19]
     tests = Test.objects.visible_to(by).filter(pk__in=ticked).select_related("plan_version")
-    same = [each for each in tests if key_of(each) == key_of(test)]
+    same = [each for each in tests if HistoryKey.of(each) == HistoryKey.of(test)]
     if not same:
         raise Refused("Select campaigns for the baseline.")
     return _make(request, test.campaign.project, same)

@@ -31,7 +31,7 @@ from campaigns.domain.presentation.charts import (
     columns,
 )
 from campaigns.domain.presentation.history_words import day, word_of
-from campaigns.domain.units import DASH, counted, ends_ms, percent
+from campaigns.domain.units import DASH, change_size, counted, ends_ms, percent
 from campaigns.history.queries.history import HistorySeries
 from campaigns.history.views.history_rows import PERCENTILES, rows_of_points
 
@@ -284,18 +284,18 @@ def folded(points: Sequence[CampaignPoint]) -> list[Group]:
 
 
 def _campaign(point: CampaignPoint, row: dict[str, Any]) -> dict[str, Any]:
-    share = point.error_share
+    share, is_unsound = point.error_share, point.target_state not in _SOUND
     return {
         **_span([point]),
         "link": reverse("campaign-detail", args=[point.campaign]),
         "isAside": not point.is_counted,
-        "isSound": point.target_state in _SOUND,
+        "isSound": not is_unsound,
         **_percentiles([point]),
         "errors": None if share is None else round(share * 100, 4),
         "valueText": f"{DASH}  does not count: {row['why']}"
         if row["why"]
         else f"{row['value']} {row['interval']}".strip(),
-        "errorsText": f"{row['errors']}{_state_text(point)}",
+        "errorsText": row["errors"] + (f"  target {point.target_state}" if is_unsound else ""),
     }
 
 
@@ -313,7 +313,8 @@ def _week(points: Sequence[CampaignPoint], metric: str) -> dict[str, Any]:
         **_percentiles(points),
         "errors": None if share is None else round(share * 100, 4),
         "valueText": f"{_value_words(span)}, {counted(len(points), 'campaigns')}",
-        "errorsText": f"{percent(share)}{_unsound_text(len(unsound))}",
+        "errorsText": percent(share)
+        + (f"  target not healthy in {counted(len(unsound), 'campaigns')}" if unsound else ""),
     }
 
 
@@ -366,14 +367,6 @@ def _text(value_ms: float | None) -> str:
     return DASH if value_ms is None else f"{value_ms:.3g}"
 
 
-def _state_text(point: CampaignPoint) -> str:
-    return "" if point.target_state in _SOUND else f"  target {point.target_state}"
-
-
-def _unsound_text(n: int) -> str:
-    return f"  target not healthy in {counted(n, 'campaigns')}" if n else ""
-
-
 def _change(history: TestHistory, change: Change, groups: Sequence[Group]) -> dict[str, Any]:
     """{"index": of its mark, "mark", "band": in which it lies}"""
     points = history.points
@@ -381,7 +374,7 @@ def _change(history: TestHistory, change: Change, groups: Sequence[Group]) -> di
         "index": next(at for at, (_, end) in enumerate(groups) if change.index < end),
         "mark": Mark(
             at=_between(points, change.index),
-            label=percent(change.ratio - 1, decimals=1, signed=True),
+            label=change_size(change.ratio),
             colour="warn" if word_of(history, change) else "ink-3",
             dash=(5, 3),
         ),

@@ -28,7 +28,8 @@ from campaigns.domain.presentation.charts import (
 )
 from campaigns.domain.presentation.history_words import METRICS, HistoryStatus
 from campaigns.domain.units import change_size, counted, percent
-from campaigns.history.queries.history import HistoryKey, HistorySeries
+from campaigns.history.models import HistoryKey
+from campaigns.history.queries.history import HistorySeries
 from campaigns.history.views.history_rows import MOVED, NOTES, Pair, row_of, row_of_fold
 
 _ALL_IN_SIGHT = 20  # tests: an overview of no more folds nothing

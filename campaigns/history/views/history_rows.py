@@ -43,7 +43,8 @@ from campaigns.domain.units import (
     number,
     percent,
 )
-from campaigns.history.queries.history import HistoryKey, HistorySeries
+from campaigns.history.models import HistoryKey
+from campaigns.history.queries.history import HistorySeries
 from campaigns.models import Run, TimeMark
 
 WIDTH, HEIGHT, _EDGE = 168, 26, 3
@@ -230,7 +231,7 @@ def rows_of_points(points: Sequence[CampaignPoint], metric: str) -> list[dict[st
         for name in others_than(metric)
     ]
     values = _column([point.ends_us.get(metric, (None, point.value_us)) for point in points])
-    places = _decimals([point.value_us for point in points])
+    places = decimals_for([in_ms(point.value_us) for point in points])
     return [
         {
             "point": point,
@@ -280,7 +281,7 @@ def against_cell(against: Against | None) -> dict[str, str | bool]:
         return {"against": "", "against_title": "", "is_clear": False}
     size, words = against_size(against), f"“{against.baseline}”: {against_words(against)}"
     return {
-        "against": percent(against.ratio - 1, decimals=1, signed=True) if size else "",
+        "against": change_size(against.ratio) if size else "",
         "against_title": f"{words}. {against.why}".strip(),
         "is_clear": against.is_clear,
     }
@@ -293,10 +294,6 @@ def _column(ends_us: Iterable[tuple[float | None, float | None]]) -> list[str]:
     """Of lower ends and what was measured, in ms."""
     cells = column_cells([Figure(in_ms(high), low=in_ms(low)) for low, high in ends_us])
     return [cell.text for cell in cells]
-
-
-def _decimals(values_us: Sequence[float | None]) -> int:
-    return decimals_for([in_ms(value) for value in values_us])
 
 
 def _interval(point: CampaignPoint, places: int) -> str:
@@ -359,8 +356,7 @@ def moved_words(history: TestHistory) -> str:
     if history.n_counted < MIN_CAMPAIGNS:
         return f"fewer than {MIN_CAMPAIGNS} campaigns"
     moves = [
-        f"{percent(change.ratio - 1, decimals=1, signed=True)} since "
-        f"{day(history.points[change.index].at)}"
+        f"{change_size(change.ratio)} since {day(history.points[change.index].at)}"
         for change in history.course.changes
     ]
     return f"moved {', '.join(moves)}" if moves else "no change found"

@@ -19,17 +19,18 @@ from campaigns.core.tables import text_file
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.json_reader import version_token
 from campaigns.domain.presentation.history_words import (
-    change_interval,
     day,
     entry_sentence,
     evidence,
     levels,
     moved_beside,
 )
+from campaigns.domain.presentation.intervals import change_interval
 from campaigns.domain.units import change_size
 from campaigns.history.exports import csv_of_triage
+from campaigns.history.models import HistoryKey
 from campaigns.history.queries.baselines import count_entries, entries_of, entries_of_test, triaged
-from campaigns.history.queries.history import HistoryKey, arm_label_of
+from campaigns.history.queries.history import arm_label_of
 from campaigns.history.services import content_of, edit_entry
 from campaigns.items.views.lists import PAGE_SIZE
 from campaigns.models import Project, TriageChange, TriageEntry
@@ -157,7 +158,7 @@ def _change_row(change: TriageChange) -> dict[str, Any]:
         "arm": arm_label_of(change.endpoint, change.connection_mode, change.injectors),
         "levels": levels(change.before_us, change.after_us),
         "size": change_size(change.ratio),
-        "interval": change_interval(change.low, change.high),
+        "interval": change_interval(change.ratio, change.low, change.high),
         "url": _page_of(change),
     }
 

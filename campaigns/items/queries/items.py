@@ -16,11 +16,10 @@ from django.db.models import (
     QuerySet,
     Subquery,
     TextField,
-    Value,
 )
-from django.db.models.functions import Coalesce
 
 from campaigns.campaigns.models import UNDER_WAY
+from campaigns.core.database import count_of
 from campaigns.core.permissions import Actor, Role
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.presentation.plan_words import changes_between
@@ -47,13 +46,6 @@ from campaigns.projects.models import Item
 ARCHIVED = "archived"
 IN_USE = Q(archived_at=None)
 ITEM_VIEWS: Mapping[str, Q] = {"": IN_USE, ARCHIVED: ~IN_USE}
-
-
-def count_of(rows: QuerySet) -> Coalesce:
-    """How many rows, for each row of an outer query. Unlike a join it costs only the rows of the
-    page that is shown."""
-    counted = rows.order_by().annotate(one=Value(1)).values("one").annotate(n=Count("pk"))
-    return Coalesce(Subquery(counted.values("n")), 0)
 
 
 def view_counts(rows: QuerySet, views: Mapping[str, Q]) -> dict[str, int]:

@@ -16,9 +16,8 @@ from django.db.models import Avg, F, FloatField, Q, QuerySet, Sum, Value
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce, Left, Length, NullIf
 
-from campaigns.domain.analysis.busy import observed_vitals
-from campaigns.domain.analysis.limit import limit_of
-from campaigns.domain.analysis.reasons import LimitsByCode
+from campaigns.domain.analysis.judgement import LimitsByCode
+from campaigns.domain.analysis.limit import limit_of, observed_vitals
 from campaigns.domain.lifecycle import Outcome, RunState
 from campaigns.domain.metrics.machine import (
     CPU,
@@ -41,14 +40,14 @@ from campaigns.domain.presentation.machine_table import (
     namer_of_runs,
     resource_tables,
 )
-from campaigns.domain.presentation.perf_table import (
+from campaigns.domain.presentation.results import Answer
+from campaigns.domain.presentation.tables import Table
+from campaigns.domain.presentation.target_cost_tables import (
     no_perf_table,
     no_profile_table,
     perf_table,
     profile_table,
 )
-from campaigns.domain.presentation.results import Answer
-from campaigns.domain.presentation.tables import Table
 from campaigns.machines.queries.target_costs import perf_counters, sizes_of, target_costs
 from campaigns.models import Campaign, MachineSecond, Run, RunUse, ToolOutput
 from campaigns.runs.queries.measurements import OK_LATE, machines_of_run, of_summary, whole_seconds

@@ -3,16 +3,15 @@ told it, and what perf counted in its runs. Checks no permissions: callers pass 
 visible_to."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from django.db.models import F, QuerySet
 
-from campaigns.campaigns.queries.checks import Check
+from campaigns.domain.analysis.messages import Sentence
 from campaigns.domain.analysis.pair import TICK_S, PairResult, RunCost, amount_row, cost_difference
-from campaigns.domain.analysis.repeats import mean_interval
+from campaigns.domain.analysis.ratio import MeanInterval, mean_interval
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.metrics.exporter import PERF, PROCESS
 from campaigns.domain.metrics.machine import (
     MOVED,
     MachineUse,
@@ -21,15 +20,10 @@ from campaigns.domain.metrics.machine import (
     moved_bytes,
     n_whole_seconds,
 )
-from campaigns.domain.metrics.profiles import PerfOf, PerfUse, perf_together, perf_use
+from campaigns.domain.metrics.profiles import PerfUse, perf_together, perf_use
 from campaigns.domain.presentation.ladder import RungStep
-from campaigns.domain.presentation.perf_table import (
-    TestCounters,
-    compared_counters_table,
-    counter_means_table,
-    figures_of_perf,
-)
-from campaigns.domain.presentation.results import Answer, OverheadAnswer, Sentence, TestAnswer
+from campaigns.domain.presentation.overhead_table import OverheadAnswer
+from campaigns.domain.presentation.results import Answer, TestAnswer, labels_of
 from campaigns.domain.presentation.tables import Table
 from campaigns.domain.presentation.target_cost_tables import (
     BYTES,
@@ -39,13 +33,15 @@ from campaigns.domain.presentation.target_cost_tables import (
     WATCHED,
     ComparedCost,
     CostKind,
-    TestCost,
     compared_costs_table,
+    compared_counters_table,
     cost_sentence,
     costs_table,
+    counter_means_table,
+    figures_of_perf,
 )
 from campaigns.domain.units import common_nouns
-from campaigns.models import Campaign, Endpoint, MachineSecond, Run, RunUse
+from campaigns.models import Campaign, MachineSecond, Run, RunUse
 from campaigns.runs.queries.measurements import OK_LATE
 
 # CPU time of the chosen processes is told where every run has it, else that of the machine.
@@ -156,14 +152,13 @@ def _costs(
         return None
     kind = kind.said_of(common_nouns(test.nouns for test in answer.tests))
     costs = {pk: cost for pk, (cost, _) in uses.items()}
-    names_plan = len({test.plan_label for test in answer.tests}) > 1
     rows = [
-        TestCost(
-            f"{test.plan_label}, {test.label}" if names_plan else test.label,
+        (
+            label,
             mean_interval([costs[pk].amount for pk in test.counted if pk in costs]),
             mean_interval([uses[pk][1] for pk in test.counted if pk in uses]),
         )
-        for test in answer.tests
+        for label, test in zip(labels_of(answer.tests), answer.tests, strict=True)
         if costs.keys() & set(test.counted)
     ]
     steps = [step for _, step in answer.ladder.compared] if answer.ladder else []
@@ -220,26 +215,6 @@ def _sum(total: float | None, more: float | None) -> float | None:
 ByRun = dict[int, dict[str, float]]
 
 
-def perf_checks(endpoints: Sequence[Endpoint], perf: str) -> Iterator[Check]:
-    """Before a start: whether somebody will look at what the campaign asks for: a PerfOf."""
-    targets = {each.target_id: each.target for each in endpoints if each.target_id} if perf else {}
-    for target in targets.values():
-        offers = [each for each in target.exporters.filter(problem="") if PERF in each.offers]
-        words = [word for each in offers for word in each.offers]
-        if not offers:
-            yield Check(
-                "warn",
-                f"No agent of {target.name} runs perf. Start one with --perf on its machine; the "
-                "target's page says how.",
-            )
-        elif perf == PerfOf.PROCESSES and not any(word.startswith(PROCESS) for word in words):
-            yield Check(
-                "warn",
-                f"The agent of {target.name} watches no processes, so perf has nothing to count. "
-                "Start it with --process, or choose the whole machine.",
-            )
-
-
 @dataclass(frozen=True, slots=True)
 class CampaignCounters:
     """`means` of every test; `compared`: the same figures of two tests."""
@@ -258,11 +233,9 @@ def perf_counters(campaign: Campaign, answer: Answer) -> CampaignCounters | None
     by_run = _perf_by_run(campaign, counted, common_nouns(test.nouns for test in answer.tests))
     if not by_run:
         return None
-    names_plan = len({test.plan_label for test in answer.tests}) > 1
+    means = [_means_of(test, by_run) for test in answer.tests]
     return CampaignCounters(
-        counter_means_table(
-            [_test_counters(test, by_run, names_plan=names_plan) for test in answer.tests]
-        ),
+        counter_means_table(list(zip(labels_of(answer.tests), means, strict=True))),
         [
             compared_counters_table(number, overhead.title, overhead.names, rows)
             for number, overhead in enumerate(answer.overheads)
@@ -313,13 +286,12 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
 
 
-def _test_counters(test: TestAnswer, by_run: ByRun, *, names_plan: bool) -> TestCounters:
+def _means_of(test: TestAnswer, by_run: ByRun) -> dict[str, MeanInterval]:
     values: dict[str, list[float]] = defaultdict(list)
     for pk in test.counted:
         for words, value in by_run.get(pk, {}).items():
             values[words].append(value)
-    label = f"{test.plan_label}, {test.label}" if names_plan else test.label
-    return TestCounters(label, {words: mean_interval(each) for words, each in values.items()})
+    return {words: mean_interval(each) for words, each in values.items()}
 
 
 def _compared_counts(overhead: OverheadAnswer, by_run: ByRun) -> Iterator[PairResult]:

@@ -15,9 +15,7 @@ from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS, T
 from campaigns.domain.plan.plan import status_fits
 from campaigns.domain.plan.step import BODIES, default_label
 from campaigns.domain.plan.typed_request import TypedRequest, twin_of
-from campaigns.domain.presentation.remedies import words_of
-from campaigns.domain.presentation.results import Remedy
-from campaigns.domain.presentation.what_to_do import Place
+from campaigns.domain.presentation.what_to_do import Place, Remedy, words_of
 from campaigns.domain.units import counted
 from campaigns.models import Campaign, Endpoint, PlanVersion, Probe, Target
 from campaigns.probes.queries.probes import ProbeReport, days_left, reason_to_wait, report_of

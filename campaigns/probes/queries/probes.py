@@ -8,16 +8,15 @@ from typing import Any
 
 from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
 
-from campaigns.core.database import db_now
+from campaigns.core.database import count_of, db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.tls_options import command_options
 from campaigns.domain.presentation.exchange_tables import close_words
-from campaigns.domain.presentation.remedies import remedy, words_of
+from campaigns.domain.presentation.what_to_do import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
-from campaigns.items.queries.items import count_of
 from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
 from campaigns.operations.queries import why_nothing_begins
 

@@ -15,10 +15,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from campaigns.core import cache
-from campaigns.domain.analysis.judgement import Judgement
+from campaigns.domain.analysis.judgement import Judgement, in_short
 from campaigns.domain.analysis.likeness import ArmRun
 from campaigns.domain.analysis.limit import blame
-from campaigns.domain.analysis.reasons import in_short
 from campaigns.domain.analysis.thresholds import ThresholdJudge, Verdict, threshold_state
 from campaigns.domain.lifecycle import (
     LIVE_SHARD_STATES,

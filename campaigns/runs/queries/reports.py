@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from campaigns.domain.analysis.observations import steadiness_of
+from campaigns.domain.analysis.observations import steadiness_of, trend_words
 from campaigns.domain.metrics.figures import curve
 from campaigns.domain.metrics.injector_end import InjectorEnd, peers_of, servers_of, totals_by_peer
 from campaigns.domain.metrics.kept_requests import (
@@ -26,7 +26,6 @@ from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation import report_tables as tables
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
-from campaigns.domain.presentation.history_words import trend_words
 from campaigns.domain.presentation.latency_table import addresses_table, steps_table
 from campaigns.domain.presentation.plan_words import plan_load_words, replay_words
 from campaigns.domain.presentation.report_tables import (

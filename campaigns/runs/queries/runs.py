@@ -15,9 +15,14 @@ from campaigns.compare.queries.columns import references_in, same_test_on
 from campaigns.core.pages import sorted_by
 from campaigns.core.permissions import Action, Actor, may
 from campaigns.domain.lifecycle import RunState, StopReason, Trust
-from campaigns.domain.metrics.failures import FailureRow, most_frequent_first, without_addresses
 from campaigns.domain.metrics.figures import figures_of
-from campaigns.domain.metrics.outcomes import WORDS, Kind
+from campaigns.domain.metrics.outcomes import (
+    WORDS,
+    FailureRow,
+    Kind,
+    most_frequent_first,
+    without_addresses,
+)
 from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.load import mean_rate_per_s, planned_duration_s
@@ -25,9 +30,9 @@ from campaigns.domain.plan.turns import TRIAL_S
 from campaigns.domain.presentation.exchange_tables import exchange_columns
 from campaigns.domain.presentation.host_use import BusyProgram, programs_of
 from campaigns.domain.presentation.latency_table import Line, line_cells
-from campaigns.domain.presentation.remedies import no_answer_words
 from campaigns.domain.presentation.request_tables import Errors, errors_of
 from campaigns.domain.presentation.tables import Cell
+from campaigns.domain.presentation.what_to_do import no_answer_words
 from campaigns.domain.units import common_nouns, rate
 from campaigns.machines.models import EXPORTER_PROBLEM
 from campaigns.models import (

@@ -14,7 +14,7 @@ from campaigns.core.drawings import parts_bar, sparks_of
 from campaigns.core.permissions import Actor
 from campaigns.core.plots import over_time_charts, percentile_charts, request_charts
 from campaigns.domain.lifecycle import RunState
-from campaigns.domain.metrics.failures import FailureRow
+from campaigns.domain.metrics.outcomes import FailureRow
 from campaigns.domain.presentation.host_use import programs_table
 from campaigns.domain.presentation.machine_table import (
     machine_means_table,
@@ -23,10 +23,10 @@ from campaigns.domain.presentation.machine_table import (
 )
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.presentation.request_tables import Errors
-from campaigns.domain.presentation.results import Answer, Remedy, RunReport
+from campaigns.domain.presentation.results import Answer, RunReport
 from campaigns.domain.presentation.tables import Row
 from campaigns.domain.presentation.threshold_tables import threshold_lines
-from campaigns.domain.presentation.what_to_do import Place
+from campaigns.domain.presentation.what_to_do import Place, Remedy
 from campaigns.domain.units import count, counted, second_text
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.live.hub import Cursor, ended_run, points_so_far, report_of

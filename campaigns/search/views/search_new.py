@@ -6,9 +6,21 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from campaigns.campaigns.queries.campaign_grid import Grid, grid_of, picks_of, proposal
-from campaigns.campaigns.queries.campaigns import Again, again_of
-from campaigns.campaigns.queries.checks import checks_before_start, room_checks, room_of
+from campaigns.campaigns.queries.campaign_grid import (
+    Again,
+    Grid,
+    again_of,
+    grid_of,
+    picks_of,
+    proposal,
+)
+from campaigns.campaigns.queries.checks import (
+    checks_before_start,
+    checks_of_search,
+    cost_of_search,
+    room_checks,
+    room_of,
+)
 from campaigns.campaigns.views.campaign_new import whole
 from campaigns.core.access import actor_of, find, saved_by, signed_in_form, signed_in_post
 from campaigns.core.permissions import Action, Actor
@@ -30,12 +42,7 @@ from campaigns.ladder.services import start_ladder
 from campaigns.models import Project, Search
 from campaigns.operations.queries import most_requests_per_s
 from campaigns.search.forms import LadderForm, SearchForm
-from campaigns.search.queries import (
-    checks_of_search,
-    cost_of_search,
-    first_response_us,
-    objective_of,
-)
+from campaigns.search.queries import first_response_us, objective_of
 from campaigns.search.services import start_search
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0

@@ -2,17 +2,14 @@
 
 import pytest
 
-from campaigns.domain.analysis.busy import others_cpu
 from campaigns.domain.analysis.criteria import CRITERIA
-from campaigns.domain.analysis.judgement import Judgement, judge
-from campaigns.domain.analysis.limit import blame, limit_of
-from campaigns.domain.analysis.reasons import Observed
+from campaigns.domain.analysis.judgement import Judgement, Observed, judge
+from campaigns.domain.analysis.limit import blame, limit_of, others_cpu
 from campaigns.domain.lifecycle import Trust
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.badges import Answers
-from campaigns.domain.presentation.remedies import no_answer_words
-from campaigns.domain.presentation.what_to_do import what_to_do
+from campaigns.domain.presentation.what_to_do import no_answer_words, what_to_do
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.pure

@@ -31,8 +31,7 @@ from campaigns.domain.analysis.capacity import (
     trial_of,
     without_machine,
 )
-from campaigns.domain.analysis.judgement import Finding, Judgement
-from campaigns.domain.analysis.reasons import JudgementReason
+from campaigns.domain.analysis.judgement import Finding, Judgement, JudgementReason
 from campaigns.domain.analysis.thresholds import Verdict, weigh
 from campaigns.domain.lifecycle import Outcome, Precision, TargetState, Trust
 from campaigns.domain.percentiles import t_quantile

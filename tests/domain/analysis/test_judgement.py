@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from campaigns.domain.analysis.criteria import CRITERIA, TARGET_MACHINE, Aspect, Limits
-from campaigns.domain.analysis.judgement import Judgement, judge
+from campaigns.domain.analysis.judgement import LIMITS, Judgement, LimitsByCode, Observed, judge
 from campaigns.domain.analysis.messages import MESSAGES
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.analysis.reasons import LIMITS, LimitsByCode, Observed
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.presentation.intervals import difference_words
-from campaigns.domain.presentation.remedies import REMEDIES, STATUS_REMEDIES, words_of
+from campaigns.domain.presentation.what_to_do import REMEDIES, STATUS_REMEDIES, words_of
 
 TRUSTED, BUSY, NO_ANSWER = Trust
 FATAL = {"no_seconds", "lost_shards", "injector_exhausted", "injector_failed"}

@@ -2,14 +2,24 @@
 
 import pytest
 
-from campaigns.domain.analysis.busy import Busy, MachineLoad, busy_of, mean_busy
-from campaigns.domain.analysis.failures import everything_failed, failure_words, of_target
-from campaigns.domain.analysis.judgement import judge
-from campaigns.domain.analysis.limit import Who, limit_of, with_noise_noted
-from campaigns.domain.analysis.reasons import Observed
+from campaigns.domain.analysis.judgement import Observed, judge
+from campaigns.domain.analysis.limit import (
+    Busy,
+    MachineLoad,
+    Who,
+    busy_of,
+    limit_of,
+    mean_busy,
+    with_noise_noted,
+)
 from campaigns.domain.lifecycle import Trust
-from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.machine import MachinePoint, MachineUse, machine_use
+from campaigns.domain.metrics.outcomes import (
+    FailureRow,
+    everything_failed,
+    failure_words,
+    of_target,
+)
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from tests.values import plan_spec

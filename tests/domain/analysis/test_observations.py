@@ -2,8 +2,8 @@
 
 import pytest
 
-from campaigns.domain.analysis.busy import observed_vitals
 from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.limit import observed_vitals
 from campaigns.domain.analysis.observations import observe
 from campaigns.domain.metrics.measurement import Measurement, Vitals
 from campaigns.domain.metrics.snapshot import Timing

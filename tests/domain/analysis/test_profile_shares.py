@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.ratio import share_changes
-from campaigns.domain.metrics.profiles import MOST_FUNCTIONS, PerfOf, Profile, ProfiledFunction
-from campaigns.domain.presentation.perf_table import compared_profiles_table
+from campaigns.domain.metrics.profiles import (
+    MOST_FUNCTIONS,
+    PerfOf,
+    Profile,
+    ProfiledFunction,
+    share_changes,
+)
+from campaigns.domain.presentation.compared import compared_profiles_table
 
 pytestmark = pytest.mark.pure
 

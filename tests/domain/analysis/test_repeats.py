@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from campaigns.domain.analysis.ratio import ratio_interval
-from campaigns.domain.analysis.repeats import (
+from campaigns.domain.analysis.ratio import (
     mean_interval,
     one_request_explains,
     outlier_flags,
+    ratio_interval,
     typical_interval,
 )
 from campaigns.domain.metrics.figures import Figures, figures_of

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.steady import steadiness
+from campaigns.domain.analysis.changes import steadiness
 
 SECONDS = np.arange(120)
 SEEDS = range(20)

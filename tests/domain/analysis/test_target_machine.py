@@ -1,7 +1,7 @@
 """When a target's machine is called full: its CPU, its network link, its listen queue."""
 
-from campaigns.domain.analysis.busy import observed_machines
 from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.limit import observed_machines
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.metrics.machine import MachinePoint
 from campaigns.domain.metrics.snapshot import Timing

@@ -1,6 +1,6 @@
 """Failures by kind, status and step, counted from seconds as any injector writes them."""
 
-from campaigns.domain.metrics.failures import FailureRow, FailureTally, rows_of_totals
+from campaigns.domain.metrics.outcomes import FailureRow, FailureTally, rows_of_totals
 from campaigns.domain.metrics.snapshot import Second, Total
 from campaigns.domain.plan.plan import Plan
 

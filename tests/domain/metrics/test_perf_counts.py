@@ -16,7 +16,8 @@ from campaigns.domain.metrics.profiles import (
     perf_use,
     read_profile,
 )
-from campaigns.domain.presentation.perf_table import compared_profiles_table, profile_table
+from campaigns.domain.presentation.compared import compared_profiles_table
+from campaigns.domain.presentation.target_cost_tables import profile_table
 
 
 def perf(of: str = "processes", lasted_s: float = 1.0, lacks=None, **counts) -> dict:

@@ -1,6 +1,6 @@
 """What is secret does not leave the injector, in whichever form it comes."""
 
-from campaigns.domain.metrics.failures import printable, redacted, redacted_head, without_addresses
+from campaigns.domain.metrics.outcomes import printable, redacted, redacted_head, without_addresses
 
 
 def test_tokens_are_hidden_in_their_usual_forms():

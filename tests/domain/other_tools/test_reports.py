@@ -2,8 +2,7 @@
 
 import pytest
 
-from campaigns.domain.analysis.judgement import judge
-from campaigns.domain.analysis.reasons import Observed
+from campaigns.domain.analysis.judgement import Observed, judge
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.snapshot import Timing, Total

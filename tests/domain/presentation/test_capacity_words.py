@@ -1,14 +1,13 @@
 """What a search says of the capacity, and of what limited it."""
 
-from campaigns.domain.analysis.busy import Busy
 from campaigns.domain.analysis.capacity import (
     CapacityAnswer,
     CapacityInterval,
     Ending,
     SearchResult,
 )
-from campaigns.domain.analysis.judgement import Finding, Judgement
-from campaigns.domain.analysis.reasons import JudgementReason, LimitsByCode
+from campaigns.domain.analysis.judgement import Finding, Judgement, JudgementReason, LimitsByCode
+from campaigns.domain.analysis.limit import Busy
 from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Precision, TargetState, Trust
 from campaigns.domain.presentation.capacity_words import (

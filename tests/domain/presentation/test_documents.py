@@ -5,8 +5,8 @@ from pathlib import Path
 
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.load import Load
-from campaigns.domain.presentation.glossary import TERMS, as_markdown, split_at_terms
-from docs.write import WRITERS
+from campaigns.domain.presentation.glossary import TERMS, split_at_terms
+from docs.write import WRITERS, as_markdown
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "glossary.md"
 

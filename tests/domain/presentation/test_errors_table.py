@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.analysis.judgement import judge
+from campaigns.domain.analysis.judgement import LimitsByCode, Observed, judge
 from campaigns.domain.analysis.limit import Limit, Who
-from campaigns.domain.analysis.reasons import LimitsByCode, Observed
-from campaigns.domain.metrics.failures import FailureRow
 from campaigns.domain.metrics.machine import MachineUse
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.metrics.outcomes import FailureRow, Kind
 from campaigns.domain.metrics.snapshot import Timing, total_of
 from campaigns.domain.presentation.capacity_words import limit_table
 from campaigns.domain.presentation.request_tables import MOST_ROWS, Errors, errors_of

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from campaigns.domain.analysis.changes import Steadiness
+from campaigns.domain.analysis.observations import trend_words
 from campaigns.domain.analysis.ratio import Against, Word
-from campaigns.domain.analysis.steady import Steadiness
 from campaigns.domain.presentation.compared_words import baseline_sentence
 from campaigns.domain.presentation.history_words import (
     HistoryStatus,
@@ -12,7 +13,6 @@ from campaigns.domain.presentation.history_words import (
     history_sentence,
     overview_sentence,
     standing_of,
-    trend_words,
 )
 from campaigns.domain.presentation.sentences import plain_text
 from tests.domain.analysis.test_histories import SLOWER, TestHistory, history

@@ -2,7 +2,7 @@ from campaigns.domain.metrics.machine import MachinePoint, MachineUse, machine_u
 from campaigns.domain.metrics.profiles import USER_ONLY, PerfOf, PerfUse
 from campaigns.domain.presentation.host_use import BusyProgram, HostUse, busiest
 from campaigns.domain.presentation.machine_table import machine_columns, machine_table
-from campaigns.domain.presentation.perf_table import figures_of_perf, perf_table
+from campaigns.domain.presentation.target_cost_tables import figures_of_perf, perf_table
 
 CPU = {"user_s": 0.5, "system_s": 0.25, "interrupts_s": 0.25, "stolen_s": 0.0, "idle_s": 1.0}
 

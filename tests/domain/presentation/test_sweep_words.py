@@ -6,16 +6,21 @@ from campaigns.domain.analysis.pair import PairResult
 from campaigns.domain.analysis.ratio import RatioInterval, Word
 from campaigns.domain.metrics.figures import figures_of
 from campaigns.domain.metrics.snapshot import Timing, Total
-from campaigns.domain.presentation.results import SweepAnswer
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.domain.presentation.sweep_table import (
+from campaigns.domain.presentation.sweeps import (
+    SweepAnswer,
     SweepPoint,
+    sweep_sentence,
     sweep_table,
     untrusted,
     with_speed_up,
 )
-from campaigns.domain.presentation.sweep_words import matrix_sentence, sweep_sentence
-from campaigns.domain.presentation.target_matrix import MatrixRow, Neighbours, TargetMatrix
+from campaigns.domain.presentation.target_matrix import (
+    MatrixRow,
+    Neighbours,
+    TargetMatrix,
+    matrix_sentence,
+)
 
 
 def apart(low_us: float, high_us: float, metric="mean") -> PairResult:

@@ -3,18 +3,21 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
-from campaigns.domain.analysis.judgement import judge
-from campaigns.domain.analysis.reasons import Observed
-from campaigns.domain.metrics.failures import DROPPED, FailureRow
-from campaigns.domain.metrics.outcomes import Kind
+from campaigns.domain.analysis.judgement import Observed, judge
+from campaigns.domain.metrics.outcomes import DROPPED, FailureRow, Kind
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.presentation.badges import Answers
-from campaigns.domain.presentation.overhead_table import overhead_table
-from campaigns.domain.presentation.remedies import FALLBACK, no_answer_words, remedy, words_of
+from campaigns.domain.presentation.overhead_table import OverheadAnswer, overhead_table
 from campaigns.domain.presentation.report_words import RunStatus, three_answers
-from campaigns.domain.presentation.results import OverheadAnswer
-from campaigns.domain.presentation.what_to_do import next_step, what_to_do
+from campaigns.domain.presentation.what_to_do import (
+    FALLBACK,
+    next_step,
+    no_answer_words,
+    remedy,
+    what_to_do,
+    words_of,
+)
 from tests.values import plan_spec
 
 FAILING = Answers("trusted", "failing")

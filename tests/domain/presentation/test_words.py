@@ -14,9 +14,9 @@ from campaigns.domain.presentation.badges import (
     run_badge,
 )
 from campaigns.domain.presentation.cost_words import duration_words, requests_words
-from campaigns.domain.presentation.history_words import when_words
 from campaigns.domain.presentation.plan_words import curve_unit, load_sentence
 from campaigns.domain.presentation.sentences import ArmFacts, arm_names, shared_mode
+from campaigns.domain.units import when_words
 from tests.values import plan_spec
 
 STEPS = [{"method": "GET", "path": "/"}]

@@ -1,5 +1,4 @@
-"""A plan field in words: its type, its option's help, what a plan's page says of its value; and in
-docs/, generated from the registry: tables, and the JSON schema's plan.
+"""What docs/ has of the registry of plan fields: tables, and the JSON schema's plan.
 
 `python -m docs.write` updates the files; a test fails if they are out of date.
 """
@@ -12,6 +11,7 @@ from typing import Any
 
 from campaigns.domain.plan.fields import PlanField, all_fields, fields_of
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.presentation.plan_words import option_help
 
 
 def type_words(field: PlanField) -> str:
@@ -35,30 +35,6 @@ def _json_words(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return f'"{value}"' if isinstance(value, str) else f"{value:g}"
-
-
-def option_help(field: PlanField) -> str:
-    """What the option of the command line does, and its default in brackets."""
-    words = (field.option_help or field.help).removesuffix(".")
-    words = words[0].lower() + words[1:]
-    return f"{words} ({field.option_default or _default_words(field)})"
-
-
-def _default_words(field: PlanField) -> str:
-    if field.kind is bool:
-        return "off"
-    if field.default is None or field.default == ():
-        return "none"
-    return f"{field.default:g} {field.unit}".strip() if field.is_number else str(field.default)
-
-
-def field_facts(part: Any) -> list[tuple[str, str]]:
-    """[(label, words)] of the fields of a plan's part that are not at their default."""
-    return [
-        (row.label, row.fact.format(value))
-        for name, row in fields_of(type(part)).items()
-        if row.fact and (value := getattr(part, name)) != row.default
-    ]
 
 
 _TABLE = re.compile(r"(<!-- (fields|options): ([a-z_., ]+) -->\n).*?(<!-- end -->)", re.DOTALL)

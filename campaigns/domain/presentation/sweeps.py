@@ -1,29 +1,33 @@
-"""A sweep as a table: the same plan on the same arm at several values, a row for each: what was
-measured there, which points may be believed, and why the others are not.
+"""Sweeps: the same plan on the same arm at several values. As a table, a row for each value: what
+was measured there, which points may be believed, and why the others are not. And in a few
+sentences: how throughput goes with the value, what is not known, and who is faster than whom.
 
 A point is trusted if all its repeats are. Only trusted points have an interval, a speed-up and a
-part in what the sweep's sentence says.
+part in what the sentences say.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from campaigns.domain.analysis.messages import say
+from campaigns.domain.analysis.messages import Sentence, joined, say, sentence
 from campaigns.domain.analysis.pair import PairResult
-from campaigns.domain.analysis.repeats import MeanInterval, mean_interval
+from campaigns.domain.analysis.ratio import MeanInterval, Word, mean_interval
 from campaigns.domain.lifecycle import TargetState, Trust
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.percentiles import P95, Shown, shown
 from campaigns.domain.plan.sweep import (
     DIVIDED,
     INJECTORS,
+    at_point,
     parameter_label,
     parameter_unit,
+    point_phrase,
     point_words,
     value_text,
 )
 from campaigns.domain.presentation.latency_table import figures_by_key
 from campaigns.domain.presentation.metrics import METRICS
+from campaigns.domain.presentation.sentences import gap_words
 from campaigns.domain.presentation.tables import (
     NO_RUN,
     Cell,
@@ -34,10 +38,11 @@ from campaigns.domain.presentation.tables import (
     Table,
     change_figures,
     count_cell,
+    ends_columns,
     rows_of_cells,
     text_cell,
 )
-from campaigns.domain.units import in_ms
+from campaigns.domain.units import and_joined, counted, in_ms, number, rate
 
 # Growth has ended where a value has this share of the highest throughput.
 PLATEAU = 0.95
@@ -107,6 +112,21 @@ class SweepPoint:
         return ends and (ends[0] / 1000, ends[1] / 1000)
 
 
+@dataclass(frozen=True, slots=True)
+class SweepAnswer:
+    """One plan on one arm at several values of `field`: `table` has a row for each, `points` are
+    its curve. `name` tells the arm apart from the others of the same sweep. `reference`: the one
+    of them that its points are compared with, "" for that one itself and of a single arm."""
+
+    title: str
+    plan_label: str
+    field: str
+    name: str
+    table: Table
+    points: list[SweepPoint]
+    reference: str = ""
+
+
 def _ends_of(interval: MeanInterval | None) -> tuple[float, float] | None:
     return None if interval is None or None in interval.ends else interval.ends
 
@@ -151,17 +171,16 @@ _DIVIDED = ("speed_up", "efficiency")
 _WORDS = ("measurement", "target_state")
 _AGAINST = ("difference", "difference_low", "difference_high")
 _OWN_COLUMNS = {
-    "mean_low": Column("mean_low", "95 % from", "ms"),
-    "mean_high": Column("mean_high", "to", "ms"),
-    "rate_low": Column("rate_low", "95 % from", "ok requests/s"),
-    "rate_high": Column("rate_high", "to", "ok requests/s"),
+    **{
+        column.key: column
+        for key, unit in (("mean_", "ms"), ("rate_", "ok requests/s"), ("difference_", "%"))
+        for column in ends_columns(key, unit)
+    },
     "efficiency": Column("efficiency", "efficiency", "%", "Speed-up divided by how much more."),
     "under_way": Column(
         "under_way", "under way", "", "Little's law: throughput × mean response time."
     ),
     "difference": Column("difference", "difference", "%"),
-    "difference_low": Column("difference_low", "95 % from", "%"),
-    "difference_high": Column("difference_high", "to", "%"),
     "word": Column("word", "word", is_text=True),
     "trusted": Column("trusted", "trusted runs", "", "Of all that ended."),
 }
@@ -177,10 +196,6 @@ _FEW = say("interval_of_repeats")
 _NOT_THERE = PairResult("mean", text=say("no_reference"))
 _IS_IT = PairResult("mean", text="This is the reference.")
 _NO_SPEED_UP = "Against the smallest value, which has no trusted rate to compare with."
-
-
-def injector_words(injectors: int) -> str:
-    return point_words(INJECTORS, injectors)
 
 
 def sweep_table(
@@ -215,7 +230,9 @@ def sweep_table(
     ends = [growth[0] for _, points in arms if (growth := end_of_growth(points))]
     tables = []
     for index, (point, name) in enumerate(by_value):
-        words = injector_words(int(point.value)) if field == INJECTORS else value_text(point.value)
+        words = (
+            point_words(field, int(point.value)) if field == INJECTORS else value_text(point.value)
+        )
         of_point = _cells(point, cells[index])
         if reference:
             word = text_cell(str(against[index].word or ""), against[index].text)
@@ -303,3 +320,100 @@ def untrusted(arms: Sequence[tuple[str, Sequence[SweepPoint]]]) -> list[tuple[st
         for point in points
         if point.why
     ]
+
+
+_MOST = 4  # arms in the sentence; the tables below have all
+_MOST_TOLD = 2  # each with a sentence of its own
+
+
+def sweep_sentence(sweeps: Sequence[SweepAnswer]) -> Sentence:
+    """[] where no arm has two trusted points."""
+    has_plans = len({each.plan_label for each in sweeps}) > 1
+    told = [each for each in sweeps if end_of_growth(each.points)]
+    if not told:
+        return []
+    said = [_clause(_name(sweep, has_plans), sweep) for sweep in told[:_MOST_TOLD]]
+    if (more := len(told) - _MOST_TOLD) > 0:
+        said.append(sentence("sweep_more", sweeps=counted(more, "more sweeps")))
+    untold = [_name(each, has_plans) for each in sweeps if each not in told]
+    return joined([*said, *_told_against(sweeps), _too_few(untold), _unknown(sweeps)])
+
+
+def _name(sweep: SweepAnswer, has_plans: bool) -> str:
+    return ", ".join(filter(None, [sweep.plan_label * has_plans, sweep.name]))
+
+
+def _clause(name: str, sweep: SweepAnswer) -> Sentence:
+    point, has_ended = end_of_growth(sweep.points)
+    trusted = [each for each in sweep.points if each.is_trusted and each.rate_per_s]
+    first, last, field = trusted[0], trusted[-1], sweep.field
+    falls_to = f"{rate(last.rate_per_s)} {at_point(field, last.value)}"
+    if point is first and _is_lower(last, point):
+        begin = f"{rate(first.rate_per_s)} requests/s"
+        at = at_point(field, first.value)
+        return sentence("sweep_falls", arm=name, first=begin, at=at, last=falls_to)
+    if point is first:
+        low, high = (point_phrase(field, each.value) for each in (first, last))
+        return sentence("sweep_stays", arm=name, rates=_span(trusted), low=low, high=high)
+    more = _times(sweep, point)
+    if _is_lower(last, point):
+        more += f", and falls to {falls_to}"
+    return sentence(
+        "sweep_grows" if has_ended else "sweep_still_grows",
+        arm=name,
+        value=point_phrase(field, point.value),
+        at=at_point(field, point.value),
+        rate=f"{rate(point.rate_per_s)} requests/s",
+        more=more,
+    )
+
+
+def _is_lower(last: SweepPoint, point: SweepPoint) -> bool:
+    return last.rate_per_s < PLATEAU * point.rate_per_s
+
+
+def _span(trusted: Sequence[SweepPoint]) -> str:
+    rates = [each.rate_per_s for each in trusted]
+    low, high = rate(min(rates)), rate(max(rates))
+    return f"at {low} requests/s" if low == high else f"between {low} and {high} requests/s"
+
+
+def _times(sweep: SweepAnswer, point: SweepPoint) -> str:
+    if sweep.field not in DIVIDED or not point.speed_up:
+        return ""
+    fewest = at_point(sweep.field, sweep.points[0].value)
+    return f", {number(point.speed_up, 1)} times as much as {fewest}"
+
+
+def _told_against(sweeps: Sequence[SweepAnswer]) -> Iterator[Sentence]:
+    """nginx is faster than apache at 3 of 4 values, by 0.38 to 0.52 ms."""
+    for sweep in [each for each in sweeps if each.reference][: _MOST - 1]:
+        judged = [each.against for each in sweep.points if each.against and each.against.word]
+        for word in (Word.FASTER, Word.SLOWER):
+            rows = [each for each in judged if each.word == word]
+            if rows:
+                yield sentence(
+                    "sweep_against",
+                    arm=sweep.name,
+                    word=word,
+                    reference=sweep.reference,
+                    n=len(rows),
+                    values=counted(len(judged), "values"),
+                    gap=gap_words(rows),
+                )
+
+
+def _too_few(names: Sequence[str]) -> Sentence:
+    """What is missing of arms without two trusted points."""
+    if not names:
+        return []
+    shown = names if len(names) <= _MOST else [*names[:_MOST], f"{len(names) - _MOST} more"]
+    return sentence("sweep_too_few", arms=and_joined(shown))
+
+
+def _unknown(sweeps: Sequence[SweepAnswer]) -> Sentence:
+    """From where on no arm has a trusted point."""
+    trusted = max(p.value for each in sweeps for p in each.points if p.is_trusted)
+    if not any(p.value > trusted for each in sweeps for p in each.points):
+        return []
+    return sentence("sweep_unknown", value=point_phrase(sweeps[0].field, trusted))
