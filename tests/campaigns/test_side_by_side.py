@@ -340,6 +340,14 @@ def test_what_varies_too_much_says_how_long_it_would_take(sending):
     assert [each["rounds"] for each in overhead.narrowing] == [16, 24]
 
 
+def test_what_will_settle_within_its_limit_says_when_before_anything_else(sending):
+    campaign, lease = sending(0, limit_s=60)
+    record_rounds(lease=lease, lines=wild_lines(range(24), 0.9, 1.12))
+    assert re.match(r"Settles in about [0-9]+ s\. So far ", said(campaign))
+    record_rounds(lease=lease, lines=wild_lines(range(24, 36), 0.3, 3))
+    assert said(campaign).startswith("So far "), "its limit comes first"
+
+
 def test_what_is_open_at_the_end_is_settled_by_as_many_seconds_more_as_its_page_says(
     sending, project, client
 ):

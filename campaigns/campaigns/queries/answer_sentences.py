@@ -335,7 +335,20 @@ def _figures_sentence(
         )
         for each in overheads
     ]
-    return overhead_sentence(pairs, is_final=is_final, is_crowded=lacked_cpu(runs))
+    settles_s = None if is_final else _settles_s(overheads)
+    crowded = lacked_cpu(runs)
+    return overhead_sentence(pairs, is_final=is_final, is_crowded=crowded, settles_s=settles_s)
+
+
+def _settles_s(overheads: Sequence[Overhead]) -> float | None:
+    """In how long all that is still open will be clear; None where nothing tells, or where the
+    limit comes first."""
+    in_turns = [each.turns for each in overheads if each.turns]
+    unsettled = [each for each in in_turns if not each.found.is_settled]
+    if not unsettled or any(each.judged.more_s is None for each in unsettled):
+        return None
+    longest_s = max(each.judged.more_s for each in unsettled)
+    return longest_s if longest_s <= min(each.left_s for each in in_turns) else None
 
 
 def lacked_cpu(runs: Sequence[MeasuredRun]) -> bool:

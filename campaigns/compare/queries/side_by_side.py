@@ -264,6 +264,11 @@ class TurnsComparison:
         return sum(each.measured_s for each in self.passes)
 
     @property
+    def left_s(self) -> float:
+        """Until its limit."""
+        return sum(each.limit_s for each in self.passes) - self.measured_s
+
+    @property
     def _round_s(self) -> float:
         return self.measured_s / max(1, sum(len(each.rounds) for each in self.passes))
 

@@ -87,6 +87,7 @@ MESSAGES = {
     "searches_in_turn": Message(f"Searches run one after the other. {_IN_BETWEEN}"),
     # What would settle it.
     "settle": Message("About {more} would settle it."),
+    "settles": Message("Settles in about {time}."),
     "settle_most": Message("More than {more} would be needed to settle it."),
     "settle_longer": Message("A pass {times} times as long would settle it."),
     # How arms that took turns ended.

@@ -14,7 +14,7 @@ from campaigns.domain.plan.sweep import INJECTORS, point_words
 from campaigns.domain.plan.target import TLS_TWINS
 from campaigns.domain.presentation.intervals import difference_words, link_words, slower_words
 from campaigns.domain.presentation.overhead_table import HTTP_NAMES
-from campaigns.domain.units import and_joined, counted, figure, with_unit
+from campaigns.domain.units import and_joined, counted, duration, figure, with_unit
 
 MODES = {"new": "new connection", "keep-alive": "keep-alive", "resumed": "resumed session"}
 MESSAGE = "message"  # beside connection modes: what is compared is on connections that stay open
@@ -47,12 +47,16 @@ class Pair:
 
 
 def overhead_sentence(
-    pairs: Sequence[Pair], *, is_final: bool, is_crowded: bool = False
+    pairs: Sequence[Pair],
+    *,
+    is_final: bool,
+    is_crowded: bool = False,
+    settles_s: float | None = None,
 ) -> Sentence:
     """TLS against no TLS, or other pairs, in words: "HTTPS is 3.9 × slower on new connections (3.8
     to 4.0 ×) and makes no practical difference with keep-alive (−2 to +4 %)."; "so far" while runs
     are pending. `is_crowded`: others used most of the CPU, so the slower arm waited longer for it
-    and its factor is no least one."""
+    and its factor is no least one. `settles_s`: in how long all will be clear."""
     begins = " ".join(
         words
         for words, is_so in (("so far", not is_final), ("on this busy machine", is_crowded))
@@ -86,6 +90,8 @@ def overhead_sentence(
     if not is_final and any(not pair.has_word for pair in waits):
         after.append(say("too_few_runs"))
     sentence += [(f"{text} ", False) for text in dict.fromkeys(after) if text]
+    if settles_s:
+        sentence.insert(0, (f"{say('settles', time=duration(settles_s))} ", False))
     return trimmed(sentence)
 
 
