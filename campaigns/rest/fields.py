@@ -268,6 +268,12 @@ class BoundedSchema(AutoSchema):
     """Texts and lists that must not be empty, numbers above a bound or as a text with its unit, and
     numbers of rows."""
 
+    def get_request_serializer(self) -> Any:
+        """What a view set takes, where that is not what it answers."""
+        if getattr(self.view, "action", "") in {"create", "update"}:
+            return self.view.get_input_class()
+        return super().get_request_serializer()
+
     def _get_serializer_field_meta(self, field: Any, direction: str) -> dict[str, Any]:
         meta = super()._get_serializer_field_meta(field, direction)
         owner = getattr(field, "parent", None)

@@ -33,7 +33,16 @@ from campaigns.probes.queries.first_requests import FirstRequest
 from campaigns.probes.queries.probes import report_of, with_counts
 from campaigns.probes.services.probes import request_probe
 from campaigns.rest import fields
-from campaigns.rest.access import ITEM_FIELDS, ItemViewSet, Tagged, VisibleViewSet, actor_of, find
+from campaigns.rest.access import (
+    ITEM_FIELDS,
+    ItemViewSet,
+    ResourceViewSet,
+    Tagged,
+    VisibleViewSet,
+    actor_of,
+    describe,
+    find,
+)
 from campaigns.targets.queries import hosts_of
 from campaigns.targets.services import (
     change_profile,
@@ -118,52 +127,31 @@ class TlsProfileSerializer(fields.ReadSerializer):
         return {name: offered[name] for name in OFFERED}
 
 
-class TlsProfileViewSet(VisibleViewSet):
+@describe(
+    list="The project's own TLS profiles, by name. Those that come with benchsite are not listed:\n"
+    "`browser`, `tls12`, `classical`, `ecdsa` and `rsa`.",
+    create="Names a set of TLS options, for `tls.profile` of endpoints.",
+    update="Replaces name and options. Endpoints that name it follow; runs that have been started\n"
+    "keep what was offered then.",
+    destroy="Refused while an endpoint in use names it.",
+)
+class TlsProfileViewSet(ResourceViewSet):
     model = OwnTlsProfile
+    parent = Project
     serializer_class = TlsProfileSerializer
+    input_class = TlsProfileInput
 
     def get_queryset(self):
         return super().get_queryset().select_related("project")
 
-    def filter_queryset(self, queryset):
-        rows = super().filter_queryset(queryset)
-        return rows.filter(project=self.kwargs["project"]) if self.action == "list" else rows
+    def perform_create(self, project, **values):
+        return create_profile(by=self.actor, project=project, **values)
 
-    @extend_schema(operation_id="projects_tls_profiles_list")
-    def list(self, request, project):
-        """The project's own TLS profiles, by name. Those that come with benchsite are not listed:
-        `browser`, `tls12`, `classical`, `ecdsa` and `rsa`."""
-        find(Project, request, pk=project)
-        return super().list(request)
+    def perform_update(self, profile, **values):
+        change_profile(by=self.actor, profile=profile, **values)
 
-    @extend_schema(
-        request=TlsProfileInput,
-        responses={201: TlsProfileSerializer},
-        operation_id="projects_tls_profiles_create",
-    )
-    def create(self, request, project):
-        """Names a set of TLS options, for `tls.profile` of endpoints."""
-        project_row = find(Project, request, pk=project)
-        require(self.actor, Action.EDIT, project_row)
-        data = fields.validated(TlsProfileInput, request.data)
-        profile = create_profile(by=self.actor, project=project_row, **data)
-        return self.answer(profile.pk, status.HTTP_201_CREATED)
-
-    @extend_schema(request=TlsProfileInput)
-    def update(self, request, pk):
-        """Replaces name and options. Endpoints that name it follow; runs that have been started
-        keep what was offered then."""
-        row = self.get_object()
-        require(self.actor, Action.EDIT, row.project)
-        data = fields.validated(TlsProfileInput, request.data)
-        profile = change_profile(by=self.actor, profile=row, **data)
-        return self.answer(profile.pk)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Refused while an endpoint in use names it."""
-        delete_profile(by=self.actor, profile=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, profile):
+        delete_profile(by=self.actor, profile=profile)
 
 
 class EndpointSerializer(fields.ReadSerializer):
