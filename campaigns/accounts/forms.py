@@ -148,7 +148,9 @@ SCOPES = [
 ]
 
 
-class TokenForm(forms.Form):
+class TokenForm(CheckedForm):
+    refused_at = "name"
+
     name = forms.CharField(
         max_length=100,
         widget=forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"}),
@@ -168,7 +170,9 @@ class TokenForm(forms.Form):
 ROLE_CHOICES = [(role, role.title()) for role in Role]
 
 
-class MemberForm(forms.Form):
+class MemberForm(CheckedForm):
+    refused_at = "username"
+
     username = forms.CharField(
         max_length=150,
         label="User name",

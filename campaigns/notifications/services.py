@@ -177,7 +177,7 @@ def _checked_by_sender(address: str) -> tuple[str, str]:
 
 def change_channel(
     *, by: Actor, channel: NotificationChannel, label: str, kinds: Sequence[str], address: str = ""
-) -> None:
+) -> NotificationChannel:
     """An empty address leaves the stored one. Raises InvalidFields."""
     require_own(by, channel)
     values = {"label": clean_name(label)[:100] or channel.label, "kinds": _event_kinds(kinds)}
@@ -189,6 +189,7 @@ def change_channel(
         NotificationChannel.objects.filter(pk=channel.pk).update(**values)
         audit.note(by, AuditEvent.CHANNEL_CHANGED, str(channel), project=channel.project)
     channel.refresh_from_db()
+    return channel
 
 
 def choose_kinds(*, by: Actor, channel: NotificationChannel, kinds: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from campaigns.campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.core.access import (
     Edit,
     find,
-    rights_in,
+    render_page,
     signed_in_form,
     signed_in_get,
     signed_in_post,
@@ -85,9 +85,8 @@ def plan_list(request: HttpRequest, actor: Actor, project: Project):
         "preset_groups": [
             (group, list(each)) for group, each in groupby(PRESETS.values(), attrgetter("group"))
         ],
-        "may": rights_in(project, actor),
     }
-    return render(request, "plans/list.html", context)
+    return render_page(request, "plans/list.html", **context)
 
 
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
@@ -129,10 +128,6 @@ def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
     return f"{reverse('campaign-new', args=[plan.project_id])}?{urlencode(query)}"
 
 
-def _preset_of(spec: dict[str, Any]) -> Preset | None:
-    return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
-
-
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @signed_in_form(SavedPlan, Action.EDIT)
 def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
@@ -157,8 +152,8 @@ def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
     versions = queries.versions_of(plan)
     version = _chosen(versions, request.GET.get("version"))
     value = version.value()
+    preset = next((each for each in PRESETS.values() if each.spec == value.to_json()), None)
     context = {
-        "project": plan.project,
         "plan": plan,
         "version": version,
         "is_latest": version.pk == versions[0].pk,
@@ -176,10 +171,9 @@ def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
         "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
-        "campaign_address": campaign_address(plan, _preset_of(value.to_json())),
-        "may": rights_in(plan.project, actor),
+        "campaign_address": campaign_address(plan, preset),
     }
-    return render(request, "plans/detail.html", context)
+    return render_page(request, "plans/detail.html", plan.project, **context)
 
 
 @signed_in_get(SavedPlan.objects.select_related("project"))
@@ -226,7 +220,6 @@ def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
 
 def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None, edit=None):
     context = {
-        "project": project,
         "form": form,
         "plan": plan,
         "edit": edit,
@@ -242,9 +235,7 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
         **preview_of(_completed(form.data if form.is_bound else form.initial)),
     }
-    errors = form.is_bound and form.errors
-    status = edit.status(errors) if edit else 422 if errors else 200
-    return render(request, "plans/form.html", context, status=status)
+    return render_page(request, "plans/form.html", project, **context)
 
 
 def _endpoints_to_try(project: Project) -> list[Endpoint]:

@@ -7,6 +7,7 @@ from django import forms
 from django.conf import settings
 
 from campaigns.accounts.tokens import MAX_DAYS
+from campaigns.core.forms import CheckedForm
 from campaigns.domain.caps import PROJECT_CAPS, most_of
 from campaigns.models import Campaign, Project
 
@@ -29,7 +30,9 @@ class CapsForm(forms.Form):
             )
 
 
-class ShareForm(forms.Form):
+class ShareForm(CheckedForm):
+    refused_at = "days"
+
     days = forms.IntegerField(
         label="Expires after",
         min_value=1,

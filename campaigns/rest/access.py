@@ -3,7 +3,6 @@ campaigns, plans, targets and projects share: rename, tag, archive, delete, find
 
 from collections.abc import Callable
 from functools import wraps
-from operator import attrgetter
 from typing import Any
 
 from django.db import transaction
@@ -22,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from campaigns.core.permissions import Action, Actor, require
+from campaigns.core.permissions import Action, Actor, project_of, require
 from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.items.queries.filters import ListFilterSet
 from campaigns.items.services import archive_items, delete_items, describe_item, restore_items
@@ -120,8 +119,7 @@ class VisibleViewSet(GenericViewSet):
 
     def input(self, row: Any) -> dict[str, Any]:
         """Who may not edit in the row's project learns nothing of what they sent."""
-        path = row.project_path.replace("__", ".")
-        require(self.actor, Action.EDIT, attrgetter(path)(row) if path else row)
+        require(self.actor, Action.EDIT, project_of(row))
         return fields.validated(self.get_input_class(), self.request.data)
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:

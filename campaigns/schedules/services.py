@@ -35,7 +35,6 @@ logger = logging.getLogger(__name__)
 
 MOST_SCHEDULES = 200  # of a project
 MOST_AT_ONCE = 50
-KEPT_FIRINGS = 200  # of a schedule
 _EDITED = ("name", "template_id", "cron", "zone", "when_quiet", "result_within_h")
 
 

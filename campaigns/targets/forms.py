@@ -18,9 +18,8 @@ from campaigns.domain.plan.tls_options import (
     SIGNATURES,
     VERSIONS,
     TlsOptions,
-    TlsProfile,
 )
-from campaigns.models import Exporter, Target
+from campaigns.models import Target
 
 FACT_EXAMPLES = {
     "CPU": "2 × Xeon E5-2640, 2.5 GHz",
@@ -52,6 +51,7 @@ class TargetForm:
         self.endpoints = endpoints
         self.environment = environment
         self.errors: dict[str, str] = {}
+        self.is_posted = False
 
     @classmethod
     def blank(cls):
@@ -88,7 +88,7 @@ class TargetForm:
             fillvalue="",
         )
         facts = zip_longest(data.getlist("label"), data.getlist("value"), fillvalue="")
-        return cls(
+        form = cls(
             data.get("name", ""),
             [
                 (scheme, host, port, verify != "no", tls or {}, address)
@@ -97,8 +97,13 @@ class TargetForm:
             ],
             [list(fact) for fact in facts if fact[1].strip() or fact[0] not in ("", *FACT_LABELS)],
         )
+        form.is_posted = True
+        return form
 
-    def fields(self) -> dict[str, Any]:
+    def is_valid(self) -> bool:
+        return self.is_posted
+
+    def fields_of_service(self) -> dict[str, Any]:
         """The arguments of create_target and edit_target."""
         return {
             "name": self.name,
@@ -108,6 +113,9 @@ class TargetForm:
 
     def take_errors(self, errors: dict[str, str]) -> None:
         self.errors = errors
+
+    def take_refusal(self, sentence: str) -> None:
+        self.errors = {"refused": sentence}
 
     def endpoint_rows(self) -> list[dict[str, Any]]:
         rows = self.endpoints or [("http", "", "80", True)]
@@ -234,12 +242,6 @@ class ExporterForm(CheckedForm):
         else:
             del self.fields["removes_token"]
 
-    @classmethod
-    def of(cls, exporter: Exporter) -> "ExporterForm":
-        names = ("url", "name", "is_server", "verify_tls", "ca_pem")
-        initial = {name: getattr(exporter, name) for name in names}
-        return cls(initial=initial, has_token=exporter.has_token)
-
     def fields_of_service(self) -> dict[str, Any]:
         """What the service takes; without a token the stored one stays."""
         data = dict(self.cleaned_data)
@@ -281,11 +283,6 @@ class TlsProfileForm(CheckedForm):
     )
     ciphers = _names("Ciphers of TLS 1.2", "ECDHE+AESGCM", "As OpenSSL writes lists of ciphers.")
     signatures = _names("Signatures", "ecdsa_secp256r1_sha256", f"Known: {', '.join(SIGNATURES)}.")
-
-    @classmethod
-    def starting_from(cls, profile: TlsProfile, name: str = "") -> "TlsProfileForm":
-        """Filled in with what another profile offers."""
-        return cls(initial={**profile.offers, "name": name})
 
     def fields_of_service(self) -> dict[str, Any]:
         """The name, and what the profile offers."""

@@ -207,17 +207,6 @@ def _urls(endpoints: Iterable[Endpoint], claim: HostClaim | None) -> Iterator[st
         yield from (f"{each.over_http()}{proof_path(claim.token)}" for each in origins)
 
 
-def waiting_claims() -> QuerySet[HostClaim]:
-    """Of all projects, those for which an administrator is asked, the longest waiting first."""
-    claims = HostClaim.objects.exclude(approval_asked_at=None).select_related("project")
-    return claims.order_by("approval_asked_at", "pk")
-
-
-def permits_of_all() -> QuerySet[HostPermit]:
-    """Current ones of all projects, for administrators."""
-    return current_permits().select_related("claim__project").order_by("-pk")
-
-
 _KEPT_S = 60.0
 # What this process has found last for each host and port.
 _known: dict[tuple[str, int], Set[str]] = {}

@@ -22,7 +22,7 @@ from campaigns.core.access import (
     answers_refusals,
     find,
     labels_of,
-    rights_in,
+    render_page,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -153,7 +153,8 @@ def items_context(
     shelf = _shelf(request, kind, project)
     is_in_view, n_rows = shelf["is_in_view"], shelf["counts"][shelf["view"]]
     tags = tag_counts(shelf["everything"].filter(is_in_view))
-    chips = [*(kind.chips(project) if project else ()), _tag_chip(tags)]
+    chips = kind.chips(project) if project else []
+    chips.append(Chip("tag", "Tag", [(tag, f"{tag} ({n})") for tag, n in tags]))
     rows = kind.of_project(actor, project).filter(is_in_view)
     how = {"nouns": kind.nouns, "finds": kind.finds, "ordering": kind.ordering}
     return {
@@ -165,16 +166,13 @@ def items_context(
 
 def trash_list(request: HttpRequest, noun: str, project: Project | None = None) -> HttpResponse:
     """What was deleted lately, the latest first, to be restored or deleted forever."""
-    kind, actor = KINDS[noun], actor_of(request)
+    kind = KINDS[noun]
     shelf = _shelf(request, kind, project)
     rows = sorted_by(shelf["trash"], F("deleted_at"), falls=True)
     finds = "Search names and tags"
-    context = {
-        **list_context(request, kind.filters, rows, [], nouns=kind.nouns, finds=finds),
-        **shelf,
-        "may": rights_in(project, actor) if project else {"edit": True},
-    }
-    return render(request, "items/trash.html", context)
+    context = list_context(request, kind.filters, rows, [], nouns=kind.nouns, finds=finds) | shelf
+    may = {} if project else {"may": {"edit": True}}
+    return render_page(request, "items/trash.html", **context, **may)
 
 
 def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dict[str, Any]:
@@ -211,10 +209,6 @@ def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dic
     }
 
 
-def _tag_chip(tags: Sequence[tuple[str, int]]) -> Chip:
-    return Chip("tag", "Tag", [(tag, f"{tag} ({n})") for tag, n in tags])
-
-
 @signed_in_form
 def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     """The form of an item's name and tags."""
@@ -223,26 +217,20 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     require(actor, item.administered_by, item.home)
     edit = Edit(request, lambda: services.content_of(item), labels_of(ItemForm))
     form = ItemForm(request.POST) if request.method == "POST" else ItemForm.of(item)
-    if saved := saved_by(
-        form, lambda values: edit.save(services.describe_item, by=actor, item=item, **values)
-    ):
+    if saved := saved_by(form, edit.save, service=services.describe_item, by=actor, item=item):
         messages.success(request, f"{saved.name} saved.")
         return redirect(kind.page_url(saved))
+    rows = kind.model.objects.visible_to(actor)
+    siblings = rows if isinstance(item, Project) else rows.filter(project=item.home)
     context = {
-        "project": item.home,
         "kind": kind,
         "item": find(kind.model, actor, pk=item.pk),
         "form": form,
         "edit": edit,
         "page_url": kind.page_url(item),
-        "tags": tag_counts(_siblings(actor, kind, item)),
+        "tags": tag_counts(siblings),
     }
-    return render(request, "items/rename.html", context, status=edit.status(form.errors))
-
-
-def _siblings(actor: Actor, kind: ItemKind, item: Item) -> QuerySet:
-    rows = kind.model.objects.visible_to(actor)
-    return rows if isinstance(item, Project) else rows.filter(project=item.home)
+    return render_page(request, "items/rename.html", item.home, **context)
 
 
 def _list_with_filters(request: HttpRequest, noun: str, project: int | None = None) -> str:
@@ -332,16 +320,12 @@ def _ask_before_purging(
     return render(request, "items/delete.html", context)
 
 
-def _look(by: Actor, items: Sequence[Item]) -> None:
-    look_at_campaigns(by=by, campaigns=items)
-
-
 _ACTIONS = {
     "archive": (services.archive_items, "archived"),
     "restore": (services.restore_items, "restored"),
     "delete": (services.delete_items, "deleted"),
     "purge": (services.purge_items, "deleted forever"),
-    "look": (_look, "reviewed"),
+    "look": (lambda by, items: look_at_campaigns(by=by, campaigns=items), "reviewed"),
 }
 _TAGGING = {"tag": ("add", "tagged"), "untag": ("remove", "no longer tagged")}
 

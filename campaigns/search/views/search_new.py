@@ -48,7 +48,7 @@ def search_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     initial = _initial_again(again, grid) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    begun = _is_kept(request) and saved_by(form, lambda given: start_search(**how, **given))
+    begun = _is_kept(request) and saved_by(form, start_search, **how)
     if begun:
         return redirect("campaign-detail", campaign=begun.pk)
     context = {
@@ -168,7 +168,7 @@ def ladder_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     form = _form(request, project, grid)
     form.initial = _ladder_values(request, form)
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    begun = _is_kept(request) and saved_by(form, lambda given: start_ladder(**how, **given))
+    begun = _is_kept(request) and saved_by(form, start_ladder, **how)
     if begun:
         return redirect("campaign-detail", campaign=begun.pk)
     # Why no ladder at all can be made; [] where only what it needs is missing.
