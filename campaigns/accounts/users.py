@@ -53,7 +53,10 @@ _STATES = {
 
 class UserFilterSet(ListFilterSet):
     search = django_filters.CharFilter(method="filter_search")
-    state = django_filters.ChoiceFilter(choices=list(STATES.items()), method="filter_state")
+    state = django_filters.ChoiceFilter(
+        choices=list(STATES.items()),
+        method=lambda rows, _, value: rows.filter(_STATES[value]),
+    )
 
     class Meta:
         model = User
@@ -64,9 +67,6 @@ class UserFilterSet(ListFilterSet):
             Q(**{f"{each}__icontains": value}) for each in ("username", "first_name", "email")
         ]
         return rows.filter(conditions[0] | conditions[1] | conditions[2])
-
-    def filter_state(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(_STATES[value])
 
 
 def _with_ways(users: Iterable[User]) -> list[User]:

@@ -148,18 +148,12 @@ class ExporterInput(fields.StrictSerializer):
         max_length=MOST_URL,
         help_text="Of the agent or exporter. Without a scheme it is http, without a path /metrics.",
     )
-    name = serializers.CharField(
-        max_length=MOST_NAME,
-        default="",
-        allow_blank=True,
-        help_text="Of the machine, in runs. Default: host and port.",
-    )
+    name = fields.text("Of the machine, in runs. Default: host and port.", MOST_NAME, default="")
     verify_tls = serializers.BooleanField(default=True)
-    ca_pem = serializers.CharField(
-        max_length=MAX_PEM_BYTES,
+    ca_pem = fields.text(
+        "A certificate or its authority (PEM), trusted instead of the system's.",
+        MAX_PEM_BYTES,
         default="",
-        allow_blank=True,
-        help_text="A certificate or its authority (PEM), trusted instead of the system's.",
     )
     is_server = serializers.BooleanField(
         default=False,

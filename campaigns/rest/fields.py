@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 from campaigns.campaigns.queries.campaign_list import STATE_IS
@@ -246,6 +247,15 @@ class IdField(serializers.IntegerField):
 
     def __init__(self, **options: Any):
         super().__init__(min_value=1, max_value=LARGEST_ID, **options)
+
+
+def text(
+    help_text: str = "", most: int | None = None, *, default: Any = empty
+) -> serializers.CharField:
+    """A text that may be empty, and left out."""
+    words = {"help_text": help_text} if help_text else {}
+    words |= {"required": False} if default is empty else {"default": default}
+    return serializers.CharField(allow_blank=True, max_length=most, **words)
 
 
 def user_field(name: str, help_text: str = "") -> serializers.CharField:

@@ -28,7 +28,7 @@ from campaigns.domain.plan.tls_options import (
 from campaigns.items.queries.filters import IdFilter, ListFilterSet, TargetFilterSet
 from campaigns.items.services import archive_items, describe_item
 from campaigns.models import Endpoint, HostPermit, OwnTlsProfile, Probe, Project, Target
-from campaigns.plans.api import FileField, PairField, PartSerializer
+from campaigns.plans.api import FileField, PartSerializer, pairs
 from campaigns.probes.queries.first_requests import FirstRequest
 from campaigns.probes.queries.probes import report_of, with_counts
 from campaigns.probes.services.probes import request_probe
@@ -55,56 +55,45 @@ from campaigns.targets.services import (
 )
 
 
-def _text(most: int, help_text: str = "") -> serializers.CharField:
-    words = {"help_text": help_text} if help_text else {}
-    return serializers.CharField(allow_blank=True, default="", max_length=most, **words)
+def _version() -> serializers.ChoiceField:
+    return serializers.ChoiceField(choices=fields.TLS_VERSIONS, allow_null=True, default=None)
 
 
-class TlsSerializer(fields.StrictSerializer):
-    """TLS 1.2 is the oldest version; groups are those of a current browser, every other default is
-    OpenSSL's. Lists of names are in the order of preference, with colons in between.
-    """
-
-    profile = serializers.CharField(
-        max_length=MOST_NAME,
-        allow_blank=True,
-        default="",
-        help_text=f"One of {', '.join(filter(None, PROFILES))}, or the name of a TLS profile of "
-        "the project. Sets what is left at its default. Tells endpoints of one origin apart.",
-    )
-    min_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
-    )
-    max_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
-    )
-    ciphers = _text(1000, "OpenSSL's list for TLS 1.2.")
-    ca_pem = _text(MAX_PEM_BYTES, "Trusted instead of the system's authorities.")
-    sni = _text(253, "Server name to send (SNI) and verify. Default: the host.")
-    client_certificate_pem = _text(MAX_PEM_BYTES)
-    fingerprint = _text(200, "SHA-256 of the one certificate to accept, instead of verifying it.")
-    groups = _text(1000, "Key exchange groups, such as X25519MLKEM768:X25519.")
-    ciphersuites = _text(1000, "Ciphers of TLS 1.3.")
-    signatures = _text(1000, "Signature algorithms, such as ecdsa_secp256r1_sha256.")
-    alpn = serializers.BooleanField(
-        default=True, help_text="Whether ALPN offers http/1.1, with HTTP/2 h2."
-    )
+def _offer(help_text: str) -> serializers.CharField:
+    return fields.text(help_text, LONGEST_OFFER, default="")
 
 
 class TlsOffer(fields.StrictSerializer):
     """What a profile sets; what is left out stays at its default. Lists of names are in the order
     of preference, with colons in between."""
 
-    min_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    min_version, max_version = _version(), _version()
+    groups = _offer("Key exchange groups, such as X25519MLKEM768:X25519.")
+    ciphersuites = _offer("Ciphers of TLS 1.3.")
+    ciphers = _offer("OpenSSL's list for TLS 1.2.")
+    signatures = _offer("Signature algorithms, such as ecdsa_secp256r1_sha256.")
+
+
+class TlsSerializer(TlsOffer):
+    """TLS 1.2 is the oldest version; groups are those of a current browser, every other default is
+    OpenSSL's. Lists of names are in the order of preference, with colons in between.
+    """
+
+    profile = fields.text(
+        f"One of {', '.join(filter(None, PROFILES))}, or the name of a TLS profile of the project. "
+        "Sets what is left at its default. Tells endpoints of one origin apart.",
+        MOST_NAME,
+        default="",
     )
-    max_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    ca_pem = fields.text("Trusted instead of the system's authorities.", MAX_PEM_BYTES, default="")
+    sni = fields.text("Server name to send (SNI) and verify. Default: the host.", 253, default="")
+    client_certificate_pem = fields.text(most=MAX_PEM_BYTES, default="")
+    fingerprint = fields.text(
+        "SHA-256 of the one certificate to accept, instead of verifying it.", 200, default=""
     )
-    groups = _text(LONGEST_OFFER, "Key exchange groups, such as X25519MLKEM768:X25519.")
-    ciphersuites = _text(LONGEST_OFFER, "Ciphers of TLS 1.3.")
-    ciphers = _text(LONGEST_OFFER, "OpenSSL's list for TLS 1.2.")
-    signatures = _text(LONGEST_OFFER, "Signature algorithms, such as ecdsa_secp256r1_sha256.")
+    alpn = serializers.BooleanField(
+        default=True, help_text="Whether ALPN offers http/1.1, with HTTP/2 h2."
+    )
 
 
 class TlsProfileInput(TlsOffer):
@@ -391,12 +380,10 @@ class ProbeRequest(fields.StrictSerializer):
 
     method = serializers.CharField(required=False, max_length=MAX_METHOD)
     path = serializers.CharField(default="/")
-    headers = serializers.ListField(
-        child=PairField(), required=False, help_text="[name, value] pairs."
-    )
+    headers = pairs()
     body = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     body_file = FileField(required=False, help_text="As in a plan's step.")
-    form = serializers.ListField(child=PairField(), required=False)
+    form = pairs(None)
     multipart = PartSerializer(many=True, required=False)
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
     message = serializers.CharField(required=False, allow_null=True, trim_whitespace=False)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.core.forms import CheckedForm, text_widget
+from campaigns.core.forms import CheckedForm, area, text_field, text_widget
 from campaigns.domain.plan import tls_options
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import (
@@ -187,19 +187,17 @@ class ExporterForm(CheckedForm):
 
     field_order = ("url", "token", "removes_token", "name", "is_server", "verify_tls", "ca_pem")
 
-    url = forms.CharField(
-        label="Metrics address",
-        required=False,
-        widget=text_widget(
-            "input-wide", placeholder="http://10.0.0.5:9800/metrics", maxlength=MOST_URL
-        ),
+    url = text_field(
+        "Metrics address",
+        text_widget("input-wide", placeholder="http://10.0.0.5:9800/metrics", maxlength=MOST_URL),
+        None,
         help_text="Of the agent, or of a node_exporter. Injector hosts ask it, so its network must "
         "be one that load may go to.",
     )
-    name = forms.CharField(
-        label="Name",
-        required=False,
-        widget=text_widget("input-medium", placeholder="shop-1", maxlength=MOST_NAME),
+    name = text_field(
+        "Name",
+        text_widget("input-medium", placeholder="shop-1", maxlength=MOST_NAME),
+        None,
         help_text="Of the machine, on the pages of runs. Leave empty for host and port.",
     )
     is_server = forms.BooleanField(
@@ -214,22 +212,20 @@ class ExporterForm(CheckedForm):
         initial=True,
         help_text="Of https. Switch it off to accept any.",
     )
-    ca_pem = forms.CharField(
-        label="Certificate to trust",
-        required=False,
-        max_length=MAX_PEM_BYTES,
-        widget=forms.Textarea(attrs={"class": "input-wide", "rows": 3, "spellcheck": "false"}),
+    ca_pem = text_field(
+        "Certificate to trust",
+        area(3, **{"class": "input-wide"}),
+        MAX_PEM_BYTES,
         help_text="PEM, of a self-signed certificate or of its authority. Leave empty for those "
         "that the injector hosts trust.",
     )
-    token = forms.CharField(
-        label="Bearer token",
-        required=False,
-        strip=True,
-        widget=forms.PasswordInput(
+    token = text_field(
+        "Bearer token",
+        forms.PasswordInput(
             attrs={"class": "input-wide", "autocomplete": "off", "maxlength": MOST_TOKEN},
             render_value=True,  # what somebody typed, never what is stored
         ),
+        None,
         help_text="To public addresses only over https with a verified certificate. Stored "
         "encrypted. Leave empty for a node_exporter without one.",
     )
@@ -259,16 +255,16 @@ def _version(label: str) -> forms.ChoiceField:
 
 def _names(label: str, example: str, hint: str) -> forms.CharField:
     widget = text_widget("input-wide", placeholder=example, maxlength=LONGEST_OFFER)
-    return forms.CharField(label=label, required=False, widget=widget, help_text=hint)
+    return text_field(label, widget, None, help_text=hint)
 
 
 class TlsProfileForm(CheckedForm):
-    name = forms.CharField(
-        label="Name",
-        required=False,
-        widget=text_widget(
+    name = text_field(
+        "Name",
+        text_widget(
             "input-medium", placeholder="our mobile clients", maxlength=tls_options.MOST_NAME
         ),
+        None,
         help_text="It tells endpoints and arms apart wherever they are shown.",
     )
     min_version = _version("Minimum version")

@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.core.forms import area, number, text_widget
+from campaigns.core.forms import area, number, text_field, text_widget
 from campaigns.domain.plan.fields import fields_of, groups_of
 from campaigns.domain.plan.flows import Flow, steps_of
 from campaigns.domain.plan.plan import Plan
@@ -104,11 +104,11 @@ AUTH = FormPart(Auth, "auth", "auth_")
 
 class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
     auth_user = AUTH.field("user", text_widget("input-name"))
-    secret = forms.CharField(
-        required=False,
+    secret = text_field(
+        "Secret",
+        forms.PasswordInput(attrs={"autocomplete": "new-password", "class": "input-name"}),
+        None,
         strip=False,
-        label="Secret",
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "class": "input-name"}),
         help_text="The password or the token. Stored encrypted and never shown again. It is sent "
         "only where you use the plan first; to send it elsewhere, others have to enter it again.",
     )
@@ -274,11 +274,12 @@ class ThresholdFields(forms.Form):
 
     def take_errors(self, errors: dict[str, str]) -> None:
         """Attach an error of any rule to the one text field."""
-        super().take_errors({_own(path): sentence for path, sentence in errors.items()})
-
-
-def _own(path: str) -> str:
-    return "thresholds" if path.startswith("thresholds.") else path
+        super().take_errors(
+            {
+                "thresholds" if path.startswith("thresholds.") else path: sentence
+                for path, sentence in errors.items()
+            }
+        )
 
 
 # Form names that differ from the domain's.
@@ -302,7 +303,7 @@ class PlanForm(
     TIMEOUTS.form(),
     StepsFields,
 ):
-    name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
+    name = text_field(None, text_widget("input-name"), 100)
     expected_status = PLAN.field("expected_status", text_widget("input-medium"))
 
     field_order = ["name", "method", "path"]
