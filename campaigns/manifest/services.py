@@ -80,7 +80,13 @@ class ManifestChanges:
         return cls(
             ", ".join(f"{counts[key]} {word}" for key, word in _DONE.items() if counts[key]),
             blake2s(text.encode(), digest_size=16).hexdigest(),
-            [replace(each, fields=list(map(_short, each.fields))) for each in changes],
+            [
+                replace(
+                    each,
+                    fields=[ManifestField(of, *map(_short, values)) for of, *values in each.fields],
+                )
+                for each in changes
+            ],
         )
 
     @property
@@ -94,11 +100,7 @@ _DONE = {"create": "created", "change": "changed", "archive": "archived", "delet
 _MOST_SHOWN = 300
 
 
-def _short(change: ManifestField) -> ManifestField:
-    return ManifestField(change.field, *map(_short_value, (change.before, change.after)))
-
-
-def _short_value(value: Any) -> Any:
+def _short(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     text = json.dumps(value, ensure_ascii=False)
@@ -197,8 +199,21 @@ class _Work:
             rows = rows.filter(started_at=None)
         for row in rows.select_for_update(of=("self",), no_key=True):
             with self._errors_of(section):
-                action = _REMOVE.get(section, _delete_or_archive)(self.by, row)
+                action = self._removed(section, row)
                 self.changes.append(ManifestChange(_noun(section), row.name, action))
+
+    def _removed(self, section: str, row: Any) -> str:
+        if section == "tls_profiles":
+            delete_profile(by=self.by, profile=row)
+        elif section == "schedules":
+            delete_schedule(by=self.by, schedule=row)
+        else:
+            try:
+                delete_items(by=self.by, items=[row])
+            except Refused:  # something was measured with it
+                archive_items(by=self.by, items=[row])
+                return "archive"
+        return "delete"
 
     @contextmanager
     def _errors_of(self, path: str, *, is_plan: bool = False) -> Iterator[None]:
@@ -354,25 +369,3 @@ _SAVE: dict[str, Callable[..., Any]] = {
     "campaigns": _save_campaign,
     "schedules": _save_schedule,
 }
-
-
-def _delete_or_archive(by: Actor, item: Target | SavedPlan | Campaign) -> str:
-    try:
-        delete_items(by=by, items=[item])
-        return "delete"
-    except Refused:  # something was measured with it
-        archive_items(by=by, items=[item])
-        return "archive"
-
-
-def _delete_tls_profile(by: Actor, profile: Any) -> str:
-    delete_profile(by=by, profile=profile)
-    return "delete"
-
-
-def _delete_schedule(by: Actor, schedule: Any) -> str:
-    delete_schedule(by=by, schedule=schedule)
-    return "delete"
-
-
-_REMOVE = {"tls_profiles": _delete_tls_profile, "schedules": _delete_schedule}

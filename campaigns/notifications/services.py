@@ -73,7 +73,12 @@ def add_channel(
     label = clean_name(label) or _place(kind, address)
     secret = new_secret() if kind == ChannelKind.WEBHOOK else ""
     with transaction.atomic():
-        _require_room(by, project)
+        rows, most = by.user.channels, MOST_OF_PERSON
+        if project:
+            hold(project)  # so that two at once do not exceed the limit together
+            rows, most = project.channels, MOST_OF_PROJECT
+        if rows.count() >= most:
+            raise Refused(f"There are {most} channels. Remove one that is not used.")
         channel = NotificationChannel.objects.create(
             project=project,
             user=None if project else by.user,
@@ -100,16 +105,6 @@ def require_own(by: Actor, channel: NotificationChannel) -> None:
     _require(by, channel.project)
     if channel.user_id and channel.user_id != by.user.pk:
         raise Forbidden("Only its owner may change this channel.")
-
-
-def _require_room(by: Actor, project: Project | None) -> None:
-    if project:
-        hold(project)  # so that two at once do not exceed the limit together
-        n_channels, most = project.channels.count(), MOST_OF_PROJECT
-    else:
-        n_channels, most = by.user.channels.count(), MOST_OF_PERSON
-    if n_channels >= most:
-        raise Refused(f"There are {most} channels. Remove one that is not used.")
 
 
 def _event_kinds(kinds: Sequence[str]) -> list[str]:

@@ -63,13 +63,13 @@ from campaigns.domain.units import DASH, duration
 from campaigns.engine.queries.injector_hosts import hosts
 from campaigns.items.queries import items as queries
 from campaigns.items.views.items import TRASH, items_context, trash_list
-from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
+from campaigns.models import Endpoint, PlanVersion, Project, SavedPlan
 from campaigns.plans import services
 from campaigns.plans.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.plans.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.plans.forms.plans import PlanForm
 from campaigns.plans.services import keep_body
-from campaigns.probes.queries.probes import ProbeReport, report_of
+from campaigns.probes.queries.first_requests import TriedRequest
 from campaigns.probes.services.typed_targets import try_next_step, went_well
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
@@ -298,7 +298,7 @@ def plan_try(request: HttpRequest, actor: Actor, project: Project) -> HttpRespon
         key = request.POST.get("try_key", "")[:40]
         plan = Plan.from_json(form.spec() | {"thresholds": []})
         probes = try_next_step(by=actor, plan=plan, endpoint=endpoint, key=key)
-        context["tried"] = [TriedStep.of(each) for each in probes]
+        context["tried"] = list(map(TriedStep.of, probes))
         context["awaited"] = any(each.finished_at is None for each in probes) or (
             len(probes) < len(plan.steps) and went_well(probes[-1])
         )
@@ -309,25 +309,16 @@ def plan_try(request: HttpRequest, actor: Actor, project: Project) -> HttpRespon
     return render(request, "plans/_tried.html", context)
 
 
-@dataclass(frozen=True, slots=True)
-class TriedStep:
-    """`report` is None while the response is awaited."""
-
-    probe: Probe
-    report: ProbeReport | None
-    is_right: bool
-
+class TriedStep(TriedRequest):
     @property
     def words(self) -> str:
         """200 OK, 14.2 ms"""
-        sentence = self.report.sentence.rstrip(".") if self.report else ""
         took = self.report.total_ms if self.report else ""
-        return f"{sentence}, {took} ms" if took else sentence
+        return f"{self.status_words}, {took} ms" if took else self.status_words
 
-    @classmethod
-    def of(cls, probe: Probe) -> "TriedStep":
-        report = report_of(probe, probe.finished_at) if probe.finished_at else None
-        return cls(probe, report, went_well(probe))
+    @property
+    def is_right(self) -> bool:
+        return went_well(self.probe)
 
 
 def preview_of(form: _PreviewForm) -> dict[str, Any]:

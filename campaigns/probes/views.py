@@ -185,7 +185,12 @@ def target_measure(request: HttpRequest, actor: Actor, target: Target) -> HttpRe
         "target": target,
         "tried": tried,
         "text": tried.text if tried else _address_to_try(target),
-        "questions": _offers(tried) if tried and tried.is_finished else [],
+        # Those that can be asked, each with what it takes.
+        "questions": [
+            {"question": question, "takes": _takes(question, tried)}
+            for question in (QUESTIONS.values() if tried and tried.is_finished else ())
+            if question.arms(tried.schemes)
+        ],
         "recommended": recommended(tried.schemes) if tried else "",
         **_drawn(tried),
     }
@@ -209,15 +214,6 @@ def _address_to_try(target: Target) -> str:
     web = target.endpoints.filter(archived_at=None, scheme__in=("http", "https"))
     endpoint = web.order_by("-scheme").first()
     return f"{endpoint.origin}/" if endpoint else ""
-
-
-def _offers(tried: Tried) -> list[dict[str, Any]]:
-    """The questions that can be asked, each with what it takes."""
-    return [
-        {"question": question, "takes": _takes(question, tried)}
-        for question in QUESTIONS.values()
-        if question.arms(tried.schemes)
-    ]
 
 
 def _takes(question: Question, tried: Tried) -> tuple[str, str]:
@@ -320,14 +316,12 @@ def _origins(requests: Sequence[TypedRequest]) -> list[OriginChoice]:
     by_origin: dict[tuple, list[tuple[int, TypedRequest]]] = {}
     for number, each in enumerate(requests):
         by_origin.setdefault(each.origin, []).append((number, each))
-    return [
-        OriginChoice(_place(numbered[0][1]), numbered, numbered[0][0] == 0)
-        for numbered in by_origin.values()
-    ]
-
-
-def _place(request: TypedRequest) -> str:
-    return request.address.removesuffix(request.path)
+    choices = []
+    for numbered in by_origin.values():
+        number, first = numbered[0]
+        place = first.address.removesuffix(first.path)
+        choices.append(OriginChoice(place, numbered, number == 0))
+    return choices
 
 
 def _paste_page(

@@ -5,7 +5,6 @@ as the key (one run for each test and repeat), so that it may be interrupted or 
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -29,7 +28,7 @@ from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.turns import Turn
 from campaigns.engine.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Project, Run, Search, Shard, Target
+from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.queries import most_requests_per_s
 from campaigns.operations.services.caps import plan_use, require_room_for_load
@@ -87,7 +86,9 @@ def start_search(
     )
     if not plan.thresholds:
         raise InvalidFields({"objective": _NO_OBJECTIVE})
-    _require_agent(cell.endpoint.target, plan)
+    # A rule about the target's machine is never kept while nobody tells what the machine does.
+    if untold := unreported_rule(cell.endpoint.target, plan.thresholds):
+        raise InvalidFields({"objective": untold})
     campaign = create_campaign(
         by=by,
         project=project,
@@ -122,7 +123,10 @@ def plan_of_search(
 ) -> Plan:
     """As the first trial sends it; it may still lack an objective. Raises InvalidFields by the
     arguments of `start_search`."""
-    rules = _read_objective(objective)
+    try:
+        rules = [parse_rule(each) for each in objective]
+    except ValueError as fault:
+        raise InvalidFields({"objective": str(fault)}) from None
     _check(start_per_s, limit_per_s, trial_s, longest_s)
     try:
         return trial_plan(plan, start_per_s, trial_s, rules)
@@ -173,19 +177,6 @@ def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: fl
     faults = {name: sentence for name, is_right, sentence in rules if not is_right}
     if faults:
         raise InvalidFields(faults)
-
-
-def _read_objective(objective: Sequence[str]) -> list[dict[str, Any]]:
-    try:
-        return [parse_rule(each) for each in objective]
-    except ValueError as fault:
-        raise InvalidFields({"objective": str(fault)}) from None
-
-
-def _require_agent(target: Target, plan: Plan) -> None:
-    """A rule about the target's machine is never kept while nobody tells what the machine does."""
-    if untold := unreported_rule(target, plan.thresholds):
-        raise InvalidFields({"objective": untold})
 
 
 def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:

@@ -189,6 +189,7 @@ def _state(
     if is_address(host):
         dialled = [place_of(host, each.port) for each in of_host]
     still_refused = tuple(refusals(dialled, parse_networks(places)))
+    origins = {each.port: each.frozen() for each in of_host} if claim else {}
     return HostState(
         host=host,
         claim=claim,
@@ -196,15 +197,9 @@ def _state(
         current=tuple(each.pk for each in counting),
         is_permitted=bool(dialled) and not still_refused,
         still_refused=still_refused,
-        urls=tuple(_urls(of_host, claim)),
+        # Where the file is looked for, once for each port.
+        urls=tuple(f"{each.over_http()}{proof_path(claim.token)}" for each in origins.values()),
     )
-
-
-def _urls(endpoints: Iterable[Endpoint], claim: HostClaim | None) -> Iterator[str]:
-    """Where the file is looked for, once for each port."""
-    if claim:
-        origins = {each.port: each.frozen() for each in endpoints}.values()
-        yield from (f"{each.over_http()}{proof_path(claim.token)}" for each in origins)
 
 
 _KEPT_S = 60.0

@@ -192,7 +192,9 @@ def versions_of(plan: SavedPlan) -> list[PlanVersion]:
     if not versions:
         raise PlanVersion.DoesNotExist
     for before, after in zip([None, *versions], versions, strict=False):
-        after.changes = _changes(before, after) if before else []
+        # Compared in their full form, so that an omitted default is no change.
+        specs = [each.value().to_json() for each in (before, after) if each]
+        after.changes = changes_between(*specs) if before else []
     return versions[::-1]
 
 
@@ -208,11 +210,6 @@ def file_of(plan: SavedPlan, sha256: str) -> tuple[str, bytes] | None:
                     data = blob.data or stored.values_list("data", flat=True).first()
                     return None if data is None else (name, bytes(data))
     return None
-
-
-def _changes(before: PlanVersion, after: PlanVersion) -> list[tuple[str, str, str]]:
-    """Compared in their full form, so that an omitted default is no change."""
-    return changes_between(before.value().to_json(), after.value().to_json())
 
 
 # What each role may do, in one line; tests compare it with core/permissions.py.

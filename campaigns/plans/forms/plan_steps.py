@@ -54,16 +54,6 @@ class VariableFields(VARIABLES.form()):
         values = VARIABLES.values(self.cleaned_data, ("csv", "order", "generators"))
         return {**values, "csv": values["csv"].replace("\r\n", "\n")}
 
-    def take_errors(self, errors: dict[str, str]) -> None:
-        """Attach an error of any line to the one text field."""
-        lines = "variables.generators."
-        super().take_errors(
-            {
-                "variables.generators" if path.startswith(lines) else path: sentence
-                for path, sentence in errors.items()
-            }
-        )
-
 
 def _rules(text: str, parse: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
     """One per line; the domain refuses those that cannot be read."""

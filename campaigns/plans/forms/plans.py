@@ -272,15 +272,6 @@ class ThresholdFields(forms.Form):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
-    def take_errors(self, errors: dict[str, str]) -> None:
-        """Attach an error of any rule to the one text field."""
-        super().take_errors(
-            {
-                "thresholds" if path.startswith("thresholds.") else path: sentence
-                for path, sentence in errors.items()
-            }
-        )
-
 
 # Form names that differ from the domain's.
 _PLACES = {"variables": "csv"} | {
@@ -352,14 +343,22 @@ class PlanForm(
         return self.as_exchange(spec) if self.is_exchange else spec
 
     def take_errors(self, errors: dict[str, str]) -> None:
-        """Attach the domain's errors to their fields."""
-        placed = {path: _PLACES.get(path, path) for path in errors}
-        super().take_errors(
-            {
-                (name if (name := placed[path]) in self.fields else path): sentence
-                for path, sentence in errors.items()
-            }
-        )
+        """Attach the domain's errors to their fields, one about `requests` to the stop field that
+        is shown."""
+        if "load.requests" in errors and "requests" not in self.used_of_load():
+            errors = dict(errors)
+            errors = {"load.duration_s": errors.pop("load.requests"), **errors}
+        super().take_errors(errors)
+
+    def _place(self, path: str) -> str:
+        """Of any line of a text the one text field."""
+        match path.split("."):
+            case ["thresholds", *_]:
+                return "thresholds"
+            case ["variables", "generators", *_]:
+                return "generators"
+        name = _PLACES.get(path, path)
+        return name if name in self.fields else super()._place(path)
 
 
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:

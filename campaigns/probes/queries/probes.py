@@ -123,7 +123,9 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         mend=mend,
         detail=detail,
         parts=_parts(result.get("parts_us") or {}),
-        total_ms=_total_ms(result),
+        total_ms=number(result["response_us"] / 1000, _decimals(result.get("parts_us") or {}))
+        if result.get("status") and result.get("response_us") is not None
+        else "",
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
         websocket=_websocket_facts(result.get("websocket") or {}),
@@ -216,12 +218,6 @@ def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
         )
         start += duration
     return parts
-
-
-def _total_ms(result: dict[str, Any]) -> str:
-    if not result.get("status") or result.get("response_us") is None:
-        return ""
-    return number(result["response_us"] / 1000, _decimals(result.get("parts_us") or {}))
 
 
 def _decimals(parts_us: dict[str, int | None]) -> int:

@@ -160,11 +160,13 @@ def search_charts(
         marks.append(Mark(at=now_per_s, label="now", colour="accent", dash=(2, 3)))
     series, keys = [], []
     for result, (style, _) in _LOOKS.items():
-        rows = [
-            (each.trial.rate_per_s, timed[each], _said(each, timed[each]), _link(each))
-            for each in ordered
-            if each.trial.result == result
-        ]
+        rows = []
+        for each in (each for each in ordered if each.trial.result == result):
+            number, value_ms = each.run.repeat, timed[each]
+            words = f"trial {number}: {ms(value_ms * 1000)}, {RESULT_WORDS[result]}"
+            words += f": {each.trial.reason}" if each.trial.reason else ""
+            link = f"&trials=all#trial-{number}"
+            rows.append((each.trial.rate_per_s, value_ms, words, link))
         if rows:
             named = columns("x y texts links", rows)
             series.append(Series(style=style, look="dots", radius=4.5, **named))
@@ -202,15 +204,6 @@ def _answer_marks(found: CapacityInterval | None) -> tuple[list[Mark], list[Band
     words = f"{rate(found.rate_per_s)}, shaded: {rate(found.low)} to {rate(found.high)}"
     mark = Mark(at=found.rate_per_s, label=words, colour="ink")
     return [mark], [Band(low=found.low, high=found.high)]
-
-
-def _said(made: MadeTrial, value_ms: float) -> str:
-    said = f"trial {made.run.repeat}: {ms(value_ms * 1000)}, {RESULT_WORDS[made.trial.result]}"
-    return ": ".join(filter(None, [said, made.trial.reason]))
-
-
-def _link(made: MadeTrial) -> str:
-    return f"&trials=all#trial-{made.run.repeat}"
 
 
 def _searches_panel(
