@@ -248,7 +248,13 @@ def invitation_accept(request: HttpRequest, secret: str) -> HttpResponse:
     actor = actor_of(request)
     if actor.is_member:
         if request.method == "POST":
-            return _accepted(request, actor, secret)
+            try:
+                project = services.accept_invitation(by=actor, secret=secret)
+            except Refused as refusal:
+                messages.error(request, str(refusal))
+                return redirect("project-list")
+            messages.success(request, f"Welcome to {project.name}.")
+            return redirect("campaign-list", project=project.pk)
         context = {"invitation": invitation, "roles": queries.ROLES}
         return _private(render(request, "accounts/invitation.html", context))
     form = JoinForm(request.POST or None, initial={"email": invitation.email})
@@ -257,16 +263,6 @@ def invitation_accept(request: HttpRequest, secret: str) -> HttpResponse:
         return perform_login(request, user, email_verification="none", redirect_url=where)
     context = {"invitation": invitation, "roles": queries.ROLES, "form": form}
     return _private(render_page(request, "accounts/invitation.html", **context))
-
-
-def _accepted(request: HttpRequest, actor: Actor, secret: str) -> HttpResponse:
-    try:
-        project = services.accept_invitation(by=actor, secret=secret)
-    except Refused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("project-list")
-    messages.success(request, f"Welcome to {project.name}.")
-    return redirect("campaign-list", project=project.pk)
 
 
 def _private(response: HttpResponse) -> HttpResponse:

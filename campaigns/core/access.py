@@ -195,7 +195,12 @@ class BearerMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_bearer = get_authorization_header(request).lower().startswith(b"bearer")
-        return _refusal() if is_bearer and _is_sign_in(request, response) else response
+        if not (is_bearer and _is_sign_in(request, response)):
+            return response
+        message = f"Pages take no API token. The REST API has the same data: {reverse('api-docs')}"
+        error = {"code": "unauthenticated", "message": message, "fields": {}}
+        headers = {"WWW-Authenticate": 'Bearer realm="benchsite"'}
+        return JsonResponse({"error": error}, status=401, headers=headers)
 
 
 def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
@@ -205,14 +210,6 @@ def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
         "login",
     }
     return bool(is_page) or urlsplit(response.get("Location", "")).path.endswith("/login/")
-
-
-def _refusal() -> JsonResponse:
-    message = f"Pages take no API token. The REST API has the same data: {reverse('api-docs')}"
-    error = {"code": "unauthenticated", "message": message, "fields": {}}
-    return JsonResponse(
-        {"error": error}, status=401, headers={"WWW-Authenticate": 'Bearer realm="benchsite"'}
-    )
 
 
 _T = TypeVar("_T")

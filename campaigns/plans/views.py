@@ -141,7 +141,10 @@ def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
         form = PlanForm(request.POST, request.FILES)
         version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=plan)
         if version:
-            messages.success(request, _saved_text(version, is_new=version.pk != latest.pk))
+            words = f"Version {version.number} created. Earlier results keep theirs."
+            if version.pk == latest.pk:
+                words = f"No changes to the requests. Version {version.number} is still the latest."
+            messages.success(request, words)
             return redirect("plan-detail", plan=plan.pk)
     stored = find(SavedPlan, actor, pk=plan.pk)
     return _form_page(request, plan.project, form, plan=stored, edit=edit)
@@ -203,12 +206,6 @@ def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
     return None
 
 
-def _saved_text(version: PlanVersion, is_new: bool) -> str:
-    if is_new:
-        return f"Version {version.number} created. Earlier results keep theirs."
-    return f"No changes to the requests. Version {version.number} is still the latest."
-
-
 def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
     if not number:
         return versions[0]
@@ -219,6 +216,9 @@ def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
 
 
 def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None, edit=None):
+    grid = grid_of(project)
+    # Those of the target that was measured last first.
+    of_targets = (each for target in grid.recent_targets for each in grid.endpoints_of(target))
     context = {
         "form": form,
         "plan": plan,
@@ -230,19 +230,12 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "base": json.dumps(form.base_of(preset.name, preset.spec)) if preset else "",
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
-        "endpoints": _endpoints_to_try(project),
+        "endpoints": [each for each in of_targets if each.scheme in ("http", "https")],
         "has_secret": plan is not None and hasattr(plan, "secret"),
         # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
         **preview_of(_completed(form.data if form.is_bound else form.initial)),
     }
     return render_page(request, "plans/form.html", project, **context)
-
-
-def _endpoints_to_try(project: Project) -> list[Endpoint]:
-    """Those of the target that was measured last first."""
-    grid = grid_of(project)
-    of_each = (grid.endpoints_of(target) for target in grid.recent_targets)
-    return [each for some in of_each for each in some if each.scheme in ("http", "https")]
 
 
 # The fields that determine a plan's cost; of bodies the page sends the size alone.

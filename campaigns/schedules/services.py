@@ -237,17 +237,11 @@ def _start(schedules: Sequence[Schedule]) -> dict[Schedule, Campaign | str]:
             why = f"{who} may start nothing here any more. Open the schedule and save it as yours."
             outcomes |= dict.fromkeys(group, why)
         except Refused:
-            outcomes |= _start_one_by_one(Actor(user=owner), group)
-    return outcomes
-
-
-def _start_one_by_one(by: Actor, group: Sequence[Schedule]) -> dict[Schedule, Campaign | str]:
-    outcomes: dict[Schedule, Campaign | str] = {}
-    for schedule in group:
-        try:
-            outcomes |= _start_copies(by, [schedule])
-        except Refused as refusal:
-            outcomes[schedule] = str(refusal)
+            for schedule in group:
+                try:
+                    outcomes |= _start_copies(Actor(user=owner), [schedule])
+                except Refused as refusal:
+                    outcomes[schedule] = str(refusal)
     return outcomes
 
 

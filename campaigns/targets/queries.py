@@ -31,7 +31,7 @@ from campaigns.domain.plan.addresses import (
     written,
 )
 from campaigns.domain.units import counted
-from campaigns.models import Endpoint, HostClaim, HostPermit, Project, Run, Target
+from campaigns.models import Endpoint, HostClaim, HostPermit, Run, Target
 
 _WHAT_TO_DO = "Prove on the page of its target that it is yours, or ask there for an approval."
 
@@ -159,16 +159,14 @@ def hosts_of(target: Target) -> list[HostState]:
     if not settings.PROOF_DAYS:
         return []
     endpoints = list(target.endpoints.filter(archived_at=None))
-    claims = {each.host: each for each in _claims(target.project, endpoints)}
+    claimed = target.project.host_claims.filter(
+        host__in={host_key(each.host) for each in endpoints}
+    )
+    permits = Prefetch("permits", HostPermit.objects.order_by("-pk"))
+    claims = {each.host: each for each in claimed.prefetch_related(permits)}
     current = set(current_permits().filter(claim__in=claims.values()).values_list("pk", flat=True))
     hosts = dict.fromkeys(host_key(each.host) for each in endpoints if _may_need_proof(each))
     return [_state(host, endpoints, claims.get(host), current) for host in hosts]
-
-
-def _claims(project: Project, endpoints: Iterable[Endpoint]) -> QuerySet[HostClaim]:
-    hosts = {host_key(each.host) for each in endpoints}
-    permits = Prefetch("permits", HostPermit.objects.order_by("-pk"))
-    return HostClaim.objects.filter(project=project, host__in=hosts).prefetch_related(permits)
 
 
 def _may_need_proof(endpoint: Endpoint) -> bool:
