@@ -13,8 +13,8 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from campaigns.accounts.services import INVITATION_DAYS
-from campaigns.accounts.tokens import live_tokens
-from campaigns.core.forms import CheckedForm, text_field, text_widget
+from campaigns.accounts.tokens import MAX_DAYS, live_tokens
+from campaigns.core.forms import CheckedForm, number_field, text_field, text_widget
 from campaigns.core.permissions import Role, Scope
 from campaigns.domain.units import counted
 
@@ -158,9 +158,10 @@ class TokenForm(CheckedForm):
         help_text="What will use it, such as “nightly build”.",
     )
     scope = forms.ChoiceField(choices=SCOPES, help_text="A token never has more rights than you.")
-    days = forms.IntegerField(
-        min_value=1,
-        max_value=365,
+    days = number_field(
+        forms.IntegerField,
+        1,
+        MAX_DAYS,
         initial=90,
         label="Expires after",
         help_text="The token expires after this many days.",

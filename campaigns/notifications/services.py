@@ -24,8 +24,7 @@ from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import hold
 from campaigns.models import Project
 from campaigns.notifications.delivery import sending_policy
-from campaigns.notifications.domain import CHOICES, SIGNED_BY, EventKind, new_secret
-from campaigns.notifications.messages import test_message
+from campaigns.notifications.domain import CHOICES, SIGNED_BY, EventKind, EventMessage, new_secret
 from campaigns.notifications.models import (
     ChannelKind,
     Event,
@@ -221,7 +220,7 @@ def send_test(*, by: Actor, channel: NotificationChannel) -> NotificationDeliver
         key=f"test {channel.pk} {secrets.token_hex(8)}",
         kind=EventKind.TEST,
         project=channel.project,
-        message=test_message(channel).to_json(),
+        message=EventMessage(f"benchsite can reach {channel.label}.").to_json(),
         announced_at=Now(),
     )
     return NotificationDelivery.objects.create(event=event, channel=channel)

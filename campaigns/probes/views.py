@@ -2,7 +2,6 @@
 requests become a plan: the choice among several, the plan's form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -260,15 +259,6 @@ def certificate_accept(request: HttpRequest, actor: Actor, probe: Probe) -> Http
         return redirect(_address_of(probe))
 
 
-@dataclass(frozen=True, slots=True)
-class OriginChoice:
-    """The requests of one origin, each with its number; `is_first`: of the first one's."""
-
-    place: str
-    requests: list[tuple[int, TypedRequest]]
-    is_first: bool
-
-
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @signed_in_form(Project, Action.EDIT)
 def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
@@ -304,7 +294,7 @@ def choice_page(
 ) -> HttpResponse:
     """Which of several requests become steps; those of third parties are not ticked."""
     origins = _origins(paste.requests)
-    first = [number for each in origins if each.is_first for number, _ in each.requests]
+    first = [number for each in origins if each["is_first"] for number, _ in each["requests"]]
     numbers = more.pop("chosen", None)
     ticked = set(first[:MAX_STEPS]) if numbers is None else numbers
     return _paste_page(
@@ -312,16 +302,19 @@ def choice_page(
     )
 
 
-def _origins(requests: Sequence[TypedRequest]) -> list[OriginChoice]:
+def _origins(requests: Sequence[TypedRequest]) -> list[dict[str, Any]]:
+    """By origin: its `place` and `requests`, each with its number; `is_first`: of the first one."""
     by_origin: dict[tuple, list[tuple[int, TypedRequest]]] = {}
     for number, each in enumerate(requests):
         by_origin.setdefault(each.origin, []).append((number, each))
-    choices = []
-    for numbered in by_origin.values():
-        number, first = numbered[0]
-        place = first.address.removesuffix(first.path)
-        choices.append(OriginChoice(place, numbered, number == 0))
-    return choices
+    return [
+        {
+            "place": numbered[0][1].address.removesuffix(numbered[0][1].path),
+            "requests": numbered,
+            "is_first": numbered[0][0] == 0,
+        }
+        for numbered in by_origin.values()
+    ]
 
 
 def _paste_page(

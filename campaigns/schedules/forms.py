@@ -66,9 +66,8 @@ class ScheduleForm(CheckedForm):
     @classmethod
     def of(cls, schedule: Schedule, **given: Any) -> "ScheduleForm":
         every, at = read_daily(schedule.cron) or (_CRON, "02:00")
-        initial = {"every": every, "at": at, "cron": schedule.cron, "zone": schedule.zone}
-        initial |= {each: getattr(schedule, each) for each in ("name", "template", "when_quiet")}
-        return cls(initial=initial | {"result_within_h": schedule.result_within_h}, **given)
+        stored = forms.model_to_dict(schedule, [*cls.base_fields])
+        return cls(initial={**stored, "every": every, "at": at}, **given)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()

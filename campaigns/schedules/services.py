@@ -8,7 +8,7 @@ happens once, whoever comes twice. What was missed is made up for once.
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -289,7 +289,7 @@ def note_silence(now: datetime) -> list[Schedule]:
     schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
     for schedule in schedules.annotate(waits_since=Subquery(later.values("due_at")[:1])):
         since = schedule.waits_since
-        if since is not None and since + schedule.result_within > now:
+        if since is not None and since + timedelta(hours=schedule.result_within_h) > now:
             since = None
         if since == schedule.silent_since:
             continue

@@ -35,15 +35,7 @@ from campaigns.operations.services.caps import plan_use, require_room_for_load
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services.probes import send_again, send_first_requests
 from campaigns.projects.services import require_secret
-from campaigns.search.queries import (
-    SILENT_AFTER_S,
-    action_of,
-    limiter_of_search,
-    replayed_report,
-    to_store,
-    unreported_rules,
-    was_ended_from_outside,
-)
+from campaigns.search import queries
 from campaigns.targets.services import require_permitted
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
@@ -142,7 +134,7 @@ def _begin(by: Actor, search: Search, plan: Plan, *, when_quiet: bool) -> None:
     campaign = search.campaign
     quiet_by = db_now(QUIET_WITHIN_S) if when_quiet else None
     Campaign.objects.filter(pk=campaign.pk).update(started_at=Now(), quiet_by=quiet_by)
-    _queue(search, action_of(search), plan)
+    _queue(search, queries.action_of(search), plan)
     _send_first_request(by, campaign)
     audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     campaign.refresh_from_db()
@@ -214,10 +206,13 @@ def advance_search(*, campaign_id: int) -> bool:
         deadline = began + lasts if began else db_now(search.longest_s)
         Search.objects.filter(pk=search.pk).update(deadline=deadline)
         search.refresh_from_db(fields=["deadline"])
-    is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
-    action = action_of(search, Ending.STOPPED if is_stopped or _stops_untold(search) else None)
+    from_outside = search.campaign.runs.filter(outcome__in=queries.FROM_OUTSIDE)
+    is_stopped = search.campaign.stop_requested_at or from_outside.exists()
+    action = queries.action_of(
+        search, Ending.STOPPED if is_stopped or _stops_untold(search) else None
+    )
     if isinstance(action, NextTrial) and _would_be_late(search):
-        action = action_of(search, Ending.DEADLINE)
+        action = queries.action_of(search, Ending.DEADLINE)
     if isinstance(action, CapacityAnswer):
         _end(search, action.ending)
     else:
@@ -228,8 +223,8 @@ def advance_search(*, campaign_id: int) -> bool:
 
 def _end(search: Search, ending: Ending) -> None:
     """Store how it ended with its answer, once: what is known of it never changes after."""
-    report = replayed_report(search, ending)
-    answer = to_store(report, limiter_of_search(report))
+    report = queries.replayed_report(search, ending)
+    answer = queries.to_store(report, queries.limiter_of_search(report))
     Search.objects.filter(pk=search.pk, ending=None).update(ending=ending, answer=answer)
 
 
@@ -262,7 +257,7 @@ def _send_first_request(by: Actor, campaign: Campaign) -> None:
 
 def _stops_untold(search: Search) -> bool:
     """Whether it stops because nobody told what its objective needs: to go on would not help."""
-    untold = unreported_rules(search)
+    untold = queries.unreported_rules(search)
     return bool(untold) and stop_by_itself(search.campaign, _UNTOLD.format(" and ".join(untold)))
 
 
@@ -300,10 +295,10 @@ def ask_silent_targets() -> int:
 
 def _ask_again(search: Search) -> bool:
     campaign = search.campaign
-    recent = campaign.runs.filter(ended_at__gt=db_now(-SILENT_AFTER_S))
+    recent = campaign.runs.filter(ended_at__gt=db_now(-queries.SILENT_AFTER_S))
     # An injector that fails says nothing about the target; the search's own time ends this.
     if not recent.exists() and not first_requests_of(campaign).are_injectors:
-        return _end_silent(search, _SILENT.format(SILENT_AFTER_S))
+        return _end_silent(search, _SILENT.format(queries.SILENT_AFTER_S))
     try:
         send_again(by=Actor(user=campaign.created_by), campaign=campaign)
     except BenchsiteError as error:

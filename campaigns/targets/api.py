@@ -43,16 +43,8 @@ from campaigns.rest.access import (
     describe,
     find,
 )
+from campaigns.targets import services
 from campaigns.targets.queries import hosts_of
-from campaigns.targets.services import (
-    change_profile,
-    check_host,
-    claim_host,
-    create_profile,
-    create_target,
-    delete_profile,
-    edit_target,
-)
 
 
 def _version() -> serializers.ChoiceField:
@@ -134,13 +126,13 @@ class TlsProfileViewSet(ResourceViewSet):
         return super().get_queryset().select_related("project")
 
     def perform_create(self, project, **values):
-        return create_profile(by=self.actor, project=project, **values)
+        return services.create_profile(by=self.actor, project=project, **values)
 
     def perform_update(self, profile, **values):
-        change_profile(by=self.actor, profile=profile, **values)
+        services.change_profile(by=self.actor, profile=profile, **values)
 
     def perform_destroy(self, profile):
-        delete_profile(by=self.actor, profile=profile)
+        services.delete_profile(by=self.actor, profile=profile)
 
 
 class EndpointSerializer(fields.ReadSerializer):
@@ -227,7 +219,7 @@ class TargetViewSet(ItemViewSet):
         data = fields.validated(NewTarget, request.data)
         project = find(Project, request, pk=data.pop("project"))
         tags = data.pop("tags", None)
-        target = create_target(by=self.actor, project=project, **data)
+        target = services.create_target(by=self.actor, project=project, **data)
         if tags:
             describe_item(by=self.actor, item=target, tags=tags)
         return self.answer(target.pk, status.HTTP_201_CREATED)
@@ -237,7 +229,9 @@ class TargetViewSet(ItemViewSet):
         """Replaces all three fields. Omitted endpoints are deleted, those with tests archived."""
         target = self.get_object()
         require(self.actor, Action.EDIT, target.project)
-        edit_target(by=self.actor, target=target, **fields.validated(TargetInput, request.data))
+        services.edit_target(
+            by=self.actor, target=target, **fields.validated(TargetInput, request.data)
+        )
         return self.answer(target.pk)
 
     @extend_schema(request=None, operation_id="targets_archive")
@@ -300,7 +294,7 @@ class OwnershipOfTarget(APIView):
         actor = actor_of(request)
         require(actor, Action.EDIT, target.project)
         host = fields.validated(HostInput, request.data)["host"]
-        check_host(by=actor, claim=claim_host(by=actor, target=target, host=host))
+        services.check_host(by=actor, claim=services.claim_host(by=actor, target=target, host=host))
         return Response(_hosts_json(request, target), status=status.HTTP_202_ACCEPTED)
 
 

@@ -134,18 +134,15 @@ class HostState:
     @property
     def word(self) -> str:
         if self.is_permitted:
-            return self.current_kind if self.current else "listed"
+            kinds = {each.kind for each in self.permits if each.pk in self.current}
+            current = "proven" if HostPermit.Kind.PROOF in kinds else "approved"
+            return current if kinds else "listed"
         if self.current:
             return "not all of it"
         claim = self.claim
         if claim and claim.approval_asked_at:
             return "waiting for approval"
         return "refused" if claim and claim.refused_at else "needs proof"
-
-    @property
-    def current_kind(self) -> str:
-        kinds = {each.kind for each in self.permits if each.pk in self.current}
-        return "proven" if HostPermit.Kind.PROOF in kinds else "approved"
 
     @property
     def proof_ends_at(self) -> datetime | None:

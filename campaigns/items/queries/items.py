@@ -3,7 +3,6 @@ is lost with an item that is deleted, and why it can not be. Reads of plans and 
 their versions; of projects and members; the installation in a few lines."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import (
@@ -241,23 +240,15 @@ def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """In words: who sends, how much at once, and where to."""
-
-    injectors: str
-    slots: str
-    networks: str
-
-
-def installation() -> Installation:
+def installation() -> dict[str, str]:
+    """In words: who sends (`injectors`), how much at once (`slots`), and where to (`networks`)."""
     alive = [host for host in hosts() if host.is_alive]
     slots = sum(host.slots for host in alive)
-    return Installation(
-        injectors=", ".join(host.name for host in alive) or "none is online",
-        slots=f"{counted(slots, 'injector processes')} at a time" if slots else "",
-        networks=", ".join(settings.ALLOWED_NETWORKS) or "no network yet",
-    )
+    return {
+        "injectors": ", ".join(host.name for host in alive) or "none is online",
+        "slots": f"{counted(slots, 'injector processes')} at a time" if slots else "",
+        "networks": ", ".join(settings.ALLOWED_NETWORKS) or "no network yet",
+    }
 
 
 # One sample is stored, and one measured here: `make run` does so at its first start.

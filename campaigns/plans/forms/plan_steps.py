@@ -409,7 +409,7 @@ expect: json: $.type = connection_ack"""
 KINDS = [("text", "Text"), ("binary", "Binary")]
 # What only HTTP plans have.
 _OF_HTTP = {"order"} | {name for name, row in fields_of(Plan).items() if row.http_only}
-_BLANK_STEP = asdict(Step("", "GET", "/"))
+BLANK_STEP = asdict(Step("", "GET", "/"))
 
 
 class ExchangeFields(EXCHANGE.form()):
@@ -474,8 +474,3 @@ def initial_exchange(spec: dict[str, Any]) -> dict[str, Any]:
         "ws_scenario": "\n".join(exchange.get("scenario", ())),
         "ws_kind": "binary" if exchange["binary"] else "text",
     }
-
-
-def with_a_step(spec: dict[str, Any]) -> dict[str, Any]:
-    """The plan, with a blank step for the HTTP fields if it has none."""
-    return spec if spec["steps"] else {**spec, "steps": [_BLANK_STEP]}

@@ -25,6 +25,7 @@ from campaigns.plans.forms.plan_fields import (
     initial_load,
 )
 from campaigns.plans.forms.plan_steps import (
+    BLANK_STEP,
     EXCHANGE,
     ORDER,
     VARIABLES,
@@ -34,7 +35,6 @@ from campaigns.plans.forms.plan_steps import (
     initial_exchange,
     initial_steps,
     prefix_of,
-    with_a_step,
 )
 
 ONE, SEVERAL = "one", "several"
@@ -364,10 +364,12 @@ class PlanForm(
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The form's values for a stored plan, without the secret."""
     session = spec["session"]
+    if not spec["steps"]:  # the HTTP fields have a blank one
+        spec = {**spec, "steps": [BLANK_STEP]}
     return {
         "name": name,
         **initial_exchange(spec),
-        **initial_steps(with_a_step(spec)),
+        **initial_steps(spec),
         **initial_flows(spec),
         **initial_load(spec["load"]),
         **SESSION.initial(session),

@@ -27,14 +27,7 @@ from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.items.queries import items as queries
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.models import HostClaim, OwnTlsProfile, Project, Target
-from campaigns.operations.queries import (
-    GROWTH_DAYS,
-    growth,
-    most_requests_per_s,
-    stored_of,
-    use_of,
-    uses_of,
-)
+from campaigns.operations import queries as operations
 from campaigns.operations.services.caps import content_of, set_caps
 from campaigns.probes.queries.probes import endpoints_by_profile
 from campaigns.probes.views import field_page
@@ -79,11 +72,11 @@ def project_detail(request: HttpRequest, actor: Actor, project: Project):
 @signed_in_get(Project, Action.ADMINISTER)
 def project_use(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "uses": use_of(project),
+        "uses": operations.use_of(project),
         "most_per_s": _most_per_s(),
-        "stored": stored_of(project),
-        "growth": growth(project),
-        "growth_days": GROWTH_DAYS,
+        "stored": operations.stored_of(project),
+        "growth": operations.growth(project),
+        "growth_days": operations.GROWTH_DAYS,
     }
     return render_page(request, "operations/project_caps.html", project, **context)
 
@@ -92,7 +85,7 @@ def project_use(request: HttpRequest, actor: Actor, project: Project) -> HttpRes
 @require_GET
 def caps(request: HttpRequest) -> HttpResponse:
     projects = list(Project.objects.order_by("name", "pk"))
-    uses = uses_of(projects)
+    uses = operations.uses_of(projects)
     context = {
         "caps": PROJECT_CAPS,
         "rows": [(project, uses[project.pk]) for project in projects],
@@ -112,12 +105,12 @@ def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
         messages.success(request, f"The caps of {row.name} are set.")
         return redirect("caps")
     # Not "project": the top bar would offer the places of one that the administrator may not see.
-    context = {"capped": row, "form": form, "uses": use_of(row), "edit": edit}
+    context = {"capped": row, "form": form, "uses": operations.use_of(row), "edit": edit}
     return render_page(request, "operations/caps_edit.html", **context)
 
 
 def _most_per_s() -> str:
-    most = most_requests_per_s()
+    most = operations.most_requests_per_s()
     return "no cap" if most is None else RATE.words(most)
 
 

@@ -29,13 +29,8 @@ from campaigns.engine.queries.injector_hosts import busy_host, hosts
 from campaigns.ladder.services import start_ladder
 from campaigns.models import Project, Search
 from campaigns.operations.queries import most_requests_per_s
+from campaigns.search import queries
 from campaigns.search.forms import LadderForm, SearchForm
-from campaigns.search.queries import (
-    checks_of_search,
-    cost_of_search,
-    first_response_us,
-    objective_of,
-)
 from campaigns.search.services import start_search
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0
@@ -74,7 +69,7 @@ def search_estimate(request: HttpRequest, actor: Actor, project: Project) -> Htt
 
 
 def usual_cost(plan: Plan) -> SearchCost:
-    return cost_of_search(plan, trial_s=_TRIAL_S, longest_s=_LONGEST_S)
+    return queries.cost_of_search(plan, trial_s=_TRIAL_S, longest_s=_LONGEST_S)
 
 
 def search_words(cost: SearchCost) -> tuple[str, str]:
@@ -99,13 +94,13 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
         return context
     (row, arm), known = chosen, form.known()
     longest_s = known["longest_min"] * 60
-    cost = cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
+    cost = queries.cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
     return {
         **context,
         "cost": cost,
         "most": number(known["limit_per_s"]),
         "usual_trials": USUAL_TRIALS,
-        "checks": checks_of_search(
+        "checks": queries.checks_of_search(
             project,
             row.plan,
             arm.endpoint,
@@ -126,7 +121,7 @@ def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     wanted = f"{row.version.pk}.{request.GET.get('arm', '')}"
     keys = [wanted] if wanted in grid.cells else grid.cells.combined(picks)
     arm = grid.cells[keys[0]][1] if keys else None
-    first_us = first_response_us(row.version, arm.endpoint) if arm else None
+    first_us = queries.first_response_us(row.version, arm.endpoint) if arm else None
     return {
         **(picks_of(grid, keys[:1]) if arm else picks)._asdict(),
         "objective": _rules_of(row.plan.thresholds) or objective_for(first_us),
@@ -149,7 +144,7 @@ def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
     return {
         **picks_of(grid, again.ticks[:1])._asdict(),
         "name": again.name,
-        "objective": _rules_of(objective_of(search)),
+        "objective": _rules_of(queries.objective_of(search)),
         "start_per_s": search.start_per_s,
         "limit_per_s": search.limit_per_s,
         "trial_s": search.trial_s,
