@@ -114,13 +114,10 @@ class VisibleViewSet(GenericViewSet):
     paging = ("page", "page_size", "format")
     input_class: type[fields.StrictSerializer]  # what is sent to create a row or to replace it
 
-    def get_input_class(self) -> type[fields.StrictSerializer]:
-        return self.input_class
-
     def input(self, row: Any) -> dict[str, Any]:
         """Who may not edit in the row's project learns nothing of what they sent."""
         require(self.actor, Action.EDIT, project_of(row))
-        return fields.validated(self.get_input_class(), self.request.data)
+        return fields.validated(self.input_class, self.request.data)
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         """What `If-Match` was compared with stays as it is until the change is made."""

@@ -281,7 +281,7 @@ class BoundedSchema(AutoSchema):
     def get_request_serializer(self) -> Any:
         """What a view set takes, where that is not what it answers."""
         if getattr(self.view, "action", "") in {"create", "update"}:
-            return self.view.get_input_class()
+            return self.view.input_class
         return super().get_request_serializer()
 
     def _get_serializer_field_meta(self, field: Any, direction: str) -> dict[str, Any]:

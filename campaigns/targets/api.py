@@ -205,6 +205,7 @@ class NewTarget(TargetInput, Tagged):
 class TargetViewSet(ItemViewSet):
     model = Target
     serializer_class = TargetSerializer
+    input_class = TargetInput
     filterset_class = TargetFilterSet
 
     def get_queryset(self):
@@ -224,14 +225,10 @@ class TargetViewSet(ItemViewSet):
             describe_item(by=self.actor, item=target, tags=tags)
         return self.answer(target.pk, status.HTTP_201_CREATED)
 
-    @extend_schema(request=TargetInput)
     def update(self, request, pk):
         """Replaces all three fields. Omitted endpoints are deleted, those with tests archived."""
         target = self.get_object()
-        require(self.actor, Action.EDIT, target.project)
-        services.edit_target(
-            by=self.actor, target=target, **fields.validated(TargetInput, request.data)
-        )
+        services.edit_target(by=self.actor, target=target, **self.input(target))
         return self.answer(target.pk)
 
     @extend_schema(request=None, operation_id="targets_archive")
