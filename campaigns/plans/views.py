@@ -4,7 +4,6 @@ form, with a drawing of its load."""
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -22,6 +21,7 @@ from campaigns.core.access import (
     Edit,
     find,
     render_page,
+    saved_by,
     signed_in_form,
     signed_in_get,
     signed_in_post,
@@ -31,7 +31,7 @@ from campaigns.core.drawings import round_up
 from campaigns.core.permissions import Action, Actor
 from campaigns.core.tables import bytes_file
 from campaigns.core.transfer import takes_bytes
-from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
@@ -106,10 +106,8 @@ def plan_new(request: HttpRequest, actor: Actor, project: Project):
         form = _arranged(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(
-            form, services.create_plan, preset and preset.spec, by=actor, project=project
-        )
-        if version:
+        form.base = preset and preset.spec
+        if version := _saved(form, project, services.create_plan, by=actor, project=project):
             if request.POST.get("then") == "campaign":
                 return redirect(campaign_address(version.plan, preset))
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
@@ -139,8 +137,9 @@ def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
         form = _arranged(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=plan)
-        if version:
+        form.base = spec
+        edited = {"service": services.edit_plan, "by": actor, "plan": plan}
+        if version := _saved(form, plan.project, edit.save, **edited):
             words = f"Version {version.number} created. Earlier results keep theirs."
             if version.pk == latest.pk:
                 words = f"No changes to the requests. Version {version.number} is still the latest."
@@ -187,23 +186,11 @@ def plan_file(request: HttpRequest, actor: Actor, plan: SavedPlan, sha256: str) 
     raise Http404
 
 
-def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
-    try:
-        if form.is_valid():
-            return service(
-                **whose,
-                name=form.cleaned_data["name"],
-                spec=form.spec(base),
-                secret=form.new_secret(),
-            )
-    except InvalidFields as invalid:
-        form.take_errors(invalid.errors)
-    except Refused as refusal:
-        form.add_error(None, str(refusal))
-    project = whose.get("project") or whose["plan"].project
-    for blob in form.uploads:
+def _saved(form: PlanForm, project: Project, save: Any, /, **given: Any) -> PlanVersion | None:
+    version = saved_by(form, save, **given)
+    for blob in () if version else form.uploads:
         keep_body(project, blob)  # so that nobody has to choose it again
-    return None
+    return version
 
 
 def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:

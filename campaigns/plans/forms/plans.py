@@ -298,6 +298,8 @@ class PlanForm(
     expected_status = PLAN.field("expected_status", text_widget("input-medium"))
 
     field_order = ["name", "method", "path"]
+    # The version that is edited, of which parts are kept that the form does not show.
+    base: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, name: str, spec: dict[str, Any]):
@@ -321,12 +323,18 @@ class PlanForm(
             self.check_paths()
         return self.cleaned_data
 
-    def spec(self, base: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The plan's JSON without fields that the chosen model does not use. `base` is the version
-        being edited: parts that the form does not show are kept."""
+    def fields_of_service(self) -> dict[str, Any]:
+        name, secret = self.cleaned_data["name"], self.new_secret()
+        return {"name": name, "spec": self.spec(), "secret": secret}
+
+    def take_refusal(self, sentence: str) -> None:
+        self.add_error(None, sentence)
+
+    def spec(self) -> dict[str, Any]:
+        """The plan's JSON without fields that the chosen model does not use."""
         data = self.cleaned_data
         spec = {
-            **(base or {}),
+            **(self.base or {}),
             **PLAN.values(data),
             "steps": self.steps(),
             "order": self.order(),
