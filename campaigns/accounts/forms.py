@@ -13,8 +13,8 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
 from campaigns.accounts.services import INVITATION_DAYS
-from campaigns.accounts.tokens import live_tokens
-from campaigns.core.forms import CheckedForm, text_widget
+from campaigns.accounts.tokens import MAX_DAYS, live_tokens
+from campaigns.core.forms import CheckedForm, number_field, text_field, text_widget
 from campaigns.core.permissions import Role, Scope
 from campaigns.domain.units import counted
 
@@ -113,10 +113,10 @@ class PasskeyForm(AddWebAuthnForm):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields["name"] = forms.CharField(
-            required=False,
-            max_length=100,
-            widget=text_widget("input-medium"),
+        self.fields["name"] = text_field(
+            None,
+            text_widget("input-medium"),
+            100,
             help_text="Such as the device that keeps it.",
         )
         del self.fields["passwordless"]
@@ -126,19 +126,20 @@ class PasskeyForm(AddWebAuthnForm):
         return super().clean()
 
 
+def _name_field(help_text: str = "") -> forms.CharField:
+    widget = text_widget("input-medium", autocomplete="name")
+    return text_field("Display name", widget, 150, help_text=help_text)
+
+
+def _email_field(autocomplete: str) -> forms.EmailField:
+    attrs = {"class": "input-medium", "autocomplete": autocomplete}
+    widget = forms.EmailInput(attrs=attrs)
+    return forms.EmailField(label="E-mail address", required=False, widget=widget)
+
+
 class ProfileForm(CheckedForm):
-    name = forms.CharField(
-        label="Display name",
-        required=False,
-        max_length=150,
-        widget=text_widget("input-medium", autocomplete="name"),
-        help_text="Pages show it in place of your user name.",
-    )
-    email = forms.EmailField(
-        label="E-mail address",
-        required=False,
-        widget=forms.EmailInput(attrs={"class": "input-medium", "autocomplete": "email"}),
-    )
+    name = _name_field("Pages show it in place of your user name.")
+    email = _email_field("email")
 
 
 SCOPES = [
@@ -148,16 +149,19 @@ SCOPES = [
 ]
 
 
-class TokenForm(forms.Form):
+class TokenForm(CheckedForm):
+    refused_at = "name"
+
     name = forms.CharField(
         max_length=100,
-        widget=forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"}),
+        widget=text_widget("input-medium"),
         help_text="What will use it, such as “nightly build”.",
     )
     scope = forms.ChoiceField(choices=SCOPES, help_text="A token never has more rights than you.")
-    days = forms.IntegerField(
-        min_value=1,
-        max_value=365,
+    days = number_field(
+        forms.IntegerField,
+        1,
+        MAX_DAYS,
         initial=90,
         label="Expires after",
         help_text="The token expires after this many days.",
@@ -168,11 +172,13 @@ class TokenForm(forms.Form):
 ROLE_CHOICES = [(role, role.title()) for role in Role]
 
 
-class MemberForm(forms.Form):
+class MemberForm(CheckedForm):
+    refused_at = "username"
+
     username = forms.CharField(
         max_length=150,
         label="User name",
-        widget=forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"}),
+        widget=text_widget("input-medium"),
         help_text="The name they sign in with.",
     )
     role = forms.ChoiceField(choices=ROLE_CHOICES, initial=Role.EDITOR)
@@ -185,11 +191,7 @@ class RoleForm(forms.Form):
 class InvitationForm(CheckedForm):
     refused_at = "email"
 
-    email = forms.EmailField(
-        label="E-mail address",
-        required=False,
-        widget=forms.EmailInput(attrs={"class": "input-medium", "autocomplete": "off"}),
-    )
+    email = _email_field("off")
     role = forms.ChoiceField(
         choices=ROLE_CHOICES,
         initial=Role.EDITOR,
@@ -215,22 +217,13 @@ class _AccountFields(CheckedForm):
         validators=User._meta.get_field("username").validators,
         widget=text_widget("input-medium", autocomplete="username"),
     )
-    name = forms.CharField(
-        label="Display name",
-        required=False,
-        max_length=150,
-        widget=text_widget("input-medium", autocomplete="name"),
-    )
+    name = _name_field()
 
 
 class JoinForm(_AccountFields):
     """A new account for whoever was invited."""
 
-    email = forms.EmailField(
-        label="E-mail address",
-        required=False,
-        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
-    )
+    email = _email_field("email")
     password = forms.CharField(
         strip=False,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -239,11 +232,7 @@ class JoinForm(_AccountFields):
 
 
 class UserForm(_AccountFields):
-    email = forms.EmailField(
-        label="E-mail address",
-        required=False,
-        widget=forms.EmailInput(attrs={"class": "input-medium", "autocomplete": "off"}),
-    )
+    email = _email_field("off")
     is_administrator = forms.BooleanField(
         label="Administrator",
         required=False,

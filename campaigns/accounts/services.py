@@ -255,11 +255,6 @@ def end_other_sessions(*, by: Actor, session_key: str | None) -> int:
     return n_ended
 
 
-def set_name(*, by: Actor, name: str) -> None:
-    """Its column is one that every row of a person is read with."""
-    User.objects.filter(pk=by.user.pk).update(first_name=clean_name(name)[:150], last_name="")
-
-
 def is_taken(email: str, user: User) -> bool:
     """By another account."""
     return any(each.pk != user.pk for each in filter_users_by_email(email))

@@ -2,10 +2,8 @@
 
 The members of a project and its invitations; the page of an invitation's link."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 import django_filters
 from allauth.account.utils import perform_login
@@ -30,7 +28,7 @@ from campaigns.core.access import (
     acts_on,
     answers_refusals,
     for_administrators,
-    rights_in,
+    render_page,
     saved_by,
     signed_in_form,
     takes_a_form,
@@ -55,7 +53,10 @@ _STATES = {
 
 class UserFilterSet(ListFilterSet):
     search = django_filters.CharFilter(method="filter_search")
-    state = django_filters.ChoiceFilter(choices=list(STATES.items()), method="filter_state")
+    state = django_filters.ChoiceFilter(
+        choices=list(STATES.items()),
+        method=lambda rows, _, value: rows.filter(_STATES[value]),
+    )
 
     class Meta:
         model = User
@@ -67,54 +68,29 @@ class UserFilterSet(ListFilterSet):
         ]
         return rows.filter(conditions[0] | conditions[1] | conditions[2])
 
-    def filter_state(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(_STATES[value])
 
-
-@dataclass(frozen=True, slots=True)
-class UserRow:
-    """`ways`: how they can sign in, in words."""
-
-    user: User
-    ways: str
-    n_projects: int
-    seen_at: datetime | None
-
-
-def _rows(users: Iterable[User]) -> list[UserRow]:
-    """In three statements, whatever their number."""
+def _with_ways(users: Iterable[User]) -> list[User]:
+    """Each with how they can sign in (`ways`, in words), the number of their projects and when they
+    were here last. In three statements, whatever their number."""
     users = list(users)
-    factors: dict[int, list[str]] = {}
+    factors: dict[int, list[str]] = defaultdict(list)
     for owner, kind in Authenticator.objects.filter(user__in=users).values_list("user", "type"):
-        factors.setdefault(owner, []).append(kind)
+        factors[owner].append(kind)
     connected = set(SocialAccount.objects.filter(user__in=users).values_list("user", flat=True))
     n_projects = Counter(Membership.objects.filter(user__in=users).values_list("user", flat=True))
-    return [
-        UserRow(
-            each,
-            _ways(each, factors.get(each.pk, []), each.pk in connected),
-            n_projects[each.pk],
-            _last_visit(each),
-        )
-        for each in users
-    ]
-
-
-def _ways(user: User, factors: Sequence[str], is_connected: bool) -> str:
-    n_passkeys = factors.count(Authenticator.Type.WEBAUTHN)
-    ways = {
-        "password": user.has_usable_password(),
-        counted(n_passkeys, "passkeys"): n_passkeys,
-        "authenticator app": Authenticator.Type.TOTP in factors,
-        "single sign-on": is_connected,
-    }
-    named = [way for way, is_there in ways.items() if is_there]
-    return and_joined(named) if named else ""
-
-
-def _last_visit(user: User) -> datetime | None:
-    last = getattr(user, "last_seen", None)
-    return last.at if last else user.last_login
+    for user in users:
+        n_passkeys = factors[user.pk].count(Authenticator.Type.WEBAUTHN)
+        ways = {
+            "password": user.has_usable_password(),
+            counted(n_passkeys, "passkeys"): n_passkeys,
+            "authenticator app": Authenticator.Type.TOTP in factors[user.pk],
+            "single sign-on": user.pk in connected,
+        }
+        named = [way for way, is_there in ways.items() if is_there]
+        user.ways = and_joined(named) if named else ""
+        user.n_projects = n_projects[user.pk]
+        user.seen_at = user.last_seen.at if hasattr(user, "last_seen") else user.last_login
+    return users
 
 
 @for_administrators
@@ -130,7 +106,7 @@ def user_list(request: HttpRequest) -> HttpResponse:
         nouns="users",
         finds="Find a user",
     )
-    return render(request, "accounts/users.html", context | {"rows": _rows(context["page"])})
+    return render(request, "accounts/users.html", context | {"rows": _with_ways(context["page"])})
 
 
 @never_cache
@@ -139,14 +115,9 @@ def user_list(request: HttpRequest) -> HttpResponse:
 def user_new(request: HttpRequest) -> HttpResponse:
     actor = actor_of(request)
     form = UserForm(request.POST or None)
-    user = saved_by(form, lambda values: services.create_account(by=actor, **values))
-    if user:
+    if user := saved_by(form, services.create_account, by=actor):
         return _page(request, user, link=_link(request, user))
-    return render(request, "accounts/user_new.html", {"form": form}, status=_status(form))
-
-
-def _status(form: UserForm) -> int:
-    return 422 if form.errors else 200
+    return render_page(request, "accounts/user_new.html", form=form)
 
 
 def _link(request: HttpRequest, user: User) -> str:
@@ -170,8 +141,7 @@ def _page(request: HttpRequest, user: User, link: str = "") -> HttpResponse:
     owned = Schedule.objects.filter(owner=user, next_at__isnull=False)
     context = {
         # Not "user": pages know who is signed in by this name.
-        "row": _rows([user])[0],
-        "person": user,
+        "person": _with_ways([user])[0],
         "memberships": Membership.objects.filter(user=user).select_related("project"),
         "n_factors": Authenticator.objects.filter(user=user).count(),
         "n_tokens": live_tokens(user).count(),
@@ -219,19 +189,17 @@ def project_members(request: HttpRequest, actor: Actor, project: Project) -> Htt
     inviting = InvitationForm(posted if is_invitation else None, sends_email=settings.HAS_EMAIL)
     if request.method == "POST":
         require(actor, Action.MANAGE, project)
-    result = saved_by(inviting, lambda values: services.invite(by=actor, project=project, **values))
-    if posted and not is_invitation and form.is_valid() and _added(form, actor, project):
+    result = saved_by(inviting, services.invite, by=actor, project=project)
+    if saved_by(form, projects.add_member, by=actor, project=project):
         messages.success(request, f"{form.cleaned_data['username']} is now a member.")
         return redirect("project-members", project=project.pk)
     context = {
-        "project": project,
         "members": project.memberships.select_related("user"),
         "invitations": services.open_invitations(project),
         "form": form,
         "inviting": inviting,
         "has_email": settings.HAS_EMAIL,
         "roles": queries.ROLES,
-        "may": rights_in(project, actor),
     }
     if result:
         invitation, secret = result
@@ -244,18 +212,9 @@ def project_members(request: HttpRequest, actor: Actor, project: Project) -> Htt
         unsent = settings.HAS_EMAIL and invitation.email and not is_sent
         context |= {"made": invitation, "address": address, "is_sent": is_sent, "unsent": unsent}
         context["inviting"] = InvitationForm(sends_email=settings.HAS_EMAIL)
-    status = 422 if form.errors or inviting.errors else 200
-    return render(request, "accounts/members.html", context, status=status)
-
-
-def _added(form: MemberForm, actor: Actor, project: Project) -> bool:
-    """Whether the person was added; otherwise the form has the error at the name."""
-    try:
-        projects.add_member(by=actor, project=project, **form.cleaned_data)
-    except Refused as refusal:
-        form.add_error("username", str(refusal))
-        return False
-    return True
+    response = render_page(request, "accounts/members.html", project, **context)
+    response.status_code = 422 if form.errors or inviting.errors else 200
+    return response
 
 
 @acts_on(Membership, "project-members", "project_id")
@@ -289,27 +248,21 @@ def invitation_accept(request: HttpRequest, secret: str) -> HttpResponse:
     actor = actor_of(request)
     if actor.is_member:
         if request.method == "POST":
-            return _accepted(request, actor, secret)
+            try:
+                project = services.accept_invitation(by=actor, secret=secret)
+            except Refused as refusal:
+                messages.error(request, str(refusal))
+                return redirect("project-list")
+            messages.success(request, f"Welcome to {project.name}.")
+            return redirect("campaign-list", project=project.pk)
         context = {"invitation": invitation, "roles": queries.ROLES}
         return _private(render(request, "accounts/invitation.html", context))
     form = JoinForm(request.POST or None, initial={"email": invitation.email})
-    user = saved_by(form, lambda values: services.join(secret=secret, **values))
-    if user:
+    if user := saved_by(form, services.join, secret=secret):
         where = reverse("campaign-list", args=[invitation.project_id])
         return perform_login(request, user, email_verification="none", redirect_url=where)
     context = {"invitation": invitation, "roles": queries.ROLES, "form": form}
-    status = 422 if form.errors else 200
-    return _private(render(request, "accounts/invitation.html", context, status=status))
-
-
-def _accepted(request: HttpRequest, actor: Actor, secret: str) -> HttpResponse:
-    try:
-        project = services.accept_invitation(by=actor, secret=secret)
-    except Refused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("project-list")
-    messages.success(request, f"Welcome to {project.name}.")
-    return redirect("campaign-list", project=project.pk)
+    return _private(render_page(request, "accounts/invitation.html", **context))
 
 
 def _private(response: HttpResponse) -> HttpResponse:

@@ -18,6 +18,7 @@ from allauth.socialaccount.providers.openid_connect import views as provider_vie
 from allauth.socialaccount.views import ConnectionsView
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -33,6 +34,7 @@ from campaigns.accounts.forms import ProfileForm, TokenForm
 from campaigns.core.access import (
     actor_of,
     answers_refusals,
+    render_page,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -41,6 +43,7 @@ from campaigns.core.access import (
 )
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import counted
 
 _PROFILE = reverse_lazy("profile")
@@ -207,8 +210,7 @@ def profile(request: HttpRequest) -> HttpResponse:
     actor, user = actor_of(request), request.user
     stored = {"name": user.get_full_name(), "email": user.email}
     form = ProfileForm(request.POST or None, initial=stored)
-    saved = saved_by(form, lambda values: _save_profile(request, actor, **values) or True)
-    if saved:
+    if saved_by(form, _save_profile, request=request, by=actor):
         return redirect("profile")
     factors = list(Authenticator.objects.filter(user=user).order_by("pk"))
     of_type = {kind: [each for each in factors if each.type == kind] for kind in Authenticator.Type}
@@ -225,7 +227,7 @@ def profile(request: HttpRequest) -> HttpResponse:
         "connections": SocialAccount.objects.filter(user=user),
         "providers": _providers(request),
     }
-    return render(request, "accounts/profile.html", context, status=422 if form.errors else 200)
+    return render_page(request, "accounts/profile.html", **context)
 
 
 def _takes_passkeys(request: HttpRequest) -> bool:
@@ -235,10 +237,11 @@ def _takes_passkeys(request: HttpRequest) -> bool:
     return (request.is_secure() or host == "localhost") and not is_address
 
 
-def _save_profile(request: HttpRequest, by: Actor, name: str, email: str) -> None:
-    """Another address counts once the link that is sent to it was opened; at once where the site
-    sends no e-mail. Raises InvalidFields."""
-    services.set_name(by=by, name=name)
+def _save_profile(request: HttpRequest, by: Actor, name: str, email: str) -> bool:
+    """True; else raises InvalidFields. Another address counts once the link that is sent to it was
+    opened; at once where the site sends no e-mail."""
+    # A column that every row of a person is read with.
+    User.objects.filter(pk=by.user.pk).update(first_name=clean_name(name)[:150], last_name="")
     email = email.lower()
     if email == by.user.email.lower():
         messages.success(request, "Profile saved.")
@@ -250,6 +253,7 @@ def _save_profile(request: HttpRequest, by: Actor, name: str, email: str) -> Non
     else:
         EmailAddress.objects.add_new_email(request, by.user, email)
         messages.success(request, f"Open the link that was sent to {email}. It becomes yours then.")
+    return True
 
 
 @signed_in_post
@@ -265,14 +269,14 @@ def sessions_end(request: HttpRequest) -> HttpResponse:
 def token_list(request):
     """A new token's text is only in the response to the POST: never stored, never in a URL."""
     form = TokenForm(request.POST or None)
-    text = _create_token(form, actor_of(request)) if request.method == "POST" else None
+    made = saved_by(form, tokens.create_token, by=actor_of(request))
     context = {
-        "form": TokenForm() if text else form,
-        "text": text,
+        "form": TokenForm() if made else form,
+        "text": made and made[1],
         "tokens": request.user.api_tokens.all(),
         "now": timezone.now(),
     }
-    return render(request, "accounts/tokens.html", context, status=422 if form.errors else 200)
+    return render_page(request, "accounts/tokens.html", **context)
 
 
 @signed_in_post
@@ -283,13 +287,3 @@ def token_revoke(request, token: int):
     tokens.revoke_token(by=actor_of(request), token=api_token)
     messages.success(request, f"{api_token.name} is revoked.")
     return redirect("token-list")
-
-
-def _create_token(form: TokenForm, actor) -> str | None:
-    if not form.is_valid():
-        return None
-    try:
-        return tokens.create_token(by=actor, **form.cleaned_data)[1]
-    except Refused as refusal:
-        form.add_error("name", str(refusal))
-        return None

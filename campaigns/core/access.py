@@ -16,8 +16,9 @@ from django.contrib.auth.decorators import login_required
 from django.contrib.auth.views import redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect, resolve_url
+from django.shortcuts import get_object_or_404, redirect, render, resolve_url
 from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import (
     require_GET,
@@ -28,7 +29,7 @@ from django.views.decorators.http import (
 from rest_framework.authentication import get_authorization_header
 
 from campaigns.core.forms import CheckedForm
-from campaigns.core.permissions import Action, Actor, require, rights
+from campaigns.core.permissions import Action, Actor, project_of, require, rights
 from campaigns.core.transfer import client_address
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
 from campaigns.domain.json_reader import Content, version_token
@@ -89,7 +90,7 @@ def _signed_in(limit: Callable[..., Any]):
                 actor = actor_of(request)
                 row = find(rows, actor, pk=pk)
                 if right is not None:
-                    require(actor, right, row if isinstance(row, Project) else row.project)
+                    require(actor, right, project_of(row))
                 return view(request, actor, row, *more)
 
             return limit(answering)
@@ -194,7 +195,12 @@ class BearerMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         is_bearer = get_authorization_header(request).lower().startswith(b"bearer")
-        return _refusal() if is_bearer and _is_sign_in(request, response) else response
+        if not (is_bearer and _is_sign_in(request, response)):
+            return response
+        message = f"Pages take no API token. The REST API has the same data: {reverse('api-docs')}"
+        error = {"code": "unauthenticated", "message": message, "fields": {}}
+        headers = {"WWW-Authenticate": 'Bearer realm="benchsite"'}
+        return JsonResponse({"error": error}, status=401, headers=headers)
 
 
 def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
@@ -206,24 +212,16 @@ def _is_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
     return bool(is_page) or urlsplit(response.get("Location", "")).path.endswith("/login/")
 
 
-def _refusal() -> JsonResponse:
-    message = f"Pages take no API token. The REST API has the same data: {reverse('api-docs')}"
-    error = {"code": "unauthenticated", "message": message, "fields": {}}
-    return JsonResponse(
-        {"error": error}, status=401, headers={"WWW-Authenticate": 'Bearer realm="benchsite"'}
-    )
-
-
 _T = TypeVar("_T")
 
 
-def saved_by(form: CheckedForm, save: Callable[[dict[str, Any]], _T]) -> _T | None:
-    """None without a form that was posted, and with one that has errors or is refused, which it
-    then shows."""
+def saved_by(form: CheckedForm, service: Callable[..., _T], /, **given: Any) -> _T | None:
+    """What the service makes of the form's fields and what is `given`. None without a form that was
+    posted, and with one that has errors or is refused, which it then shows."""
     if not form.is_valid():
         return None
     try:
-        return save(form.fields_of_service())
+        return service(**given, **form.fields_of_service())
     except InvalidFields as invalid:
         form.take_errors(invalid.errors)
     except Refused as refusal:
@@ -260,6 +258,19 @@ class Edit:
     def status(self, errors: object) -> int:
         """Of the answer that shows the form."""
         return 409 if self.changed else 422 if errors else 200
+
+
+def render_page(
+    request: HttpRequest, template: str, project: Project | None = None, **context: Any
+) -> HttpResponse:
+    """A page, of a project with what its reader may do there, which costs a statement where the
+    template asks. Its status is that of its `form`, or of the `edit` that has it."""
+    form, edit = context.get("form"), context.get("edit")
+    errors = form.errors if form else None
+    status = edit.status(errors) if edit else 422 if errors else 200
+    may = SimpleLazyObject(lambda: rights_in(project, actor_of(request)) if project else {})
+    context = {"project": project, "may": may, "edit": edit, **context}
+    return render(request, template, context, status=status)
 
 
 def labels_of(form: type[forms.Form] | forms.Form) -> dict[str, str]:

@@ -106,6 +106,13 @@ def text_widget(css: str, **attrs):
 MOST_CHARACTERS = 64 * 1024
 
 
+def text_field(
+    label: str | None, widget: forms.Widget, most: int | None = MOST_CHARACTERS, **more: Any
+) -> forms.CharField:
+    """A text that may be empty; a service or the domain says what is wrong with it."""
+    return forms.CharField(label=label, required=False, max_length=most, widget=widget, **more)
+
+
 class _Area(forms.Textarea):
     def render(self, name, value, *args, **kwargs):
         """A megabyte takes 10 ms to escape: others have their turn before and after."""
@@ -122,34 +129,34 @@ def area(rows: int, **attrs):
     return _Area(attrs={"rows": rows, "spellcheck": "false"} | attrs)
 
 
-def other_method() -> forms.CharField:
-    return forms.CharField(
-        label="Another method",
-        required=False,
-        max_length=MAX_METHOD,
-        widget=text_widget("input-name", placeholder="PURGE"),
-        help_text="In place of the one above: any name, such as PURGE or PROPFIND.",
-    )
+def request_line() -> dict[str, forms.Field]:
+    return {
+        "method": forms.ChoiceField(
+            label="Method",
+            choices=[(method, method) for method in METHODS],
+            initial="GET",
+            widget=forms.Select({"aria-label": "Method"}),
+        ),
+        "other_method": text_field(
+            "Another method",
+            text_widget("input-name", placeholder="PURGE"),
+            MAX_METHOD,
+            help_text="In place of the one above: any name, such as PURGE or PROPFIND.",
+        ),
+        "path": text_field("Path", text_widget("input-wide"), 8000),
+    }
 
 
 class RequestFields(forms.Form):
-    method = forms.ChoiceField(
-        choices=[(method, method) for method in METHODS],
-        initial="GET",
-        widget=forms.Select({"aria-label": "Method"}),
-    )
-    other_method = other_method()
-    path = forms.CharField(
-        initial="/", max_length=8000, strip=True, required=False, widget=text_widget("input-wide")
-    )
-    headers = forms.CharField(
-        required=False,
-        max_length=MOST_CHARACTERS,
-        widget=area(3, placeholder="Content-Type: text/xml; charset=utf-8"),
+    method, other_method, path = request_line().values()
+    path.initial = "/"
+    headers = text_field(
+        None,
+        area(3, placeholder="Content-Type: text/xml; charset=utf-8"),
         help_text="One per line, “Name: value”. Host and Content-Length are set for you; a "
         "Host of your own is sent in place of the endpoint's.",
     )
-    body = forms.CharField(required=False, strip=False, widget=area(4))
+    body = text_field(None, area(4), None, strip=False)
 
     def step(self) -> dict:
         """The request as a plan step. Invalid header lines are kept for the domain to reject."""
@@ -192,15 +199,17 @@ class ProbeForm(RequestFields):
         choices=[(str(each), words) for each, words in _REDIRECTS.choices.items()],
         label=_REDIRECTS.label,
     )
-    subprotocols = forms.CharField(
-        required=False,
-        widget=text_widget("input-medium"),
+    subprotocols = text_field(
+        None,
+        text_widget("input-medium"),
+        None,
         help_text="WebSocket only. Separate with spaces; often none.",
     )
-    message = forms.CharField(
-        required=False,
+    message = text_field(
+        None,
+        area(2),
+        None,
         strip=False,
-        widget=area(2),
         help_text="WebSocket only. Sent as text once it is open. Leave empty to open and close it.",
     )
 
@@ -230,13 +239,9 @@ def body_fields() -> dict[str, forms.Field]:
         "body_kind": forms.ChoiceField(
             choices=KINDS, required=False, initial=TEXT, widget=forms.Select({"aria-label": "Kind"})
         ),
-        "body": forms.CharField(label="Body", required=False, strip=False, widget=area(4)),
+        "body": text_field("Body", area(4), None, strip=False),
         # Not a hidden field: pages that come back and steps that move keep its value.
-        "kept": forms.CharField(
-            required=False,
-            max_length=MOST_CHARACTERS,
-            widget=forms.TextInput({"hidden": True, "autocomplete": "off"}),
-        ),
+        "kept": text_field(None, forms.TextInput({"hidden": True, "autocomplete": "off"})),
     }
 
 

@@ -8,6 +8,7 @@ what an actor may see (`Run.objects.visible_to(actor)`); other rows do not exist
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, Protocol
 
 from django.conf import settings
@@ -107,6 +108,11 @@ def visible(actor: Actor, project_path: str) -> Q:
     if not actor.is_member:
         return Q(pk__in=[])
     return Q(**{viewers_path(project_path): actor.user})
+
+
+def project_of(row: Any) -> WithMembers:
+    """By the path that its model names, from the row to its project."""
+    return attrgetter(row.project_path.replace("__", "."))(row) if row.project_path else row
 
 
 def viewers_path(project_path: str) -> str:

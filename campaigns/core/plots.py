@@ -178,7 +178,9 @@ def block_charts(
     logarithmic, must hold; without any the scale is the chart's own, from 0. None without a run."""
     # Runs that do not count have means as well.
     measured = [
-        each for each in lines if any(map(_is_known, [*each["means"], *each.get("apart", ())]))
+        each
+        for each in lines
+        if any(mean is not None for mean in (*each["means"], *each.get("apart", ())))
     ]
     if not measured:
         return None
@@ -209,10 +211,6 @@ def block_charts(
     return Charts(
         key, f"Blocks of {of}", panels=[panel], places=Places(x=xs, at=[f"block {x}" for x in xs])
     )
-
-
-def _is_known(value: float | None) -> bool:
-    return value is not None
 
 
 def _block_series(line: Line) -> Iterator[Series]:

@@ -162,7 +162,8 @@ def text_of_tables(tables: Iterable[Table]) -> str:
 def _text(table: Table) -> str:
     columns = [[table.label_title, "", *(row.label for row in table.rows)]]
     for index, column in enumerate(table.columns):
-        cells = (_cell_text(row.cells[index]) for row in table.rows)
+        of_column = (row.cells[index] for row in table.rows)
+        cells = (f"~{cell.text}" if cell.weak else cell.text for cell in of_column)
         columns.append([column.title, column.unit, *cells])
     is_text = [True, *(column.is_text for column in table.columns)]
     widths = [max(map(len, column)) for column in columns]
@@ -188,10 +189,6 @@ def _text(table: Table) -> str:
             *[note for note in (*notes, *_meanings(table)) if note],
         ]
     )
-
-
-def _cell_text(cell: Cell) -> str:
-    return f"~{cell.text}" if cell.weak else cell.text
 
 
 def _meanings(table: Table) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.core.forms import CheckedForm
+from campaigns.core.forms import CheckedForm, area, text_field, text_widget
 from campaigns.domain.plan.plan import ConnectionMode
 from campaigns.domain.plan.target import SCHEMES
 from campaigns.domain.presentation.history_words import METRICS
@@ -22,7 +22,7 @@ def name_field(noun: str, **more: Any) -> forms.CharField:
     """Of a new campaign, whatever its form calls it."""
     return forms.CharField(
         max_length=150,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
+        widget=text_widget("input-wide"),
         error_messages={"required": f"Enter a name for the {noun}."},
         **more,
     )
@@ -31,14 +31,11 @@ def name_field(noun: str, **more: Any) -> forms.CharField:
 class ItemForm(CheckedForm):
     """An item's name and tags; the service says what is wrong with them."""
 
-    name = forms.CharField(
-        strip=False,
-        required=False,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
-    )
-    tags = forms.CharField(
-        required=False,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
+    name = text_field(None, text_widget("input-wide"), None, strip=False)
+    tags = text_field(
+        None,
+        text_widget("input-wide"),
+        None,
         help_text="Separate tags with commas, such as nightly, release.",
     )
 
@@ -50,7 +47,9 @@ class ItemForm(CheckedForm):
         return {"name": self.cleaned_data["name"], "tags": self.cleaned_data["tags"].split(",")}
 
 
-ARMS = [f"{scheme} {mode}" for scheme in SCHEMES for mode in ConnectionMode]
+ARMS = {
+    f"{scheme} {mode}": f"{scheme.upper()} {mode}" for scheme in SCHEMES for mode in ConnectionMode
+}
 
 
 class PlainSelect(forms.Select):
@@ -68,11 +67,6 @@ def _of_project() -> forms.Field:
     return forms.TypedChoiceField(required=False, coerce=int, empty_value=None, widget=PlainSelect)
 
 
-def _in_words(arm: str) -> str:
-    scheme, _, mode = arm.partition(" ")
-    return f"{scheme.upper()} {mode}"
-
-
 def _range_end(label: str) -> forms.CharField:
     """A day, or a mark such as mark-12."""
     widget = forms.DateInput(attrs={"type": "date", "aria-label": label, "title": label})
@@ -88,7 +82,7 @@ class HistoryFilterForm(forms.Form):
     plan = _of_project()
     arm = forms.ChoiceField(
         required=False,
-        choices=[("", "Arm: any"), *((arm, _in_words(arm)) for arm in ARMS)],
+        choices=[("", "Arm: any"), *ARMS.items()],
         widget=PlainSelect,
     )
     tag = forms.CharField(required=False, widget=forms.TextInput(attrs={"placeholder": "Tag"}))
@@ -135,12 +129,10 @@ class TestHistoryFilterForm(HistoryFilterForm):
 class MarkForm(forms.Form):
     """The service says what is wrong with the words and the link."""
 
-    text = forms.CharField(
-        label="What happened",
-        required=False,
-        widget=forms.TextInput(
-            attrs={"placeholder": "version 1.4.2 deployed", "maxlength": 100, "autocomplete": "off"}
-        ),
+    text = text_field(
+        "What happened",
+        text_widget("", placeholder="version 1.4.2 deployed", maxlength=100),
+        None,
     )
     at = forms.DateTimeField(
         label="When",
@@ -148,11 +140,7 @@ class MarkForm(forms.Form):
         help_text="Now if left empty.",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
     )
-    link = forms.CharField(
-        label="Link",
-        required=False,
-        widget=forms.URLInput(attrs={"placeholder": "https://", "maxlength": 500}),
-    )
+    link = text_field("Link", forms.URLInput({"placeholder": "https://", "maxlength": 500}), None)
     target = forms.ModelChoiceField(
         label="Target", queryset=None, required=False, empty_label="All targets"
     )
@@ -163,17 +151,12 @@ class MarkForm(forms.Form):
 
 
 class OutputForm(forms.Form):
-    tool = forms.CharField(
-        label="Tool",
-        required=False,
-        max_length=ToolOutput.MOST_TOOL,
-        widget=forms.TextInput(attrs={"placeholder": "vmstat", "autocomplete": "off"}),
-    )
-    text = forms.CharField(
-        label="Output",
-        required=False,
+    tool = text_field("Tool", text_widget("", placeholder="vmstat"), ToolOutput.MOST_TOOL)
+    text = text_field(
+        "Output",
+        area(8, **{"class": "mono"}),
+        None,
         strip=False,
-        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
         help_text=f"At most {size(MOST_BYTES)}; kept as it is.",
     )
     file = forms.FileField(label="or a file", required=False)

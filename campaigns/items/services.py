@@ -42,7 +42,7 @@ def describe_item(
     stored = content_of(item)
     errors: dict[str, str] = {}
     for field, value, clean in (
-        ("name", name, lambda text: _clean_name(item, text)),
+        ("name", name, lambda text: clean_item_name(item, text)),
         ("tags", tags, clean_tags),
     ):
         if value is not None:
@@ -258,7 +258,8 @@ def _locked(items: Sequence[Item]) -> list[Item]:
     return list(_as_list(items).select_for_update(of=("self",)).order_by("pk"))
 
 
-def _clean_name(item: Item, name: str) -> str:
+def clean_item_name(item: Item, name: str) -> str:
+    """The name as it is stored. Raises InvalidFields."""
     most = item._meta.get_field("name").max_length
     name = clean_name(name)
     if not name:

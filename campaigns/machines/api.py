@@ -5,11 +5,9 @@ from typing import Any
 
 import django_filters
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers, status
-from rest_framework.response import Response
+from drf_spectacular.utils import OpenApiResponse
+from rest_framework import serializers
 
-from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_stream
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
@@ -17,7 +15,14 @@ from campaigns.items.queries.filters import ListFilterSet, WholeFilter
 from campaigns.machines.services import add_exporter, change_exporter, remove_exporter
 from campaigns.models import Exporter, KeptMinute, MachineSecond, Run, Target
 from campaigns.rest import fields
-from campaigns.rest.access import VisibleViewSet, answers, find, refuse_unknown
+from campaigns.rest.access import (
+    ResourceViewSet,
+    VisibleViewSet,
+    answers,
+    describe,
+    find,
+    refuse_unknown,
+)
 from campaigns.rest.parsers import CSV
 from campaigns.runs.api import TimingSerializer, require_seconds
 from campaigns.runs.exports import csv_of_machine_seconds, ndjson_of_machine_seconds
@@ -143,18 +148,12 @@ class ExporterInput(fields.StrictSerializer):
         max_length=MOST_URL,
         help_text="Of the agent or exporter. Without a scheme it is http, without a path /metrics.",
     )
-    name = serializers.CharField(
-        max_length=MOST_NAME,
-        default="",
-        allow_blank=True,
-        help_text="Of the machine, in runs. Default: host and port.",
-    )
+    name = fields.text("Of the machine, in runs. Default: host and port.", MOST_NAME, default="")
     verify_tls = serializers.BooleanField(default=True)
-    ca_pem = serializers.CharField(
-        max_length=MAX_PEM_BYTES,
+    ca_pem = fields.text(
+        "A certificate or its authority (PEM), trusted instead of the system's.",
+        MAX_PEM_BYTES,
         default="",
-        allow_blank=True,
-        help_text="A certificate or its authority (PEM), trusted instead of the system's.",
     )
     is_server = serializers.BooleanField(
         default=False,
@@ -170,49 +169,26 @@ class ExporterInput(fields.StrictSerializer):
     )
 
 
-class ExporterViewSet(VisibleViewSet):
+@describe(
+    list="Agents and exporters that runs of the target ask once a second.",
+    create="Sets one more, and has a worker ask it what it offers.",
+    update="Replaces all fields but the token, and has a worker ask it again.",
+    destroy="Removes it. What it told of runs is kept.",
+)
+class ExporterViewSet(ResourceViewSet):
     model = Exporter
+    parent = Target.objects.select_related("project")
     serializer_class = ExporterSerializer
+    input_class = ExporterInput
 
     def get_queryset(self):
         return super().get_queryset().select_related("target__project")
 
-    def filter_queryset(self, queryset):
-        exporters = super().filter_queryset(queryset)
-        return (
-            exporters.filter(target=self.kwargs["target"]) if self.action == "list" else exporters
-        )
+    def perform_create(self, target, **values):
+        return add_exporter(by=self.actor, target=target, **values)
 
-    @extend_schema(operation_id="targets_exporters_list")
-    def list(self, request, target):
-        """Agents and exporters that runs of the target ask once a second."""
-        find(Target, request, pk=target)
-        return super().list(request)
+    def perform_update(self, exporter, **values):
+        change_exporter(by=self.actor, exporter=exporter, **values)
 
-    @extend_schema(
-        request=ExporterInput,
-        responses={201: ExporterSerializer},
-        operation_id="targets_exporters_create",
-    )
-    def create(self, request, target):
-        """Sets one more, and has a worker ask it what it offers."""
-        target_row = find(Target.objects.select_related("project"), request, pk=target)
-        require(self.actor, Action.EDIT, target_row.project)
-        data = fields.validated(ExporterInput, request.data)
-        exporter = add_exporter(by=self.actor, target=target_row, **data)
-        return self.answer(exporter.pk, status.HTTP_201_CREATED)
-
-    @extend_schema(request=ExporterInput)
-    def update(self, request, pk):
-        """Replaces all fields but the token, and has a worker ask it again."""
-        row = self.get_object()
-        require(self.actor, Action.EDIT, row.target.project)
-        data = fields.validated(ExporterInput, request.data)
-        exporter = change_exporter(by=self.actor, exporter=row, **data)
-        return self.answer(exporter.pk)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Removes it. What it told of runs is kept."""
-        remove_exporter(by=self.actor, exporter=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, exporter):
+        remove_exporter(by=self.actor, exporter=exporter)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from campaigns.core.drawings import round_up
 from campaigns.domain.metrics.machine import MachineRun, MachineRuns
@@ -59,7 +58,7 @@ def machine_run_charts(runs: MachineRuns, name_of: Callable[[MachineRun], str]) 
                     look="steps",
                     width=1.4,
                     end=names[key] if len(names) > 1 else "",
-                    **_steps(runs.runs, begins, key),
+                    **columns("x y texts", _points(runs.runs, begins, key)),
                 )
                 for key, dash in zip(filter(runs.tells, names), _DASHES, strict=False)
             ],
@@ -92,12 +91,13 @@ def _machine_axis(runs: MachineRuns, names: dict[str, str], whole_above: float |
     return Axis(high=round_up(1.05 * highest))
 
 
-def _steps(runs: Sequence[MachineRun], begins: Sequence[float], key: str) -> dict[str, list[Any]]:
+def _points(
+    runs: Sequence[MachineRun], begins: Sequence[float], key: str
+) -> Iterator[tuple[float, float | None, str]]:
     """Interrupted between runs, and where nothing was told."""
-    rows = [
-        row for run, begin in zip(runs, begins, strict=True) for row in _of_run(run, begin, key)
-    ]
-    return columns("x y texts", ((x, y, "" if y is None else figure(y)) for x, y in rows))
+    for run, begin in zip(runs, begins, strict=True):
+        for x, y in _of_run(run, begin, key):
+            yield x, y, "" if y is None else figure(y)
 
 
 def _of_run(run: MachineRun, begin: float, key: str) -> Iterator[tuple[float, float | None]]:

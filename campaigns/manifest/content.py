@@ -23,7 +23,6 @@ from campaigns.manifest.schema import MOST_ITEMS, ManifestCampaign, ManifestSche
 from campaigns.models import (
     Campaign,
     Endpoint,
-    OwnTlsProfile,
     PlanVersion,
     Project,
     SavedPlan,
@@ -46,7 +45,10 @@ class ManifestSection(NamedTuple):
 
 
 def _tls_profiles(project: Project) -> ManifestSection:
-    return ManifestSection(OwnTlsProfile.objects.filter(project=project), _tls_profile)
+    return ManifestSection(
+        project.tls_profiles.all(),
+        lambda profile: {"name": profile.name, **TlsOptions(**profile.offers).chosen()},
+    )
 
 
 def _targets(project: Project) -> ManifestSection:
@@ -64,7 +66,10 @@ def _plans(project: Project) -> ManifestSection:
     rows = rows.exclude(pk=own.plan_id) if own else rows
     latest = PlanVersion.objects.order_by("plan_id", "-number").distinct("plan_id")
     rows = rows.prefetch_related(Prefetch("versions", latest, to_attr="only_latest"))
-    return ManifestSection(rows.select_related("project"), _plan)
+    return ManifestSection(
+        rows.select_related("project"),
+        lambda plan: {**_named(plan), "spec": chosen_spec(plan.only_latest[0].value())},
+    )
 
 
 def _campaigns(project: Project) -> ManifestSection:
@@ -100,25 +105,13 @@ SECTIONS: dict[str, Callable[[Project], ManifestSection]] = {
 }
 
 
-def _tls_profile(profile: OwnTlsProfile) -> Content:
-    return {"name": profile.name, **TlsOptions(**profile.offers).chosen()}
-
-
 def _target(target: Target) -> Content:
-    return {
-        **_named(target),
-        **({"environment": target.environment} if target.environment else {}),
-        "endpoints": [_endpoint(each) for each in target.in_use],
-    }
-
-
-def _endpoint(endpoint: Endpoint) -> Content:
-    values = endpoint.described().to_json()
-    return {name: value for name, value in values.items() if (name, value) != ("verify_tls", True)}
-
-
-def _plan(plan: SavedPlan) -> Content:
-    return {**_named(plan), "spec": chosen_spec(plan.only_latest[0].value())}
+    endpoints = [each.described().to_json() for each in target.in_use]
+    for each in endpoints:
+        if each.get("verify_tls"):
+            del each["verify_tls"]
+    facts = {"environment": target.environment} if target.environment else {}
+    return {**_named(target), **facts, "endpoints": endpoints}
 
 
 def chosen_spec(plan: Plan) -> Content:
@@ -259,7 +252,8 @@ def _write_files(project: Project, plans: Sequence[Content]) -> None:
     n_bytes_left = MOST_FILE_BYTES
     for holder in _holders(plans):
         for name in ("body_file", "file"):
-            data = bodies.get(holder[name]["sha256"]) if _is_digest(holder.get(name)) else None
+            file = holder.get(name)
+            data = bodies.get(file.get("sha256")) if isinstance(file, dict) else None
             if data is not None and len(data) <= n_bytes_left:
                 holder[name] = data
                 n_bytes_left -= len(data)
@@ -271,7 +265,3 @@ def _holders(value: Any) -> Iterator[dict[str, Any]]:
         value = list(value.values())
     for each in value if isinstance(value, list) else ():
         yield from _holders(each)
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, dict) and "sha256" in value

@@ -80,7 +80,13 @@ class ManifestChanges:
         return cls(
             ", ".join(f"{counts[key]} {word}" for key, word in _DONE.items() if counts[key]),
             blake2s(text.encode(), digest_size=16).hexdigest(),
-            [replace(each, fields=list(map(_short, each.fields))) for each in changes],
+            [
+                replace(
+                    each,
+                    fields=[ManifestField(of, *map(_short, values)) for of, *values in each.fields],
+                )
+                for each in changes
+            ],
         )
 
     @property
@@ -94,11 +100,7 @@ _DONE = {"create": "created", "change": "changed", "archive": "archived", "delet
 _MOST_SHOWN = 300
 
 
-def _short(change: ManifestField) -> ManifestField:
-    return ManifestField(change.field, *map(_short_value, (change.before, change.after)))
-
-
-def _short_value(value: Any) -> Any:
+def _short(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     text = json.dumps(value, ensure_ascii=False)
@@ -166,7 +168,13 @@ class _Work:
         kind, name, tags = _noun(section), values["name"], values.pop("tags", None)
         with transaction.atomic():
             before = self._content(section, row)
-            saved = _SAVE[section](self, row, values)
+            match section:
+                case "campaigns":
+                    saved = _save_campaign(self, row, values)
+                case "schedules":
+                    saved = _save_schedule(self, row, values)
+                case _:
+                    saved = _save_described(self, section, row, values)
             if tags is not None:
                 describe_item(by=self.by, item=saved, tags=tags)
             after = self._content(section, saved)
@@ -197,8 +205,21 @@ class _Work:
             rows = rows.filter(started_at=None)
         for row in rows.select_for_update(of=("self",), no_key=True):
             with self._errors_of(section):
-                action = _REMOVE.get(section, _delete_or_archive)(self.by, row)
+                action = self._removed(section, row)
                 self.changes.append(ManifestChange(_noun(section), row.name, action))
+
+    def _removed(self, section: str, row: Any) -> str:
+        if section == "tls_profiles":
+            delete_profile(by=self.by, profile=row)
+        elif section == "schedules":
+            delete_schedule(by=self.by, schedule=row)
+        else:
+            try:
+                delete_items(by=self.by, items=[row])
+            except Refused:  # something was measured with it
+                archive_items(by=self.by, items=[row])
+                return "archive"
+        return "delete"
 
     @contextmanager
     def _errors_of(self, path: str, *, is_plan: bool = False) -> Iterator[None]:
@@ -243,36 +264,29 @@ def _parts(value: Any) -> dict[str, Any] | None:
 # --- how an item of each section is saved --------------------------------------------------------
 
 
-def _save_tls_profile(work: _Work, row: Any, values: dict[str, Any]) -> Any:
-    if row:
-        return change_profile(by=work.by, profile=row, **values)
-    return create_profile(by=work.by, project=work.project, **values)
-
-
-def _save_target(work: _Work, row: Any, values: dict[str, Any]) -> Target:
+def _save_described(work: _Work, section: str, row: Any, values: dict[str, Any]) -> Any:
+    noun, create, edit = _SERVICES[section]
     try:
         if row:
-            return edit_target(by=work.by, target=row, **values)
-        return create_target(by=work.by, project=work.project, **values)
+            saved = edit(by=work.by, **{noun: row}, **values)
+        else:
+            saved = create(by=work.by, project=work.project, **values)
     except InvalidFields as invalid:
-        raise InvalidFields(
-            {
-                path: _NO_KEY if path.endswith("_key_pem") else invalid.errors[path]
-                for path in invalid.errors
-            }
-        ) from None
+        keys = (path for path in invalid.errors if path.endswith("_key_pem"))
+        invalid.errors |= dict.fromkeys(keys, _NO_KEY)
+        raise
+    return saved.plan if section == "plans" else saved
 
 
+_SERVICES: dict[str, tuple[str, Callable[..., Any], Callable[..., Any]]] = {
+    "tls_profiles": ("profile", create_profile, change_profile),
+    "targets": ("target", create_target, edit_target),
+    "plans": ("plan", create_plan, edit_plan),
+}
 _NO_KEY = (
     "A file has no keys. Leave the certificate out, apply the file, then add both on the target's "
     "page."
 )
-
-
-def _save_plan(work: _Work, row: Any, values: dict[str, Any]) -> SavedPlan:
-    if row:
-        return edit_plan(by=work.by, plan=row, **values).plan
-    return create_plan(by=work.by, project=work.project, **values).plan
 
 
 def _save_campaign(work: _Work, row: Any, values: dict[str, Any]) -> Campaign:
@@ -345,34 +359,3 @@ def _save_schedule(work: _Work, row: Any, values: dict[str, Any]) -> Any:
     if row:
         return edit_schedule(schedule=row, **values)
     return create_schedule(project=work.project, **values)
-
-
-_SAVE: dict[str, Callable[..., Any]] = {
-    "tls_profiles": _save_tls_profile,
-    "targets": _save_target,
-    "plans": _save_plan,
-    "campaigns": _save_campaign,
-    "schedules": _save_schedule,
-}
-
-
-def _delete_or_archive(by: Actor, item: Target | SavedPlan | Campaign) -> str:
-    try:
-        delete_items(by=by, items=[item])
-        return "delete"
-    except Refused:  # something was measured with it
-        archive_items(by=by, items=[item])
-        return "archive"
-
-
-def _delete_tls_profile(by: Actor, profile: Any) -> str:
-    delete_profile(by=by, profile=profile)
-    return "delete"
-
-
-def _delete_schedule(by: Actor, schedule: Any) -> str:
-    delete_schedule(by=by, schedule=schedule)
-    return "delete"
-
-
-_REMOVE = {"tls_profiles": _delete_tls_profile, "schedules": _delete_schedule}

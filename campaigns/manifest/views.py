@@ -7,18 +7,18 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import path, reverse
 from django.views.decorators.http import require_GET
 
-from campaigns.core.access import rights_in, saved_by, signed_in_form, signed_in_get
+from campaigns.core.access import render_page, saved_by, signed_in_form, signed_in_get
 from campaigns.core.forms import CheckedForm
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.transfer import takes_bytes
 from campaigns.manifest.api import manifest_file
 from campaigns.manifest.content import exported
 from campaigns.manifest.schema import json_schema
-from campaigns.manifest.services import ManifestChanges, apply_manifest
+from campaigns.manifest.services import apply_manifest
 from campaigns.models import Project
 
 
@@ -49,6 +49,11 @@ class ManifestForm(CheckedForm):
             raise forms.ValidationError("Save the file as UTF-8 first.")
         return text
 
+    def fields_of_service(self) -> dict[str, Any]:
+        """A preview is of the changes as they are by now."""
+        is_preview = "apply" not in self.data
+        return self.cleaned_data | ({"version": None} if is_preview else {})
+
     def take_errors(self, errors: Mapping[str, str]) -> None:
         for name, sentence in errors.items():
             line, _, words = sentence.partition(": ")
@@ -64,26 +69,14 @@ def project_manifest(request: HttpRequest, actor: Actor, project: Project) -> Ht
     if request.method == "POST":
         require(actor, Action.EDIT, project)
         form, is_preview = ManifestForm.of(request), "apply" not in request.POST
-
-        def save(given: dict[str, Any]) -> ManifestChanges:
-            version = None if is_preview else given["version"]
-            file = {"text": given["text"], "prune": given["prune"], "version": version}
-            return apply_manifest(by=actor, project=project, dry_run=is_preview, **file)
-
-        changes = saved_by(form, save)
+        changes = saved_by(form, apply_manifest, by=actor, project=project, dry_run=is_preview)
         if changes is not None and not is_preview:
             messages.success(request, f"The file is applied: {changes.sentence}.")
             return redirect("project-manifest", project=project.pk)
     schema = request.build_absolute_uri(reverse("manifest-schema-file"))
-    context = {
-        "project": project,
-        "may": rights_in(project, actor),
-        "form": form,
-        "changes": changes,
-        "text": exported(project, schema) if request.method != "POST" else "",
-    }
-    status = 422 if form.errors else 200
-    return render(request, "manifest/page.html", context, status=status)
+    context = {"form": form, "changes": changes}
+    context["text"] = exported(project, schema) if request.method != "POST" else ""
+    return render_page(request, "manifest/page.html", project, **context)
 
 
 @signed_in_get(Project)

@@ -1,13 +1,19 @@
 """Notes on pages: add one to a campaign, a run or a test; change or delete one."""
 
-from functools import partial
-
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import path, reverse
 
-from campaigns.core.access import Edit, acts_on, labels_of, saved_by, signed_in_form, signed_in_post
+from campaigns.core.access import (
+    Edit,
+    acts_on,
+    labels_of,
+    render_page,
+    saved_by,
+    signed_in_form,
+    signed_in_post,
+)
 from campaigns.core.forms import CheckedForm
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.models import Campaign, Note, Run, Test
@@ -35,10 +41,9 @@ def _add(request: HttpRequest, actor: Actor, row: Campaign | Run | Test) -> Http
     campaign = row if isinstance(row, Campaign) else row.campaign
     require(actor, Action.EDIT, campaign.project)
     form, page = NoteForm(request.POST), reverse(_PAGES[type(row)], args=[row.pk])
-    if saved_by(form, lambda values: services.add_note(by=actor, of=row, **values)):
+    if saved_by(form, services.add_note, by=actor, of=row):
         return redirect(f"{page}#notes")
-    context = {"project": campaign.project, "form": form, "page": page}
-    return render(request, "notes/form.html", context, status=422)
+    return render_page(request, "notes/form.html", campaign.project, form=form, page=page)
 
 
 campaign_note = signed_in_post(Campaign.objects.select_related("project"))(_add)
@@ -49,17 +54,14 @@ test_note = signed_in_post(_TESTS)(_add)
 @signed_in_form(_NOTES)
 def note_detail(request: HttpRequest, actor: Actor, note: Note) -> HttpResponse:
     edit = Edit(request, lambda: services.content_of(note), labels_of(NoteForm))
-    posted = request.POST if request.method == "POST" else None
-    form = NoteForm(posted, initial=services.content_of(note))
-    if posted is not None:
-        change = partial(edit.save, services.edit_note, by=actor, note=note)
-        if saved_by(form, lambda values: change(**values)):
-            return redirect(f"{_page_of(note)}#notes")
-    elif not services.may_change(actor, note, note.project):
+    is_new = request.method != "POST"
+    form = NoteForm(None if is_new else request.POST, initial=services.content_of(note))
+    if saved_by(form, edit.save, service=services.edit_note, by=actor, note=note):
+        return redirect(f"{_page_of(note)}#notes")
+    if is_new and not services.may_change(actor, note, note.project):
         require(actor, Action.ADMINISTER, note.project)
-    context = {"project": note.project, "form": form, "page": _page_of(note), "note": note}
-    status = edit.status(form.errors)
-    return render(request, "notes/form.html", context | {"edit": edit}, status=status)
+    context = {"form": form, "edit": edit, "page": _page_of(note), "note": note}
+    return render_page(request, "notes/form.html", note.project, **context)
 
 
 @acts_on(_NOTES, "project-detail", "project_id")

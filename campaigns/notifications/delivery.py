@@ -269,7 +269,10 @@ def note_silent_agents() -> int:
     exporters = Exporter.objects.filter(
         target__archived_at=None, target__project__in=_watching(EventKind.AGENT)
     ).select_related("target__project")
-    states = _last_states()
+    told = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
+    rows = told.filter(message__data__has_key="exporter").values_list("pk", "message__data")
+    # By exporter: the last event, and what it said.
+    states = {data["exporter"]: (pk, data["state"]) for pk, data in rows}
     events = []
     for exporter in exporters.filter(told_at__gt=db_now(-FORGOTTEN_AFTER_S)).annotate(now=db_now()):
         last, state = states.get(exporter.pk, (0, ""))
@@ -281,13 +284,6 @@ def note_silent_agents() -> int:
         elif not since and state == "silent":
             events.append(_agent_event(exporter, "back", "answers again", f"after {last}"))
     return len(Event.objects.bulk_create(events, ignore_conflicts=True))
-
-
-def _last_states() -> dict[int, tuple[int, str]]:
-    """By exporter: the last event, and what it said."""
-    events = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
-    rows = events.filter(message__data__has_key="exporter").values_list("pk", "message__data")
-    return {data["exporter"]: (pk, data["state"]) for pk, data in rows}
 
 
 def _agent_event(exporter: Exporter, state: str, words: str, key: str) -> Event:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from django import forms
 
-from campaigns.core.forms import CheckedForm, text_widget
+from campaigns.core.forms import CheckedForm, text_field, text_widget
 from campaigns.notifications.domain import CHOICES
 from campaigns.notifications.models import ChannelKind
 from campaigns.notifications.services import MOST_ADDRESS
@@ -56,10 +56,10 @@ class ChannelForm(CheckedForm):
 
     refused_at = "address"
 
-    label = forms.CharField(
-        required=False,
-        max_length=100,
-        widget=forms.TextInput(attrs={"class": "input-medium", "autocomplete": "off"}),
+    label = text_field(
+        None,
+        text_widget("input-medium"),
+        100,
         help_text="Such as #checkout. Pages show it in place of the address.",
     )
     kinds = forms.MultipleChoiceField(

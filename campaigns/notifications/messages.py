@@ -83,10 +83,6 @@ def page_of(channel: NotificationChannel) -> str:
     return site_url("channel-detail", channel.pk)
 
 
-def test_message(channel: NotificationChannel) -> EventMessage:
-    return EventMessage(f"benchsite can reach {channel.label}.")
-
-
 # --- the end of a campaign -----------------------------------------------------------------------
 def _end(campaign: Campaign, new_levels: Sequence["_Level"]) -> Announcement:
     answer = campaign_answer(campaign)

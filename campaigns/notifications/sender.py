@@ -28,6 +28,7 @@ LIMIT_S = 25
 REQUEST_S = 10
 GONE = 410
 MEMORY_BYTES = 512 * 1024 * 1024
+UNTAKEN = "The service did not take the message."
 UNKNOWN = "This is no address of a service that notifications know."
 _READABLE = (sys.prefix, sys.base_prefix, *filter(None, ssl.get_default_verify_paths()[:4]))
 _READABLE += ("/dev/null", "/dev/urandom", "/usr/share/zoneinfo")
@@ -101,7 +102,11 @@ def answer_to(order: Mapping[str, Any], guard: DialGuard) -> dict[str, Any]:
             sender.add(service)
             if sender.notify(title=order["title"], body=order["body"], body_format="markdown"):
                 return {"problem": ""}
-            return {"problem": guard.refusal or _last_line(log.getvalue())}
+            lines = [
+                each.split(" - ", 2)[-1] for each in log.getvalue().splitlines() if each.strip()
+            ]
+            last = lines[-1].strip() if lines else "The service did not take the message."
+            return {"problem": guard.refusal or last}
     except Exception as error:  # of a plugin: the next attempt may go better
         return {"problem": guard.refusal or _words(error, order["address"])}
 
@@ -145,11 +150,6 @@ def _status_words(reply: requests.Response) -> str:
         return "The receiver answered 410: it wants no more."
     follows = " Redirects are not followed." if reply.is_redirect else ""
     return f"The receiver answered {reply.status_code}.{follows}"
-
-
-def _last_line(log: str) -> str:
-    lines = [line.split(" - ", 2)[-1].strip() for line in log.splitlines() if line.strip()]
-    return lines[-1] if lines else "The service did not take the message."
 
 
 def _carry_out(order: Mapping[str, Any]) -> None:

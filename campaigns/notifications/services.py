@@ -24,8 +24,7 @@ from campaigns.domain.typed_text import clean_name
 from campaigns.items.services import hold
 from campaigns.models import Project
 from campaigns.notifications.delivery import sending_policy
-from campaigns.notifications.domain import CHOICES, SIGNED_BY, EventKind, new_secret
-from campaigns.notifications.messages import test_message
+from campaigns.notifications.domain import CHOICES, SIGNED_BY, EventKind, EventMessage, new_secret
 from campaigns.notifications.models import (
     ChannelKind,
     Event,
@@ -73,7 +72,12 @@ def add_channel(
     label = clean_name(label) or _place(kind, address)
     secret = new_secret() if kind == ChannelKind.WEBHOOK else ""
     with transaction.atomic():
-        _require_room(by, project)
+        rows, most = by.user.channels, MOST_OF_PERSON
+        if project:
+            hold(project)  # so that two at once do not exceed the limit together
+            rows, most = project.channels, MOST_OF_PROJECT
+        if rows.count() >= most:
+            raise Refused(f"There are {most} channels. Remove one that is not used.")
         channel = NotificationChannel.objects.create(
             project=project,
             user=None if project else by.user,
@@ -100,16 +104,6 @@ def require_own(by: Actor, channel: NotificationChannel) -> None:
     _require(by, channel.project)
     if channel.user_id and channel.user_id != by.user.pk:
         raise Forbidden("Only its owner may change this channel.")
-
-
-def _require_room(by: Actor, project: Project | None) -> None:
-    if project:
-        hold(project)  # so that two at once do not exceed the limit together
-        n_channels, most = project.channels.count(), MOST_OF_PROJECT
-    else:
-        n_channels, most = by.user.channels.count(), MOST_OF_PERSON
-    if n_channels >= most:
-        raise Refused(f"There are {most} channels. Remove one that is not used.")
 
 
 def _event_kinds(kinds: Sequence[str]) -> list[str]:
@@ -177,7 +171,7 @@ def _checked_by_sender(address: str) -> tuple[str, str]:
 
 def change_channel(
     *, by: Actor, channel: NotificationChannel, label: str, kinds: Sequence[str], address: str = ""
-) -> None:
+) -> NotificationChannel:
     """An empty address leaves the stored one. Raises InvalidFields."""
     require_own(by, channel)
     values = {"label": clean_name(label)[:100] or channel.label, "kinds": _event_kinds(kinds)}
@@ -189,6 +183,7 @@ def change_channel(
         NotificationChannel.objects.filter(pk=channel.pk).update(**values)
         audit.note(by, AuditEvent.CHANNEL_CHANGED, str(channel), project=channel.project)
     channel.refresh_from_db()
+    return channel
 
 
 def choose_kinds(*, by: Actor, channel: NotificationChannel, kinds: Sequence[str]) -> None:
@@ -225,7 +220,7 @@ def send_test(*, by: Actor, channel: NotificationChannel) -> NotificationDeliver
         key=f"test {channel.pk} {secrets.token_hex(8)}",
         kind=EventKind.TEST,
         project=channel.project,
-        message=test_message(channel).to_json(),
+        message=EventMessage(f"benchsite can reach {channel.label}.").to_json(),
         announced_at=Now(),
     )
     return NotificationDelivery.objects.create(event=event, channel=channel)

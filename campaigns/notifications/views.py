@@ -5,14 +5,13 @@ import time
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.cache import never_cache
 
 from campaigns.core.access import (
     actor_of,
     answers_refusals,
-    find,
-    rights_in,
+    render_page,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -30,6 +29,7 @@ LOG_LENGTH = 50
 # A test is answered on the page if the receiver answers in this time.
 TEST_WITHIN_S = 8.0
 _LOOK_EVERY_S = 0.1
+_ROWS = NotificationChannel.objects.select_related("project", "created_by")
 
 
 @never_cache
@@ -56,75 +56,45 @@ def _list(request: HttpRequest, project: Project | None) -> HttpResponse:
             services.choose_kinds(by=actor, channel=channel, kinds=kinds)
         messages.success(request, "Saved.")
         return redirect(request.path)
-    kind = _kind(request)
+    kind = request.POST.get("kind") or request.GET.get("add", "")
+    kind = ChannelKind(kind) if kind in ChannelKind else None
     # Of oneself one mostly enters the account's own address.
     own = actor.user.email if kind == ChannelKind.EMAIL and not project else ""
     wants_ends = not project or "finished" in request.GET
     start = {"address": own, "kinds": list(CHOICES) if wants_ends else list(FIRST_CHOICES)}
     form = ChannelForm(kind, request.POST or None, initial=start, is_new=True) if kind else None
-    made = form and saved_by(
-        form,
-        lambda values: services.add_channel(by=actor, project=project, kind=kind, **values),
-    )
+    made = form and saved_by(form, services.add_channel, by=actor, project=project, kind=kind)
     if made and "untested" not in request.POST:
         _test(request, actor, made.channel)
     if made and not made.secret:
         return redirect(request.path)
+    channels = list(rows.select_related("project"))
+    deliveries = NotificationDelivery.objects.filter(channel__in=channels)
+    newest = deliveries.order_by("channel_id", "-pk").distinct("channel_id")
+    latest = {each.channel_id: each for each in newest}
+    for channel in channels:
+        channel.latest = latest.get(channel.pk)
+    mine = Membership.objects.filter(user=actor.user, role__in=roles_with(Action.EDIT))
+    edited = Project.objects.filter(archived_at=None, memberships__in=mine)
     context = {
-        "project": project,
-        "may": rights_in(project, actor) if project else {},
-        "channels": _with_latest(list(rows.select_related("project"))),
+        "channels": channels,
         "columns": CHOICES,
         "kinds": ChannelKind,
         "kind": None if made else kind,
         "form": None if made else form,
         "made": made,
-        "edited": None if project else _edited_projects(actor),
+        "edited": None if project else list(edited),
     }
-    status = 422 if form and form.errors else 200
-    return render(request, "notifications/list.html", context, status=status)
+    return render_page(request, "notifications/list.html", project, **context)
 
 
-def _kind(request: HttpRequest) -> ChannelKind | None:
-    kind = request.POST.get("kind") or request.GET.get("add", "")
-    return ChannelKind(kind) if kind in ChannelKind else None
-
-
-def _with_latest(channels: list[NotificationChannel]) -> list[NotificationChannel]:
-    """Each with its `latest` delivery."""
-    deliveries = NotificationDelivery.objects.filter(channel__in=channels).order_by(
-        "channel_id", "-pk"
-    )
-    latest = {each.channel_id: each for each in deliveries.distinct("channel_id")}
-    for channel in channels:
-        channel.latest = latest.get(channel.pk)
-    return channels
-
-
-def _edited_projects(actor: Actor) -> list[Project]:
-    mine = Membership.objects.filter(user=actor.user, role__in=roles_with(Action.EDIT))
-    return list(Project.objects.filter(archived_at=None, memberships__in=mine))
-
-
-def _found(request: HttpRequest, channel: int) -> NotificationChannel:
-    return find(
-        NotificationChannel.objects.select_related("project", "created_by"),
-        actor_of(request),
-        pk=channel,
-    )
-
-
-@signed_in_form
 @never_cache
-def channel_detail(request: HttpRequest, channel: int) -> HttpResponse:
-    actor, row = actor_of(request), _found(request, channel)
+@signed_in_form(_ROWS)
+def channel_detail(request: HttpRequest, actor: Actor, row: NotificationChannel) -> HttpResponse:
     services.require_own(actor, row)
     stored = {"label": row.label, "kinds": row.kinds}
     form = ChannelForm(ChannelKind(row.kind), request.POST or None, initial=stored)
-    saved = saved_by(
-        form, lambda values: services.change_channel(by=actor, channel=row, **values) or True
-    )
-    if saved:
+    if saved_by(form, services.change_channel, by=actor, channel=row):
         messages.success(request, f"{row.label} saved.")
         return redirect("channel-detail", channel=row.pk)
     return _channel_page(request, row, form)
@@ -134,24 +104,15 @@ def _channel_page(
     request: HttpRequest, channel: NotificationChannel, form: ChannelForm, secret: str = ""
 ) -> HttpResponse:
     deliveries = channel.deliveries.select_related("event")[:LOG_LENGTH]
-    context = {
-        "project": channel.project,
-        "may": rights_in(channel.project, actor_of(request)) if channel.project else {},
-        "channel": channel,
-        "form": form,
-        "deliveries": deliveries,
-        "secret": secret,
-    }
-    status = 422 if form.errors else 200
-    return render(request, "notifications/channel.html", context, status=status)
+    context = {"channel": channel, "form": form, "deliveries": deliveries, "secret": secret}
+    return render_page(request, "notifications/channel.html", channel.project, **context)
 
 
-@signed_in_post
 @never_cache
 @answers_refusals("channel-detail")
-def channel_action(request: HttpRequest, channel: int) -> HttpResponse:
+@signed_in_post(_ROWS)
+def channel_action(request: HttpRequest, actor: Actor, row: NotificationChannel) -> HttpResponse:
     """`do` is test, pause, resume, secret or remove."""
-    actor, row = actor_of(request), _found(request, channel)
     match request.POST.get("do"):
         case "test":
             services.require_own(actor, row)

@@ -64,6 +64,11 @@ def _help(owner: type, name: str) -> str:
     return fields_of(owner)[name].help
 
 
+def _texts(owner: type, name: str, **options: Any) -> serializers.ListField:
+    child, words = serializers.CharField(), fields_of(owner)[name].help
+    return serializers.ListField(child=child, required=False, help_text=words, **options)
+
+
 class PairField(serializers.ListField):
     """A header: its name and its value, which may be empty."""
 
@@ -72,18 +77,18 @@ class PairField(serializers.ListField):
         super().__init__(child=child, min_length=2, max_length=2, **options)
 
 
+def pairs(help_text: str | None = "[name, value] pairs.") -> serializers.ListField:
+    return serializers.ListField(child=PairField(), required=False, help_text=help_text)
+
+
 class ExtractSerializer(fields.InputSerializer):
     """A value from a reply, for ${name} in later steps of the session."""
 
     name = serializers.CharField(max_length=64)
-    header = serializers.CharField(
-        required=False, allow_blank=True, help_text="Its name, if `from` is header or cookie."
-    )
-    pattern = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        help_text="A regular expression with one group, searched in a header, a cookie or the "
-        "first 64 KiB of a body; or a JSON path. Without one all of a header or cookie is taken.",
+    header = fields.text("Its name, if `from` is header or cookie.")
+    pattern = fields.text(
+        "A regular expression with one group, searched in a header, a cookie or the "
+        "first 64 KiB of a body; or a JSON path. Without one all of a header or cookie is taken."
     )
     may_miss = serializers.BooleanField(
         required=False, help_text="A reply without it is no failure. Default: false."
@@ -155,32 +160,25 @@ class PartSerializer(fields.InputSerializer):
     """A field of a form: a value, or a file."""
 
     name = serializers.CharField(max_length=MAX_NAME, allow_blank=True)
-    value = serializers.CharField(required=False, allow_blank=True)
+    value = fields.text()
     file = FileField(required=False, help_text="As `body_file` of a step.")
-    filename = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
-    content_type = serializers.CharField(required=False, allow_blank=True, max_length=MAX_NAME)
+    filename, content_type = fields.text(most=MAX_NAME), fields.text(most=MAX_NAME)
 
 
 class StepSerializer(fields.InputSerializer):
-    label = serializers.CharField(required=False, allow_blank=True, max_length=100)
+    label = fields.text(most=100)
     method = serializers.CharField(
         default="GET", max_length=MAX_METHOD, help_text="Any token, such as PURGE; not CONNECT."
     )
     path = serializers.CharField(default="/", help_text="Begins with a slash; may have a query.")
-    headers = serializers.ListField(
-        child=PairField(), required=False, help_text="[name, value] pairs."
-    )
-    body = serializers.CharField(required=False, allow_blank=True)
+    headers = pairs()
+    body = fields.text()
     body_file = FileField(
         required=False,
         help_text="A body of any bytes in place of `body`, at most 8 MiB. A file above 4 KiB is "
         "stored once in the project and read back as its digest, which may be written again.",
     )
-    form = serializers.ListField(
-        child=PairField(),
-        required=False,
-        help_text="[name, value] pairs, sent as application/x-www-form-urlencoded.",
-    )
+    form = pairs("[name, value] pairs, sent as application/x-www-form-urlencoded.")
     multipart = PartSerializer(
         many=True, required=False, help_text="Fields and files, sent as multipart/form-data."
     )
@@ -247,11 +245,7 @@ class ThresholdSerializer(fields.InputSerializer):
         "session_rate, target_cpu, target_memory or target_resent."
     )
     limit = serializers.FloatField(min_value=0, max_value=MAX_LIMIT)
-    unit = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        help_text="ms, us or s for times; % or nothing (a count) for errors; /s for rates.",
-    )
+    unit = fields.text("ms, us or s for times; % or nothing (a count) for errors; /s for rates.")
     kind = serializers.ChoiceField(
         choices=KINDS_IN_RULES, required=False, help_text="Of errors: only these."
     )
@@ -285,30 +279,17 @@ class ExchangeSerializer(_serializer_of(Exchange)):
         max_length=int(fields_of(Exchange)["path"].high),
         help_text=_help(Exchange, "path"),
     )
-    headers = serializers.ListField(
-        child=PairField(),
-        required=False,
-        help_text="[name, value] pairs, in addition to those of the handshake.",
-    )
+    headers = pairs("[name, value] pairs, in addition to those of the handshake.")
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
-    texts = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text=_help(Exchange, "texts")
-    )
-    scenario = serializers.ListField(
-        child=serializers.CharField(), required=False, help_text=_help(Exchange, "scenario")
-    )
+    texts = _texts(Exchange, "texts")
+    scenario = _texts(Exchange, "scenario")
 
 
 class SpecSerializer(_serializer_of(Plan)):
     steps = StepSerializer(many=True, required=False)
     load = LoadSerializer()
     timeouts = TimeoutsSerializer(required=False)
-    expected_status = serializers.ListField(
-        child=serializers.CharField(),
-        required=False,
-        allow_empty=False,
-        help_text=_help(Plan, "expected_status"),
-    )
+    expected_status = _texts(Plan, "expected_status", allow_empty=False)
     order = OrderSerializer(required=False)
     flows = FlowSerializer(many=True, required=False, help_text=_help(Plan, "flows"))
     thresholds = ThresholdSerializer(many=True, required=False)

@@ -18,7 +18,7 @@ from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.threshold import never_kept
 from campaigns.domain.typed_text import clean_name
-from campaigns.items.services import free_name, hold
+from campaigns.items.services import clean_item_name, free_name, hold
 from campaigns.models import PlanVersion, Probe, Project, SavedPlan, StoredBody
 from campaigns.operations.services.caps import require_room_for_plan
 from campaigns.projects.services import keep_secret
@@ -84,11 +84,12 @@ def create_plan(
 ) -> PlanVersion:
     """Raises InvalidPlan for an invalid spec, InvalidFields for an invalid name or secret."""
     require(by, Action.EDIT, project)
-    checked = _checked(name, spec)
+    plan = SavedPlan(project=project)
+    checked = _checked(plan, name, spec)
     with transaction.atomic():
         require_room_for_plan(project)
         keep_bodies(project, checked.steps)
-        plan = _save(SavedPlan(project=project), name)
+        _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
         return plan.versions.create(number=1, spec=checked.to_json(), created_by=by.user)
 
@@ -128,10 +129,10 @@ def edit_plan(
         hold(plan)
         if plan.archived_at:
             raise Refused(f"{plan.name} is archived. Create a new plan instead.")
-        checked = _checked(name, spec, stored=plan.latest.value())
+        checked = _checked(plan, name, spec, stored=plan.latest.value())
         keep_bodies(plan.project, checked.steps)
         clean = checked.to_json()
-        wanted = {"name": _clean_name(name), **clean}
+        wanted = {"name": clean_item_name(plan, name), **clean}
         check_unchanged(opened, stored=content_of(plan), wanted=wanted)
         _save(plan, name)
         keep_secret(by=by, plan=plan, secret=secret)
@@ -141,7 +142,7 @@ def edit_plan(
         return plan.versions.create(number=latest.number + 1, spec=clean, created_by=by.user)
 
 
-def _checked(name: str, spec: dict[str, Any], stored: Plan | None = None) -> Plan:
+def _checked(saved: SavedPlan, name: str, spec: dict[str, Any], stored: Plan | None = None) -> Plan:
     """The spec's plan, to be stored instead of `stored`. Errors of name and spec are raised
     together."""
     try:
@@ -156,12 +157,16 @@ def _checked(name: str, spec: dict[str, Any], stored: Plan | None = None) -> Pla
             raise InvalidPlan(unkept)
         return plan
     except InvalidPlan as invalid:
-        fault = _name_fault(name)
-        raise InvalidPlan({**({"name": fault} if fault else {}), **invalid.errors}) from None
+        errors = invalid.errors
+    try:
+        clean_item_name(saved, name)
+    except InvalidFields as fault:
+        errors = fault.errors | errors
+    raise InvalidPlan(errors)
 
 
-def _save(plan: SavedPlan, name: str) -> SavedPlan:
-    plan.name = _clean_name(name)
+def _save(plan: SavedPlan, name: str) -> None:
+    plan.name = clean_item_name(plan, name)
     try:
         with transaction.atomic():
             plan.save()
@@ -169,17 +174,3 @@ def _save(plan: SavedPlan, name: str) -> SavedPlan:
         raise InvalidFields(
             {"name": "The project already has a plan with this name. Choose another."}
         ) from None
-    return plan
-
-
-def _clean_name(name: str) -> str:
-    if fault := _name_fault(name):
-        raise InvalidFields({"name": fault})
-    return clean_name(name)
-
-
-def _name_fault(name: str) -> str | None:
-    length = len(clean_name(name))
-    if not length:
-        return "Give the plan a name, such as Checkout, small body."
-    return f"The name has {length} characters; at most 100 are allowed." if length > 100 else None

@@ -4,7 +4,6 @@ form, with a drawing of its load."""
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -21,7 +20,8 @@ from campaigns.campaigns.queries.checks import Check, room_checks, room_of
 from campaigns.core.access import (
     Edit,
     find,
-    rights_in,
+    render_page,
+    saved_by,
     signed_in_form,
     signed_in_get,
     signed_in_post,
@@ -31,7 +31,7 @@ from campaigns.core.drawings import round_up
 from campaigns.core.permissions import Action, Actor
 from campaigns.core.tables import bytes_file
 from campaigns.core.transfer import takes_bytes
-from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
+from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
@@ -63,13 +63,13 @@ from campaigns.domain.units import DASH, duration
 from campaigns.engine.queries.injector_hosts import hosts
 from campaigns.items.queries import items as queries
 from campaigns.items.views.items import TRASH, items_context, trash_list
-from campaigns.models import Endpoint, PlanVersion, Probe, Project, SavedPlan
+from campaigns.models import Endpoint, PlanVersion, Project, SavedPlan
 from campaigns.plans import services
 from campaigns.plans.forms.plan_fields import MODEL_WORDS, MODELS
 from campaigns.plans.forms.plan_steps import ORDER_WORDS, rearranged
 from campaigns.plans.forms.plans import PlanForm
 from campaigns.plans.services import keep_body
-from campaigns.probes.queries.probes import ProbeReport, report_of
+from campaigns.probes.queries.first_requests import TriedRequest
 from campaigns.probes.services.typed_targets import try_next_step, went_well
 
 _LABELS = {"name": "Name"} | {path: row.label for path, row in all_fields(Plan).items()}
@@ -85,9 +85,8 @@ def plan_list(request: HttpRequest, actor: Actor, project: Project):
         "preset_groups": [
             (group, list(each)) for group, each in groupby(PRESETS.values(), attrgetter("group"))
         ],
-        "may": rights_in(project, actor),
     }
-    return render(request, "plans/list.html", context)
+    return render_page(request, "plans/list.html", **context)
 
 
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
@@ -107,10 +106,8 @@ def plan_new(request: HttpRequest, actor: Actor, project: Project):
         form = _arranged(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(
-            form, services.create_plan, preset and preset.spec, by=actor, project=project
-        )
-        if version:
+        form.base = preset and preset.spec
+        if version := _saved(form, project, services.create_plan, by=actor, project=project):
             if request.POST.get("then") == "campaign":
                 return redirect(campaign_address(version.plan, preset))
             messages.success(request, f"{version.plan.name} created. Next, use it in a campaign.")
@@ -129,10 +126,6 @@ def campaign_address(plan: SavedPlan, preset: Preset | None) -> str:
     return f"{reverse('campaign-new', args=[plan.project_id])}?{urlencode(query)}"
 
 
-def _preset_of(spec: dict[str, Any]) -> Preset | None:
-    return next((preset for preset in PRESETS.values() if preset.spec == spec), None)
-
-
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @signed_in_form(SavedPlan, Action.EDIT)
 def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
@@ -144,9 +137,13 @@ def plan_edit(request: HttpRequest, actor: Actor, plan: SavedPlan):
         form = _arranged(request)
     elif request.method == "POST":
         form = PlanForm(request.POST, request.FILES)
-        version = _saved(form, partial(edit.save, services.edit_plan), spec, by=actor, plan=plan)
-        if version:
-            messages.success(request, _saved_text(version, is_new=version.pk != latest.pk))
+        form.base = spec
+        edited = {"service": services.edit_plan, "by": actor, "plan": plan}
+        if version := _saved(form, plan.project, edit.save, **edited):
+            words = f"Version {version.number} created. Earlier results keep theirs."
+            if version.pk == latest.pk:
+                words = f"No changes to the requests. Version {version.number} is still the latest."
+            messages.success(request, words)
             return redirect("plan-detail", plan=plan.pk)
     stored = find(SavedPlan, actor, pk=plan.pk)
     return _form_page(request, plan.project, form, plan=stored, edit=edit)
@@ -157,8 +154,8 @@ def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
     versions = queries.versions_of(plan)
     version = _chosen(versions, request.GET.get("version"))
     value = version.value()
+    preset = next((each for each in PRESETS.values() if each.spec == value.to_json()), None)
     context = {
-        "project": plan.project,
         "plan": plan,
         "version": version,
         "is_latest": version.pk == versions[0].pk,
@@ -176,10 +173,9 @@ def plan_detail(request: HttpRequest, actor: Actor, plan: SavedPlan):
         "sessions": sessions_words(sessions_by_flow(value, planned_arrivals(value.load))),
         "duration_s": planned_duration_s(value.load),
         "equivalents": equivalents(value),
-        "campaign_address": campaign_address(plan, _preset_of(value.to_json())),
-        "may": rights_in(plan.project, actor),
+        "campaign_address": campaign_address(plan, preset),
     }
-    return render(request, "plans/detail.html", context)
+    return render_page(request, "plans/detail.html", plan.project, **context)
 
 
 @signed_in_get(SavedPlan.objects.select_related("project"))
@@ -190,29 +186,11 @@ def plan_file(request: HttpRequest, actor: Actor, plan: SavedPlan, sha256: str) 
     raise Http404
 
 
-def _saved(form: PlanForm, service, base=None, **whose) -> PlanVersion | None:
-    try:
-        if form.is_valid():
-            return service(
-                **whose,
-                name=form.cleaned_data["name"],
-                spec=form.spec(base),
-                secret=form.new_secret(),
-            )
-    except InvalidFields as invalid:
-        form.take_errors(invalid.errors)
-    except Refused as refusal:
-        form.add_error(None, str(refusal))
-    project = whose.get("project") or whose["plan"].project
-    for blob in form.uploads:
+def _saved(form: PlanForm, project: Project, save: Any, /, **given: Any) -> PlanVersion | None:
+    version = saved_by(form, save, **given)
+    for blob in () if version else form.uploads:
         keep_body(project, blob)  # so that nobody has to choose it again
-    return None
-
-
-def _saved_text(version: PlanVersion, is_new: bool) -> str:
-    if is_new:
-        return f"Version {version.number} created. Earlier results keep theirs."
-    return f"No changes to the requests. Version {version.number} is still the latest."
+    return version
 
 
 def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
@@ -225,8 +203,10 @@ def _chosen(versions: list[PlanVersion], number: str | None) -> PlanVersion:
 
 
 def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None, edit=None):
+    grid = grid_of(project)
+    # Those of the target that was measured last first.
+    of_targets = (each for target in grid.recent_targets for each in grid.endpoints_of(target))
     context = {
-        "project": project,
         "form": form,
         "plan": plan,
         "edit": edit,
@@ -237,21 +217,12 @@ def _form_page(request, project: Project, form: PlanForm, plan=None, preset=None
         "base": json.dumps(form.base_of(preset.name, preset.spec)) if preset else "",
         "model_words": MODEL_WORDS,
         "order_words": ORDER_WORDS,
-        "endpoints": _endpoints_to_try(project),
+        "endpoints": [each for each in of_targets if each.scheme in ("http", "https")],
         "has_secret": plan is not None and hasattr(plan, "secret"),
         # `preview_of` a form as its page shows it, even if fields outside the load are invalid.
         **preview_of(_completed(form.data if form.is_bound else form.initial)),
     }
-    errors = form.is_bound and form.errors
-    status = edit.status(errors) if edit else 422 if errors else 200
-    return render(request, "plans/form.html", context, status=status)
-
-
-def _endpoints_to_try(project: Project) -> list[Endpoint]:
-    """Those of the target that was measured last first."""
-    grid = grid_of(project)
-    of_each = (grid.endpoints_of(target) for target in grid.recent_targets)
-    return [each for some in of_each for each in some if each.scheme in ("http", "https")]
+    return render_page(request, "plans/form.html", project, **context)
 
 
 # The fields that determine a plan's cost; of bodies the page sends the size alone.
@@ -307,7 +278,7 @@ def plan_try(request: HttpRequest, actor: Actor, project: Project) -> HttpRespon
         key = request.POST.get("try_key", "")[:40]
         plan = Plan.from_json(form.spec() | {"thresholds": []})
         probes = try_next_step(by=actor, plan=plan, endpoint=endpoint, key=key)
-        context["tried"] = [TriedStep.of(each) for each in probes]
+        context["tried"] = list(map(TriedStep.of, probes))
         context["awaited"] = any(each.finished_at is None for each in probes) or (
             len(probes) < len(plan.steps) and went_well(probes[-1])
         )
@@ -318,25 +289,16 @@ def plan_try(request: HttpRequest, actor: Actor, project: Project) -> HttpRespon
     return render(request, "plans/_tried.html", context)
 
 
-@dataclass(frozen=True, slots=True)
-class TriedStep:
-    """`report` is None while the response is awaited."""
-
-    probe: Probe
-    report: ProbeReport | None
-    is_right: bool
-
+class TriedStep(TriedRequest):
     @property
     def words(self) -> str:
         """200 OK, 14.2 ms"""
-        sentence = self.report.sentence.rstrip(".") if self.report else ""
         took = self.report.total_ms if self.report else ""
-        return f"{sentence}, {took} ms" if took else sentence
+        return f"{self.status_words}, {took} ms" if took else self.status_words
 
-    @classmethod
-    def of(cls, probe: Probe) -> "TriedStep":
-        report = report_of(probe, probe.finished_at) if probe.finished_at else None
-        return cls(probe, report, went_well(probe))
+    @property
+    def is_right(self) -> bool:
+        return went_well(self.probe)
 
 
 def preview_of(form: _PreviewForm) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 requests become a plan: the choice among several, the plan's form."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -185,7 +184,12 @@ def target_measure(request: HttpRequest, actor: Actor, target: Target) -> HttpRe
         "target": target,
         "tried": tried,
         "text": tried.text if tried else _address_to_try(target),
-        "questions": _offers(tried) if tried and tried.is_finished else [],
+        # Those that can be asked, each with what it takes.
+        "questions": [
+            {"question": question, "takes": _takes(question, tried)}
+            for question in (QUESTIONS.values() if tried and tried.is_finished else ())
+            if question.arms(tried.schemes)
+        ],
         "recommended": recommended(tried.schemes) if tried else "",
         **_drawn(tried),
     }
@@ -209,15 +213,6 @@ def _address_to_try(target: Target) -> str:
     web = target.endpoints.filter(archived_at=None, scheme__in=("http", "https"))
     endpoint = web.order_by("-scheme").first()
     return f"{endpoint.origin}/" if endpoint else ""
-
-
-def _offers(tried: Tried) -> list[dict[str, Any]]:
-    """The questions that can be asked, each with what it takes."""
-    return [
-        {"question": question, "takes": _takes(question, tried)}
-        for question in QUESTIONS.values()
-        if question.arms(tried.schemes)
-    ]
 
 
 def _takes(question: Question, tried: Tried) -> tuple[str, str]:
@@ -264,15 +259,6 @@ def certificate_accept(request: HttpRequest, actor: Actor, probe: Probe) -> Http
         return redirect(_address_of(probe))
 
 
-@dataclass(frozen=True, slots=True)
-class OriginChoice:
-    """The requests of one origin, each with its number; `is_first`: of the first one's."""
-
-    place: str
-    requests: list[tuple[int, TypedRequest]]
-    is_first: bool
-
-
 @takes_bytes(settings.MOST_PLAN_FORM_BYTES)
 @signed_in_form(Project, Action.EDIT)
 def plan_paste(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
@@ -308,7 +294,7 @@ def choice_page(
 ) -> HttpResponse:
     """Which of several requests become steps; those of third parties are not ticked."""
     origins = _origins(paste.requests)
-    first = [number for each in origins if each.is_first for number, _ in each.requests]
+    first = [number for each in origins if each["is_first"] for number, _ in each["requests"]]
     numbers = more.pop("chosen", None)
     ticked = set(first[:MAX_STEPS]) if numbers is None else numbers
     return _paste_page(
@@ -316,18 +302,19 @@ def choice_page(
     )
 
 
-def _origins(requests: Sequence[TypedRequest]) -> list[OriginChoice]:
+def _origins(requests: Sequence[TypedRequest]) -> list[dict[str, Any]]:
+    """By origin: its `place` and `requests`, each with its number; `is_first`: of the first one."""
     by_origin: dict[tuple, list[tuple[int, TypedRequest]]] = {}
     for number, each in enumerate(requests):
         by_origin.setdefault(each.origin, []).append((number, each))
     return [
-        OriginChoice(_place(numbered[0][1]), numbered, numbered[0][0] == 0)
+        {
+            "place": numbered[0][1].address.removesuffix(numbered[0][1].path),
+            "requests": numbered,
+            "is_first": numbered[0][0] == 0,
+        }
         for numbered in by_origin.values()
     ]
-
-
-def _place(request: TypedRequest) -> str:
-    return request.address.removesuffix(request.path)
 
 
 def _paste_page(

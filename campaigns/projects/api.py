@@ -260,6 +260,7 @@ class NewPlan(PlanInput, Tagged):
 class PlanViewSet(ItemViewSet):
     model = SavedPlan
     serializer_class = PlanSerializer
+    input_class = PlanInput
     filterset_class = PlanFilterSet
     most_body_bytes = settings.MOST_PLAN_BYTES
 
@@ -283,12 +284,10 @@ class PlanViewSet(ItemViewSet):
             describe_item(by=self.actor, item=version.plan, tags=tags)
         return self.answer(version.plan_id, status.HTTP_201_CREATED)
 
-    @extend_schema(request=PlanInput)
     def update(self, request, pk):
         """Creates a new version if the spec differs from the latest one."""
         plan = self.get_object()
-        require(self.actor, Action.EDIT, plan.project)
-        edit_plan(by=self.actor, plan=plan, **fields.validated(PlanInput, request.data))
+        edit_plan(by=self.actor, plan=plan, **self.input(plan))
         return self.answer(plan.pk)
 
     @extend_schema(request=None, operation_id="plans_archive")

@@ -7,6 +7,7 @@ from django import forms
 from django.conf import settings
 
 from campaigns.accounts.tokens import MAX_DAYS
+from campaigns.core.forms import CheckedForm, number_field, text_field, text_widget
 from campaigns.domain.caps import PROJECT_CAPS, most_of
 from campaigns.models import Campaign, Project
 
@@ -29,32 +30,22 @@ class CapsForm(forms.Form):
             )
 
 
-class ShareForm(forms.Form):
-    days = forms.IntegerField(
-        label="Expires after",
-        min_value=1,
-        max_value=MAX_DAYS,
-        initial=30,
-        widget=forms.NumberInput(attrs={"class": "input-number"}),
-        error_messages={"required": "Enter a number of days."},
-    )
+class ShareForm(CheckedForm):
+    refused_at = "days"
+
+    days = number_field(forms.IntegerField, 1, MAX_DAYS, label="Expires after", initial=30)
     shows_machines = forms.BooleanField(
         label="Addresses and machines",
         required=False,
         help_text="Show the target's address, and the facts about its and the injectors' machines.",
     )
-    note = forms.CharField(
-        label="Note",
-        required=False,
-        max_length=100,
-        widget=forms.TextInput(attrs={"class": "input-name", "autocomplete": "off"}),
-    )
+    note = text_field("Note", text_widget("input-name"), 100)
 
 
 class ProjectForm(forms.Form):
     name = forms.CharField(
         max_length=100,
-        widget=forms.TextInput(attrs={"class": "input-name", "autocomplete": "off"}),
+        widget=text_widget("input-name"),
         help_text="The team or the product. Members see each other's targets, plans and results.",
     )
 

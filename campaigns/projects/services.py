@@ -128,12 +128,11 @@ def encrypt_anew(stored: str) -> str:
 
 
 def _vault() -> MultiFernet:
-    return MultiFernet([_fernet(key) for key in settings.VAULT_KEYS])
-
-
-def _fernet(key: str) -> Fernet:
-    derived = HKDF(SHA256(), length=32, salt=None, info=b"benchsite vault").derive(key.encode())
-    return Fernet(base64.urlsafe_b64encode(derived))
+    derived = (
+        HKDF(SHA256(), length=32, salt=None, info=b"benchsite vault").derive(key.encode())
+        for key in settings.VAULT_KEYS
+    )
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(key)) for key in derived])
 
 
 def keyed_hash(secret: str, purpose: str) -> str:

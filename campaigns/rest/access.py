@@ -13,7 +13,7 @@ from django.utils.cache import set_response_etag
 from django.utils.http import parse_etags
 from django_filters import BooleanFilter, CharFilter
 from django_filters.rest_framework import DjangoFilterBackend
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers, status
 from rest_framework.decorators import api_view
 from rest_framework.exceptions import APIException, ValidationError
@@ -21,7 +21,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from campaigns.core.permissions import Actor, require
+from campaigns.core.permissions import Action, Actor, project_of, require
 from campaigns.domain.typed_text import LONGEST_TAG, MOST_TAGS
 from campaigns.items.queries.filters import ListFilterSet
 from campaigns.items.services import archive_items, delete_items, describe_item, restore_items
@@ -112,6 +112,12 @@ class VisibleViewSet(GenericViewSet):
     filter_backends = (ListFilterBackend,)
     filterset_class: type[ListFilterSet] | None = None
     paging = ("page", "page_size", "format")
+    input_class: type[fields.StrictSerializer]  # what is sent to create a row or to replace it
+
+    def input(self, row: Any) -> dict[str, Any]:
+        """Who may not edit in the row's project learns nothing of what they sent."""
+        require(self.actor, Action.EDIT, project_of(row))
+        return fields.validated(self.input_class, self.request.data)
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         """What `If-Match` was compared with stays as it is until the change is made."""
@@ -186,6 +192,43 @@ class VisibleViewSet(GenericViewSet):
         return Response(self.get_serializer(self.get_object()).data)
 
 
+class ResourceViewSet(VisibleViewSet):
+    """Rows that clients list and create at the address of a row of `parent`, and replace and delete
+    by number; a feature's services do it."""
+
+    parent: type[Model] | QuerySet
+
+    def get_queryset(self) -> QuerySet:
+        rows = super().get_queryset()
+        return rows.filter(**self.kwargs) if self.action == "list" else rows
+
+    def list(self, request: Request, **_: int) -> Response:
+        self._parent_row()
+        return super().list(request)
+
+    def create(self, request: Request, **_: int) -> Response:
+        row = self._parent_row()
+        return self.answer(self.perform_create(row, **self.input(row)).pk, 201)
+
+    def update(self, request: Request, pk: int) -> Response:
+        row = self.get_object()
+        self.perform_update(row, **self.input(row))
+        return self.answer(pk)
+
+    def destroy(self, request: Request, pk: int) -> Response:
+        self.perform_destroy(self.get_object())
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _parent_row(self) -> Any:
+        (pk,) = self.kwargs.values()
+        return find(self.parent, self.request, pk=pk)
+
+
+def describe(**texts: str) -> Callable[[type[VisibleViewSet]], type[VisibleViewSet]]:
+    """What the API's description says of a view set's actions."""
+    return extend_schema_view(**{name: extend_schema(description=texts[name]) for name in texts})
+
+
 ITEM_FIELDS = ("tags", "archived_at", "deleted_at")
 
 
@@ -226,7 +269,6 @@ class ItemViewSet(VisibleViewSet):
             return self.model.objects.in_trash(self.actor)
         return super().get_queryset()
 
-    @extend_schema(responses={204: None})
     def destroy(self, request: Request, pk: int) -> Response:
         """Puts it into the trash, for 30 days. Refused (409) while it runs or is in use."""
         delete_items(by=self.actor, items=[self.get_object()])

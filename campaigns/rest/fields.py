@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from drf_spectacular.openapi import AutoSchema
 from rest_framework import serializers
+from rest_framework.fields import empty
 from rest_framework.validators import ProhibitSurrogateCharactersValidator
 
 from campaigns.campaigns.queries.campaign_list import STATE_IS
@@ -248,6 +249,15 @@ class IdField(serializers.IntegerField):
         super().__init__(min_value=1, max_value=LARGEST_ID, **options)
 
 
+def text(
+    help_text: str = "", most: int | None = None, *, default: Any = empty
+) -> serializers.CharField:
+    """A text that may be empty, and left out."""
+    words = {"help_text": help_text} if help_text else {}
+    words |= {"required": False} if default is empty else {"default": default}
+    return serializers.CharField(allow_blank=True, max_length=most, **words)
+
+
 def user_field(name: str, help_text: str = "") -> serializers.CharField:
     """The name of an account that may be deleted by now."""
     words = {"help_text": help_text} if help_text else {}
@@ -267,6 +277,12 @@ _OF_NUMBERS = ("type", "format", "minimum", "maximum", "exclusiveMinimum")
 class BoundedSchema(AutoSchema):
     """Texts and lists that must not be empty, numbers above a bound or as a text with its unit, and
     numbers of rows."""
+
+    def get_request_serializer(self) -> Any:
+        """What a view set takes, where that is not what it answers."""
+        if getattr(self.view, "action", "") in {"create", "update"}:
+            return self.view.input_class
+        return super().get_request_serializer()
 
     def _get_serializer_field_meta(self, field: Any, direction: str) -> dict[str, Any]:
         meta = super()._get_serializer_field_meta(field, direction)

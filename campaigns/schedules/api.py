@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from campaigns.domain.timetable import LONGEST_CRON
 from campaigns.models import Campaign, Firing, Project, Schedule
 from campaigns.rest import fields
-from campaigns.rest.access import VisibleViewSet, find
+from campaigns.rest.access import ResourceViewSet, describe
 from campaigns.schedules import services
 from campaigns.schedules.models import LONGEST_RESULT_H
 
@@ -57,54 +57,38 @@ class ScheduleInput(fields.StrictSerializer):
     )
 
 
-class ScheduleViewSet(VisibleViewSet):
+@describe(
+    list="The project's schedules, by name.",
+    create="Starts copies of a campaign by a timetable, with your rights of that moment.",
+    update="Replaces it. From then on it has your rights.",
+    destroy="Deletes it. The campaigns that it started stay.",
+)
+class ScheduleViewSet(ResourceViewSet):
     model = Schedule
+    parent = Project
     serializer_class = ScheduleSerializer
+    input_class = ScheduleInput
 
     def get_queryset(self):
         newest = Prefetch("firings", Firing.objects.all()[:MOST_OUTCOMES], to_attr="outcomes")
-        rows = super().get_queryset().select_related("project", "owner").prefetch_related(newest)
-        project = self.kwargs.get("project")
-        return rows if project is None else rows.filter(project=project)
+        rows = super().get_queryset().select_related("project", "owner")
+        return rows.prefetch_related(newest)
 
-    @extend_schema(operation_id="projects_schedules_list")
-    def list(self, request, project):
-        """The project's schedules, by name."""
-        find(Project, request, pk=project)
-        return super().list(request)
+    def perform_create(self, project, **values):
+        values = self._with_template(project, values)
+        return services.create_schedule(project=project, **values)
 
-    @extend_schema(
-        request=ScheduleInput,
-        responses={201: ScheduleSerializer},
-        operation_id="projects_schedules_create",
-    )
-    def create(self, request, project):
-        """Starts copies of a campaign by a timetable, with your rights of that moment."""
-        project_row = find(Project, request, pk=project)
-        values = self._values(project_row)
-        schedule = services.create_schedule(
-            by=self.actor, project=project_row, now=timezone.now(), **values
-        )
-        return self.answer(schedule.pk, status.HTTP_201_CREATED)
+    def perform_update(self, schedule, **values):
+        values = self._with_template(schedule.project, values)
+        services.edit_schedule(schedule=schedule, **values)
 
-    @extend_schema(request=ScheduleInput)
-    def update(self, request, pk):
-        """Replaces it. From then on it has your rights."""
-        schedule = self.get_object()
-        values = self._values(schedule.project)
-        services.edit_schedule(by=self.actor, schedule=schedule, now=timezone.now(), **values)
-        return self.answer(pk)
-
-    def _values(self, project):
-        values = fields.validated(ScheduleInput, self.request.data)
+    def _with_template(self, project, values):
         campaigns = Campaign.objects.visible_to(self.actor).filter(project=project)
-        return values | {"template": campaigns.filter(pk=values["template"]).first()}
+        template = campaigns.filter(pk=values["template"]).first()
+        return values | {"by": self.actor, "now": timezone.now(), "template": template}
 
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Deletes it. The campaigns that it started stay."""
-        services.delete_schedule(by=self.actor, schedule=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, schedule):
+        services.delete_schedule(by=self.actor, schedule=schedule)
 
     @extend_schema(request=None, responses={201: FiringSerializer})
     def run(self, request, pk):

@@ -5,7 +5,7 @@ from zoneinfo import available_timezones
 
 from django import forms
 
-from campaigns.core.forms import CheckedForm, number_field, text_widget
+from campaigns.core.forms import CheckedForm, number_field, text_field, text_widget
 from campaigns.domain.timetable import DAYS, LONGEST_CRON, daily_cron, read_daily
 from campaigns.models import Campaign, Schedule
 from campaigns.schedules.models import LONGEST_RESULT_H
@@ -35,11 +35,8 @@ class ScheduleForm(CheckedForm):
         required=False,
         widget=forms.TimeInput(attrs={"type": "time", "class": "input-number"}, format="%H:%M"),
     )
-    cron = forms.CharField(
-        required=False,
-        max_length=LONGEST_CRON,
-        label="cron expression",
-        widget=text_widget("input-name", placeholder="0 2 * * 1-5"),
+    cron = text_field(
+        "cron expression", text_widget("input-name", placeholder="0 2 * * 1-5"), LONGEST_CRON
     )
     zone = forms.ChoiceField(label="Time zone")
     name = forms.CharField(
@@ -69,9 +66,8 @@ class ScheduleForm(CheckedForm):
     @classmethod
     def of(cls, schedule: Schedule, **given: Any) -> "ScheduleForm":
         every, at = read_daily(schedule.cron) or (_CRON, "02:00")
-        initial = {"every": every, "at": at, "cron": schedule.cron, "zone": schedule.zone}
-        initial |= {each: getattr(schedule, each) for each in ("name", "template", "when_quiet")}
-        return cls(initial=initial | {"result_within_h": schedule.result_within_h}, **given)
+        stored = forms.model_to_dict(schedule, [*cls.base_fields])
+        return cls(initial={**stored, "every": every, "at": at}, **given)
 
     def clean(self) -> dict[str, Any]:
         data = super().clean()

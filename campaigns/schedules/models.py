@@ -1,7 +1,5 @@
 """A schedule starts copies of a campaign by a timetable; each time that it was due has a row."""
 
-from datetime import timedelta
-
 from django.conf import settings
 from django.db import models
 
@@ -49,10 +47,6 @@ class Schedule(models.Model):
     @property
     def timetable(self) -> Timetable:
         return Timetable(self.cron, self.zone)
-
-    @property
-    def result_within(self) -> timedelta:
-        return timedelta(hours=self.result_within_h)
 
 
 class Firing(models.Model):

@@ -8,7 +8,7 @@ happens once, whoever comes twice. What was missed is made up for once.
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -35,7 +35,6 @@ logger = logging.getLogger(__name__)
 
 MOST_SCHEDULES = 200  # of a project
 MOST_AT_ONCE = 50
-KEPT_FIRINGS = 200  # of a schedule
 _EDITED = ("name", "template_id", "cron", "zone", "when_quiet", "result_within_h")
 
 
@@ -238,17 +237,11 @@ def _start(schedules: Sequence[Schedule]) -> dict[Schedule, Campaign | str]:
             why = f"{who} may start nothing here any more. Open the schedule and save it as yours."
             outcomes |= dict.fromkeys(group, why)
         except Refused:
-            outcomes |= _start_one_by_one(Actor(user=owner), group)
-    return outcomes
-
-
-def _start_one_by_one(by: Actor, group: Sequence[Schedule]) -> dict[Schedule, Campaign | str]:
-    outcomes: dict[Schedule, Campaign | str] = {}
-    for schedule in group:
-        try:
-            outcomes |= _start_copies(by, [schedule])
-        except Refused as refusal:
-            outcomes[schedule] = str(refusal)
+            for schedule in group:
+                try:
+                    outcomes |= _start_copies(Actor(user=owner), [schedule])
+                except Refused as refusal:
+                    outcomes[schedule] = str(refusal)
     return outcomes
 
 
@@ -296,7 +289,7 @@ def note_silence(now: datetime) -> list[Schedule]:
     schedules = schedules.annotate(settled_at=Greatest("on_since", Subquery(last)))
     for schedule in schedules.annotate(waits_since=Subquery(later.values("due_at")[:1])):
         since = schedule.waits_since
-        if since is not None and since + schedule.result_within > now:
+        if since is not None and since + timedelta(hours=schedule.result_within_h) > now:
             since = None
         if since == schedule.silent_since:
             continue

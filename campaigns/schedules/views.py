@@ -1,12 +1,9 @@
 """Schedules of a project: the list with a form for a new one, and one with what came of it."""
 
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -17,11 +14,9 @@ from campaigns.campaigns.queries.campaign_list import with_counts
 from campaigns.campaigns.views.campaigns import with_words
 from campaigns.core.access import (
     Edit,
-    actor_of,
     acts_on,
-    find,
     labels_of,
-    rights_in,
+    render_page,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -37,6 +32,7 @@ from campaigns.schedules.forms import MOST_TEMPLATES, ScheduleForm
 N_ROWS = 25
 N_NEXT = 5
 N_FIRINGS = 20
+_ROWS = Schedule.objects.select_related("project", "template", "owner")
 
 
 @signed_in_form(Project)
@@ -46,47 +42,38 @@ def schedule_list(request: HttpRequest, actor: Actor, project: Project) -> HttpR
     if request.method == "POST":
         require(actor, Action.EDIT, project)
         who = {"by": actor, "project": project, "now": timezone.now()}
-        if saved := saved_by(form, lambda values: services.create_schedule(**who, **values)):
+        if saved := saved_by(form, services.create_schedule, **who):
             first = timezone.localtime(saved.next_at)
             messages.success(request, f"{saved.name} added. It starts {first:%a %-d %b %H:%M}.")
             return redirect("schedule-list", project=project.pk)
-    rows = sorted_by(_rows(actor).filter(project=project), Lower("name"), falls=False)
+    rows = sorted_by(_ROWS.visible_to(actor).filter(project=project), Lower("name"), falls=False)
     page = page_of(rows, N_ROWS, request.GET.get("page", ""))
-    _add_last(page.rows)
-    context = {
-        "project": project,
-        "may": rights_in(project, actor),
-        "page": page,
-        "form": form,
-    }
-    return render(request, "schedules/list.html", context, status=422 if form.errors else 200)
+    newest = Firing.objects.filter(schedule__in=page.rows).order_by("schedule_id", "-due_at")
+    firings = {each.schedule_id: each for each in newest.distinct("schedule_id")}
+    _with_campaigns(list(firings.values()))
+    for schedule in page.rows:
+        schedule.last = firings.get(schedule.pk)
+    return render_page(request, "schedules/list.html", project, page=page, form=form)
 
 
-@signed_in_form
-def schedule_detail(request: HttpRequest, schedule: int) -> HttpResponse:
-    actor = actor_of(request)
-    row = find(_rows(actor), actor, pk=schedule)
+@signed_in_form(_ROWS)
+def schedule_detail(request: HttpRequest, actor: Actor, row: Schedule) -> HttpResponse:
     edit = Edit(request, lambda: services.content_of(row), labels_of(ScheduleForm))
     form = _form(request, row.project, schedule=row)
     if request.method == "POST":
         require(actor, Action.EDIT, row.project)
         what = {"by": actor, "schedule": row, "now": timezone.now()}
-        change = partial(edit.save, services.edit_schedule, **what)
-        if saved := saved_by(form, lambda values: change(**values)):
+        if saved := saved_by(form, edit.save, service=services.edit_schedule, **what):
             messages.success(request, f"{saved.name} saved.")
             return redirect("schedule-detail", schedule=row.pk)
-    firings = list(row.firings.select_related("campaign")[:N_FIRINGS])
     context = {
-        "project": row.project,
-        "may": rights_in(row.project, actor),
         "schedule": row,
         "next": _next(row.timetable, row.next_at),
-        "firings": _with_campaigns(firings),
-        "form": form,
-        "edit": edit,
+        "firings": _with_campaigns(list(row.firings.select_related("campaign")[:N_FIRINGS])),
     }
-    status = edit.status(form.errors)
-    return render(request, "schedules/detail.html", context, status=status)
+    return render_page(
+        request, "schedules/detail.html", row.project, form=form, edit=edit, **context
+    )
 
 
 @signed_in_post(Project)
@@ -133,43 +120,24 @@ urlpatterns = [
 def _form(
     request: HttpRequest, project: Project, campaign: str = "", schedule: Schedule | None = None
 ) -> ScheduleForm:
-    given = {
-        "templates": _templates(project, schedule),
-        "zone": timezone.get_current_timezone_name(),
-    }
+    # The newest campaigns, without searches and what schedules have started; and the one that the
+    # schedule copies.
+    campaigns = project.campaigns.filter(archived_at=None, search=None, firing=None)
+    newest = list(campaigns.order_by("-active_at").values_list("pk", flat=True)[:MOST_TEMPLATES])
+    templates = project.campaigns.filter(pk__in=[*newest, schedule and schedule.template_id])
+    given = {"templates": templates, "zone": timezone.get_current_timezone_name()}
     if request.method == "POST":
         return ScheduleForm(request.POST, **given)
     if schedule is not None:
         return ScheduleForm.of(schedule, **given)
-    named = given["templates"].filter(pk=campaign).first() if campaign.isdigit() else None
+    named = templates.filter(pk=campaign).first() if campaign.isdigit() else None
     initial = {"template": named, "name": f"Nightly {named.name}"[:150]} if named else {}
     return ScheduleForm(initial=initial, **given)
-
-
-def _templates(project: Project, schedule: Schedule | None) -> QuerySet[Campaign]:
-    """The newest campaigns, without searches and what schedules have started; and the one that the
-    schedule copies."""
-    campaigns = project.campaigns.filter(archived_at=None, search=None, firing=None)
-    newest = list(campaigns.order_by("-active_at").values_list("pk", flat=True)[:MOST_TEMPLATES])
-    return project.campaigns.filter(pk__in=[*newest, schedule and schedule.template_id])
-
-
-def _rows(actor) -> QuerySet[Schedule]:
-    return Schedule.objects.visible_to(actor).select_related("project", "template", "owner")
 
 
 def _next(timetable: Timetable, since: datetime | None) -> list[datetime]:
     """The next times; none while it is paused."""
     return timetable.first_after(timezone.now(), N_NEXT) if since else []
-
-
-def _add_last(schedules: Sequence[Schedule]) -> None:
-    """To each its `last` firing, and to that what came of it."""
-    newest = Firing.objects.filter(schedule__in=schedules).order_by("schedule_id", "-due_at")
-    firings = {each.schedule_id: each for each in newest.distinct("schedule_id")}
-    _with_campaigns(list(firings.values()))
-    for schedule in schedules:
-        schedule.last = firings.get(schedule.pk)
 
 
 def _with_campaigns(firings: list[Firing]) -> list[Firing]:

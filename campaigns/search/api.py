@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from campaigns.campaigns.api.cells import CellInput, cells_of
 from campaigns.campaigns.api.tables import SentenceField
-from campaigns.campaigns.queries.checks import Check, checks_of_search, cost_of_search
+from campaigns.campaigns.queries.checks import Check
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.capacity import CapacityInterval
@@ -25,20 +25,7 @@ from campaigns.rest import fields
 from campaigns.rest.access import Tagged, actor_of, answers, find
 from campaigns.rest.parsers import CSV
 from campaigns.runs.exports import TrialRow, csv_of_search, trial_rows
-from campaigns.search.queries import (
-    SearchReport,
-    busy_by_run,
-    busy_near,
-    limiter_beside,
-    report_of_search,
-)
-from campaigns.search.services import (
-    LONGEST_SEARCH_S,
-    LONGEST_TRIAL_S,
-    SHORTEST_TRIAL_S,
-    plan_of_search,
-    start_search,
-)
+from campaigns.search import queries, services
 
 
 class NewSearch(Tagged):
@@ -56,11 +43,11 @@ class NewSearch(Tagged):
         max_value=MAX_RATE_PER_S, help_text="No trial is above this rate."
     )
     trial_s = fields.SecondsField(
-        default=20.0, min_value=SHORTEST_TRIAL_S, max_value=LONGEST_TRIAL_S
+        default=20.0, min_value=services.SHORTEST_TRIAL_S, max_value=services.LONGEST_TRIAL_S
     )
     longest_s = fields.AboveSecondsField(
         default=3600.0,
-        max_value=LONGEST_SEARCH_S,
+        max_value=services.LONGEST_SEARCH_S,
         help_text="From its first trial on.",
     )
     seed = serializers.IntegerField(required=False, min_value=0, max_value=fields.LARGEST_ID)
@@ -141,19 +128,19 @@ class SearchList(APIView):
         project = find(Project, request, pk=data.pop("project"))
         (cell,) = cells_of(actor, project, [data.pop("cell")])
         tags = data.pop("tags", None)
-        campaign = start_search(by=actor, project=project, cell=cell, **data)
+        campaign = services.start_search(by=actor, project=project, cell=cell, **data)
         if tags:
             describe_item(by=actor, item=campaign, tags=tags)
-        report = report_of_search(find(Search, request, pk=campaign.pk))
+        report = queries.report_of_search(find(Search, request, pk=campaign.pk))
         return Response(SearchSerializer(_answer(report)).data, status.HTTP_201_CREATED)
 
 
-def _answer(report: SearchReport) -> dict[str, Any]:
-    busy = busy_by_run(report.made)
+def _answer(report: queries.SearchReport) -> dict[str, Any]:
+    busy = queries.busy_by_run(report.made)
     return {
         "report": report,
         "objective": [rule.rule for rule in report.rules],
-        "limited_by": limiter_beside(report, busy_near(report, busy)),
+        "limited_by": queries.limiter_beside(report, queries.busy_near(report, busy)),
         "trials": trial_rows(report, busy),
     }
 
@@ -170,13 +157,15 @@ class SearchEstimate(APIView):
         (cell,) = cells_of(actor, project, [values["cell"]])
         plan, objective = cell.plan(), values.get("objective") or ()
         rates = values["start_per_s"], values["limit_per_s"]
-        plan_of_search(plan, *rates, objective, values["trial_s"], values["longest_s"])
-        cost = cost_of_search(plan, trial_s=values["trial_s"], longest_s=values["longest_s"])
+        services.plan_of_search(plan, *rates, objective, values["trial_s"], values["longest_s"])
+        cost = queries.cost_of_search(
+            plan, trial_s=values["trial_s"], longest_s=values["longest_s"]
+        )
         answer = {
             **asdict(cost),
             "usual_trials": USUAL_TRIALS,
             "most_per_s": values["limit_per_s"],
-            "checks": checks_of_search(
+            "checks": queries.checks_of_search(
                 project, plan, cell.endpoint, cell.injectors, cost, objective
             ),
         }
@@ -186,11 +175,13 @@ class SearchEstimate(APIView):
 @answers("campaigns_search", SearchSerializer, Search)
 def search_of_campaign(request, search: Search):
     """The answer so far or at the end, and every finished trial. 404 for other campaigns."""
-    return _answer(report_of_search(search))
+    return _answer(queries.report_of_search(search))
 
 
 @answers("campaigns_search_csv", CSV, Search)
 def search_of_campaign_csv(request, search: Search):
     """A row for each finished trial, times in µs, CPU and network as shares of 1."""
-    report = report_of_search(search)
-    return text_file(f"search-{search.pk}.csv", csv_of_search(report, busy_by_run(report.made)))
+    report = queries.report_of_search(search)
+    return text_file(
+        f"search-{search.pk}.csv", csv_of_search(report, queries.busy_by_run(report.made))
+    )

@@ -10,7 +10,7 @@ from campaigns.campaigns.forms.pickers import PickerFields
 from campaigns.campaigns.queries.campaign_grid import Arm, Grid, GridPlan
 from campaigns.campaigns.queries.cells import MAX_REPEATS, CampaignCell
 from campaigns.campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
-from campaigns.core.forms import amount_field, number_field
+from campaigns.core.forms import amount_field, number_field, text_field, text_widget
 from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.presets import rules_of_text
@@ -138,11 +138,10 @@ class SearchForm(PickerFields):
     is_single = True
 
     name = name_field("search", required=False, help_text=_NAMED)
-    objective = forms.CharField(
-        label="Objective",
-        required=False,
-        max_length=2000,
-        widget=forms.TextInput(attrs={"class": "input-wide", "autocomplete": "off"}),
+    objective = text_field(
+        "Objective",
+        text_widget("input-wide"),
+        2000,
         help_text=f"What every trial must keep: {EXAMPLES}. Empty: the plan's thresholds.",
     )
     start_per_s = amount_field(

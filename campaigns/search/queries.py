@@ -65,7 +65,7 @@ from campaigns.runs.queries.runs import with_verdicts
 # A target that does not answer for so long after a trial has ended the search.
 SILENT_AFTER_S = 60
 # Somebody or something ended these from outside, and the search with them.
-_FROM_OUTSIDE = (Outcome.STOPPED, Outcome.KILLED, Outcome.EXPIRED)
+FROM_OUTSIDE = (Outcome.STOPPED, Outcome.KILLED, Outcome.EXPIRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def rules_of(search: Search) -> SearchRules:
 
 def trial_runs(search: Search) -> list[Run]:
     """The runs that count as trials, by their numbers."""
-    runs = search.campaign.runs.filter(state=RunState.DONE).exclude(outcome__in=_FROM_OUTSIDE)
+    runs = search.campaign.runs.filter(state=RunState.DONE).exclude(outcome__in=FROM_OUTSIDE)
     return list(with_verdicts(runs.order_by("repeat")))
 
 
@@ -194,10 +194,6 @@ def unreported_rules(search: Search) -> list[str]:
     """The rules about the target's machine that nobody told a figure for in the last trial."""
     last = next(reversed(trial_runs(search)), None)
     return [each.rule for each in last.verdicts if each.lacks_agent] if last else []
-
-
-def was_ended_from_outside(search: Search) -> bool:
-    return search.campaign.runs.filter(outcome__in=_FROM_OUTSIDE).exists()
 
 
 def action_of(search: Search, halt: Ending | None = None) -> NextTrial | CapacityAnswer:

@@ -5,7 +5,6 @@ as the key (one run for each test and repeat), so that it may be interrupted or 
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -29,22 +28,14 @@ from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.turns import Turn
 from campaigns.engine.services.endings import end_queued, lock_runs, stop_by_itself
 from campaigns.live.notify import notify_viewers
-from campaigns.models import Campaign, Project, Run, Search, Shard, Target
+from campaigns.models import Campaign, Project, Run, Search, Shard
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.queries import most_requests_per_s
 from campaigns.operations.services.caps import plan_use, require_room_for_load
 from campaigns.probes.queries.first_requests import first_requests_of
 from campaigns.probes.services.probes import send_again, send_first_requests
 from campaigns.projects.services import require_secret
-from campaigns.search.queries import (
-    SILENT_AFTER_S,
-    action_of,
-    limiter_of_search,
-    replayed_report,
-    to_store,
-    unreported_rules,
-    was_ended_from_outside,
-)
+from campaigns.search import queries
 from campaigns.targets.services import require_permitted
 
 SHORTEST_TRIAL_S, LONGEST_TRIAL_S = 5.0, 600.0
@@ -87,7 +78,9 @@ def start_search(
     )
     if not plan.thresholds:
         raise InvalidFields({"objective": _NO_OBJECTIVE})
-    _require_agent(cell.endpoint.target, plan)
+    # A rule about the target's machine is never kept while nobody tells what the machine does.
+    if untold := unreported_rule(cell.endpoint.target, plan.thresholds):
+        raise InvalidFields({"objective": untold})
     campaign = create_campaign(
         by=by,
         project=project,
@@ -122,7 +115,10 @@ def plan_of_search(
 ) -> Plan:
     """As the first trial sends it; it may still lack an objective. Raises InvalidFields by the
     arguments of `start_search`."""
-    rules = _read_objective(objective)
+    try:
+        rules = [parse_rule(each) for each in objective]
+    except ValueError as fault:
+        raise InvalidFields({"objective": str(fault)}) from None
     _check(start_per_s, limit_per_s, trial_s, longest_s)
     try:
         return trial_plan(plan, start_per_s, trial_s, rules)
@@ -138,7 +134,7 @@ def _begin(by: Actor, search: Search, plan: Plan, *, when_quiet: bool) -> None:
     campaign = search.campaign
     quiet_by = db_now(QUIET_WITHIN_S) if when_quiet else None
     Campaign.objects.filter(pk=campaign.pk).update(started_at=Now(), quiet_by=quiet_by)
-    _queue(search, action_of(search), plan)
+    _queue(search, queries.action_of(search), plan)
     _send_first_request(by, campaign)
     audit.note(by, AuditEvent.CAMPAIGN_STARTED, audit.label_of(campaign), project=campaign.project)
     campaign.refresh_from_db()
@@ -173,19 +169,6 @@ def _check(start_per_s: float, limit_per_s: float, trial_s: float, longest_s: fl
     faults = {name: sentence for name, is_right, sentence in rules if not is_right}
     if faults:
         raise InvalidFields(faults)
-
-
-def _read_objective(objective: Sequence[str]) -> list[dict[str, Any]]:
-    try:
-        return [parse_rule(each) for each in objective]
-    except ValueError as fault:
-        raise InvalidFields({"objective": str(fault)}) from None
-
-
-def _require_agent(target: Target, plan: Plan) -> None:
-    """A rule about the target's machine is never kept while nobody tells what the machine does."""
-    if untold := unreported_rule(target, plan.thresholds):
-        raise InvalidFields({"objective": untold})
 
 
 def _queue(search: Search, trial: NextTrial, plan: Plan) -> None:
@@ -223,10 +206,13 @@ def advance_search(*, campaign_id: int) -> bool:
         deadline = began + lasts if began else db_now(search.longest_s)
         Search.objects.filter(pk=search.pk).update(deadline=deadline)
         search.refresh_from_db(fields=["deadline"])
-    is_stopped = search.campaign.stop_requested_at or was_ended_from_outside(search)
-    action = action_of(search, Ending.STOPPED if is_stopped or _stops_untold(search) else None)
+    from_outside = search.campaign.runs.filter(outcome__in=queries.FROM_OUTSIDE)
+    is_stopped = search.campaign.stop_requested_at or from_outside.exists()
+    action = queries.action_of(
+        search, Ending.STOPPED if is_stopped or _stops_untold(search) else None
+    )
     if isinstance(action, NextTrial) and _would_be_late(search):
-        action = action_of(search, Ending.DEADLINE)
+        action = queries.action_of(search, Ending.DEADLINE)
     if isinstance(action, CapacityAnswer):
         _end(search, action.ending)
     else:
@@ -237,8 +223,8 @@ def advance_search(*, campaign_id: int) -> bool:
 
 def _end(search: Search, ending: Ending) -> None:
     """Store how it ended with its answer, once: what is known of it never changes after."""
-    report = replayed_report(search, ending)
-    answer = to_store(report, limiter_of_search(report))
+    report = queries.replayed_report(search, ending)
+    answer = queries.to_store(report, queries.limiter_of_search(report))
     Search.objects.filter(pk=search.pk, ending=None).update(ending=ending, answer=answer)
 
 
@@ -271,7 +257,7 @@ def _send_first_request(by: Actor, campaign: Campaign) -> None:
 
 def _stops_untold(search: Search) -> bool:
     """Whether it stops because nobody told what its objective needs: to go on would not help."""
-    untold = unreported_rules(search)
+    untold = queries.unreported_rules(search)
     return bool(untold) and stop_by_itself(search.campaign, _UNTOLD.format(" and ".join(untold)))
 
 
@@ -309,10 +295,10 @@ def ask_silent_targets() -> int:
 
 def _ask_again(search: Search) -> bool:
     campaign = search.campaign
-    recent = campaign.runs.filter(ended_at__gt=db_now(-SILENT_AFTER_S))
+    recent = campaign.runs.filter(ended_at__gt=db_now(-queries.SILENT_AFTER_S))
     # An injector that fails says nothing about the target; the search's own time ends this.
     if not recent.exists() and not first_requests_of(campaign).are_injectors:
-        return _end_silent(search, _SILENT.format(SILENT_AFTER_S))
+        return _end_silent(search, _SILENT.format(queries.SILENT_AFTER_S))
     try:
         send_again(by=Actor(user=campaign.created_by), campaign=campaign)
     except BenchsiteError as error:

@@ -20,11 +20,19 @@ from campaigns.compare.queries.arm_pairs import chosen_tests
 from campaigns.compare.queries.columns import columns_of, live_links, shared_columns
 from campaigns.compare.queries.compared_tests import comparison_of
 from campaigns.compare.views import comparison_context
-from campaigns.core.access import actor_of, acts_on, find, rights_in, signed_in_get, signed_in_post
+from campaigns.core.access import (
+    actor_of,
+    acts_on,
+    find,
+    render_page,
+    saved_by,
+    signed_in_get,
+    signed_in_post,
+)
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.tables import csv_of_tables, text_file
 from campaigns.domain.analysis.ratio import Against, Word
-from campaigns.domain.errors import InvalidFields, Refused
+from campaigns.domain.errors import InvalidFields
 from campaigns.domain.units import ms
 from campaigns.history.models import HistoryKey
 from campaigns.history.queries.history import latest_figures
@@ -41,12 +49,7 @@ from campaigns.search.views.search_page import search_context
 
 @signed_in_get(Project)
 def share_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
-    context = {
-        "project": project,
-        "links": live_links(actor, project),
-        "may": rights_in(project, actor),
-    }
-    return render(request, "shares/list.html", context)
+    return render_page(request, "shares/list.html", project, links=live_links(actor, project))
 
 
 @signed_in_post(Campaign.objects.select_related("project"))
@@ -78,23 +81,16 @@ def _share(request: HttpRequest, project: Project, **shown: Campaign | Run | str
     actor = actor_of(request)
     require(actor, Action.SHARE, project)
     form = ShareForm(request.POST)
-    link = token = None
-    if form.is_valid():
-        try:
-            link, token = services.create_share(
-                by=actor, project=project, **shown, **form.cleaned_data
-            )
-        except Refused as refusal:
-            form.add_error("days", str(refusal))
+    made = saved_by(form, services.create_share, by=actor, project=project, **shown)
+    link, token = made or (None, None)
     context = {
-        "project": project,
         "shown": next(iter(shown.values())),
         "noun": next(iter(shown)),
         "form": form,
         "link": link,
         "address": request.build_absolute_uri(reverse("share-view", args=[token])) if token else "",
     }
-    response = render(request, "shares/made.html", context, status=200 if link else 422)
+    response = render_page(request, "shares/made.html", project, **context)
     response["Cache-Control"] = "no-store"
     return response
 

@@ -28,74 +28,64 @@ from campaigns.domain.plan.tls_options import (
 from campaigns.items.queries.filters import IdFilter, ListFilterSet, TargetFilterSet
 from campaigns.items.services import archive_items, describe_item
 from campaigns.models import Endpoint, HostPermit, OwnTlsProfile, Probe, Project, Target
-from campaigns.plans.api import FileField, PairField, PartSerializer
+from campaigns.plans.api import FileField, PartSerializer, pairs
 from campaigns.probes.queries.first_requests import FirstRequest
 from campaigns.probes.queries.probes import report_of, with_counts
 from campaigns.probes.services.probes import request_probe
 from campaigns.rest import fields
-from campaigns.rest.access import ITEM_FIELDS, ItemViewSet, Tagged, VisibleViewSet, actor_of, find
-from campaigns.targets.queries import hosts_of
-from campaigns.targets.services import (
-    change_profile,
-    check_host,
-    claim_host,
-    create_profile,
-    create_target,
-    delete_profile,
-    edit_target,
+from campaigns.rest.access import (
+    ITEM_FIELDS,
+    ItemViewSet,
+    ResourceViewSet,
+    Tagged,
+    VisibleViewSet,
+    actor_of,
+    describe,
+    find,
 )
+from campaigns.targets import services
+from campaigns.targets.queries import hosts_of
 
 
-def _text(most: int, help_text: str = "") -> serializers.CharField:
-    words = {"help_text": help_text} if help_text else {}
-    return serializers.CharField(allow_blank=True, default="", max_length=most, **words)
+def _version() -> serializers.ChoiceField:
+    return serializers.ChoiceField(choices=fields.TLS_VERSIONS, allow_null=True, default=None)
 
 
-class TlsSerializer(fields.StrictSerializer):
-    """TLS 1.2 is the oldest version; groups are those of a current browser, every other default is
-    OpenSSL's. Lists of names are in the order of preference, with colons in between.
-    """
-
-    profile = serializers.CharField(
-        max_length=MOST_NAME,
-        allow_blank=True,
-        default="",
-        help_text=f"One of {', '.join(filter(None, PROFILES))}, or the name of a TLS profile of "
-        "the project. Sets what is left at its default. Tells endpoints of one origin apart.",
-    )
-    min_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
-    )
-    max_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
-    )
-    ciphers = _text(1000, "OpenSSL's list for TLS 1.2.")
-    ca_pem = _text(MAX_PEM_BYTES, "Trusted instead of the system's authorities.")
-    sni = _text(253, "Server name to send (SNI) and verify. Default: the host.")
-    client_certificate_pem = _text(MAX_PEM_BYTES)
-    fingerprint = _text(200, "SHA-256 of the one certificate to accept, instead of verifying it.")
-    groups = _text(1000, "Key exchange groups, such as X25519MLKEM768:X25519.")
-    ciphersuites = _text(1000, "Ciphers of TLS 1.3.")
-    signatures = _text(1000, "Signature algorithms, such as ecdsa_secp256r1_sha256.")
-    alpn = serializers.BooleanField(
-        default=True, help_text="Whether ALPN offers http/1.1, with HTTP/2 h2."
-    )
+def _offer(help_text: str) -> serializers.CharField:
+    return fields.text(help_text, LONGEST_OFFER, default="")
 
 
 class TlsOffer(fields.StrictSerializer):
     """What a profile sets; what is left out stays at its default. Lists of names are in the order
     of preference, with colons in between."""
 
-    min_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    min_version, max_version = _version(), _version()
+    groups = _offer("Key exchange groups, such as X25519MLKEM768:X25519.")
+    ciphersuites = _offer("Ciphers of TLS 1.3.")
+    ciphers = _offer("OpenSSL's list for TLS 1.2.")
+    signatures = _offer("Signature algorithms, such as ecdsa_secp256r1_sha256.")
+
+
+class TlsSerializer(TlsOffer):
+    """TLS 1.2 is the oldest version; groups are those of a current browser, every other default is
+    OpenSSL's. Lists of names are in the order of preference, with colons in between.
+    """
+
+    profile = fields.text(
+        f"One of {', '.join(filter(None, PROFILES))}, or the name of a TLS profile of the project. "
+        "Sets what is left at its default. Tells endpoints of one origin apart.",
+        MOST_NAME,
+        default="",
     )
-    max_version = serializers.ChoiceField(
-        choices=fields.TLS_VERSIONS, allow_null=True, default=None
+    ca_pem = fields.text("Trusted instead of the system's authorities.", MAX_PEM_BYTES, default="")
+    sni = fields.text("Server name to send (SNI) and verify. Default: the host.", 253, default="")
+    client_certificate_pem = fields.text(most=MAX_PEM_BYTES, default="")
+    fingerprint = fields.text(
+        "SHA-256 of the one certificate to accept, instead of verifying it.", 200, default=""
     )
-    groups = _text(LONGEST_OFFER, "Key exchange groups, such as X25519MLKEM768:X25519.")
-    ciphersuites = _text(LONGEST_OFFER, "Ciphers of TLS 1.3.")
-    ciphers = _text(LONGEST_OFFER, "OpenSSL's list for TLS 1.2.")
-    signatures = _text(LONGEST_OFFER, "Signature algorithms, such as ecdsa_secp256r1_sha256.")
+    alpn = serializers.BooleanField(
+        default=True, help_text="Whether ALPN offers http/1.1, with HTTP/2 h2."
+    )
 
 
 class TlsProfileInput(TlsOffer):
@@ -118,52 +108,31 @@ class TlsProfileSerializer(fields.ReadSerializer):
         return {name: offered[name] for name in OFFERED}
 
 
-class TlsProfileViewSet(VisibleViewSet):
+@describe(
+    list="The project's own TLS profiles, by name. Those that come with benchsite are not listed:\n"
+    "`browser`, `tls12`, `classical`, `ecdsa` and `rsa`.",
+    create="Names a set of TLS options, for `tls.profile` of endpoints.",
+    update="Replaces name and options. Endpoints that name it follow; runs that have been started\n"
+    "keep what was offered then.",
+    destroy="Refused while an endpoint in use names it.",
+)
+class TlsProfileViewSet(ResourceViewSet):
     model = OwnTlsProfile
+    parent = Project
     serializer_class = TlsProfileSerializer
+    input_class = TlsProfileInput
 
     def get_queryset(self):
         return super().get_queryset().select_related("project")
 
-    def filter_queryset(self, queryset):
-        rows = super().filter_queryset(queryset)
-        return rows.filter(project=self.kwargs["project"]) if self.action == "list" else rows
+    def perform_create(self, project, **values):
+        return services.create_profile(by=self.actor, project=project, **values)
 
-    @extend_schema(operation_id="projects_tls_profiles_list")
-    def list(self, request, project):
-        """The project's own TLS profiles, by name. Those that come with benchsite are not listed:
-        `browser`, `tls12`, `classical`, `ecdsa` and `rsa`."""
-        find(Project, request, pk=project)
-        return super().list(request)
+    def perform_update(self, profile, **values):
+        services.change_profile(by=self.actor, profile=profile, **values)
 
-    @extend_schema(
-        request=TlsProfileInput,
-        responses={201: TlsProfileSerializer},
-        operation_id="projects_tls_profiles_create",
-    )
-    def create(self, request, project):
-        """Names a set of TLS options, for `tls.profile` of endpoints."""
-        project_row = find(Project, request, pk=project)
-        require(self.actor, Action.EDIT, project_row)
-        data = fields.validated(TlsProfileInput, request.data)
-        profile = create_profile(by=self.actor, project=project_row, **data)
-        return self.answer(profile.pk, status.HTTP_201_CREATED)
-
-    @extend_schema(request=TlsProfileInput)
-    def update(self, request, pk):
-        """Replaces name and options. Endpoints that name it follow; runs that have been started
-        keep what was offered then."""
-        row = self.get_object()
-        require(self.actor, Action.EDIT, row.project)
-        data = fields.validated(TlsProfileInput, request.data)
-        profile = change_profile(by=self.actor, profile=row, **data)
-        return self.answer(profile.pk)
-
-    @extend_schema(responses={204: None})
-    def destroy(self, request, pk):
-        """Refused while an endpoint in use names it."""
-        delete_profile(by=self.actor, profile=self.get_object())
-        return Response(status=status.HTTP_204_NO_CONTENT)
+    def perform_destroy(self, profile):
+        services.delete_profile(by=self.actor, profile=profile)
 
 
 class EndpointSerializer(fields.ReadSerializer):
@@ -236,6 +205,7 @@ class NewTarget(TargetInput, Tagged):
 class TargetViewSet(ItemViewSet):
     model = Target
     serializer_class = TargetSerializer
+    input_class = TargetInput
     filterset_class = TargetFilterSet
 
     def get_queryset(self):
@@ -250,17 +220,15 @@ class TargetViewSet(ItemViewSet):
         data = fields.validated(NewTarget, request.data)
         project = find(Project, request, pk=data.pop("project"))
         tags = data.pop("tags", None)
-        target = create_target(by=self.actor, project=project, **data)
+        target = services.create_target(by=self.actor, project=project, **data)
         if tags:
             describe_item(by=self.actor, item=target, tags=tags)
         return self.answer(target.pk, status.HTTP_201_CREATED)
 
-    @extend_schema(request=TargetInput)
     def update(self, request, pk):
         """Replaces all three fields. Omitted endpoints are deleted, those with tests archived."""
         target = self.get_object()
-        require(self.actor, Action.EDIT, target.project)
-        edit_target(by=self.actor, target=target, **fields.validated(TargetInput, request.data))
+        services.edit_target(by=self.actor, target=target, **self.input(target))
         return self.answer(target.pk)
 
     @extend_schema(request=None, operation_id="targets_archive")
@@ -323,7 +291,7 @@ class OwnershipOfTarget(APIView):
         actor = actor_of(request)
         require(actor, Action.EDIT, target.project)
         host = fields.validated(HostInput, request.data)["host"]
-        check_host(by=actor, claim=claim_host(by=actor, target=target, host=host))
+        services.check_host(by=actor, claim=services.claim_host(by=actor, target=target, host=host))
         return Response(_hosts_json(request, target), status=status.HTTP_202_ACCEPTED)
 
 
@@ -403,12 +371,10 @@ class ProbeRequest(fields.StrictSerializer):
 
     method = serializers.CharField(required=False, max_length=MAX_METHOD)
     path = serializers.CharField(default="/")
-    headers = serializers.ListField(
-        child=PairField(), required=False, help_text="[name, value] pairs."
-    )
+    headers = pairs()
     body = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     body_file = FileField(required=False, help_text="As in a plan's step.")
-    form = serializers.ListField(child=PairField(), required=False)
+    form = pairs(None)
     multipart = PartSerializer(many=True, required=False)
     subprotocols = serializers.ListField(child=serializers.CharField(), required=False)
     message = serializers.CharField(required=False, allow_null=True, trim_whitespace=False)

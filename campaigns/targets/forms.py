@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.core.forms import CheckedForm, text_widget
+from campaigns.core.forms import CheckedForm, area, text_field, text_widget
 from campaigns.domain.plan import tls_options
 from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import (
@@ -18,9 +18,8 @@ from campaigns.domain.plan.tls_options import (
     SIGNATURES,
     VERSIONS,
     TlsOptions,
-    TlsProfile,
 )
-from campaigns.models import Exporter, Target
+from campaigns.models import Target
 
 FACT_EXAMPLES = {
     "CPU": "2 × Xeon E5-2640, 2.5 GHz",
@@ -52,6 +51,7 @@ class TargetForm:
         self.endpoints = endpoints
         self.environment = environment
         self.errors: dict[str, str] = {}
+        self.is_posted = False
 
     @classmethod
     def blank(cls):
@@ -88,7 +88,7 @@ class TargetForm:
             fillvalue="",
         )
         facts = zip_longest(data.getlist("label"), data.getlist("value"), fillvalue="")
-        return cls(
+        form = cls(
             data.get("name", ""),
             [
                 (scheme, host, port, verify != "no", tls or {}, address)
@@ -97,8 +97,13 @@ class TargetForm:
             ],
             [list(fact) for fact in facts if fact[1].strip() or fact[0] not in ("", *FACT_LABELS)],
         )
+        form.is_posted = True
+        return form
 
-    def fields(self) -> dict[str, Any]:
+    def is_valid(self) -> bool:
+        return self.is_posted
+
+    def fields_of_service(self) -> dict[str, Any]:
         """The arguments of create_target and edit_target."""
         return {
             "name": self.name,
@@ -108,6 +113,9 @@ class TargetForm:
 
     def take_errors(self, errors: dict[str, str]) -> None:
         self.errors = errors
+
+    def take_refusal(self, sentence: str) -> None:
+        self.errors = {"refused": sentence}
 
     def endpoint_rows(self) -> list[dict[str, Any]]:
         rows = self.endpoints or [("http", "", "80", True)]
@@ -179,19 +187,17 @@ class ExporterForm(CheckedForm):
 
     field_order = ("url", "token", "removes_token", "name", "is_server", "verify_tls", "ca_pem")
 
-    url = forms.CharField(
-        label="Metrics address",
-        required=False,
-        widget=text_widget(
-            "input-wide", placeholder="http://10.0.0.5:9800/metrics", maxlength=MOST_URL
-        ),
+    url = text_field(
+        "Metrics address",
+        text_widget("input-wide", placeholder="http://10.0.0.5:9800/metrics", maxlength=MOST_URL),
+        None,
         help_text="Of the agent, or of a node_exporter. Injector hosts ask it, so its network must "
         "be one that load may go to.",
     )
-    name = forms.CharField(
-        label="Name",
-        required=False,
-        widget=text_widget("input-medium", placeholder="shop-1", maxlength=MOST_NAME),
+    name = text_field(
+        "Name",
+        text_widget("input-medium", placeholder="shop-1", maxlength=MOST_NAME),
+        None,
         help_text="Of the machine, on the pages of runs. Leave empty for host and port.",
     )
     is_server = forms.BooleanField(
@@ -206,22 +212,20 @@ class ExporterForm(CheckedForm):
         initial=True,
         help_text="Of https. Switch it off to accept any.",
     )
-    ca_pem = forms.CharField(
-        label="Certificate to trust",
-        required=False,
-        max_length=MAX_PEM_BYTES,
-        widget=forms.Textarea(attrs={"class": "input-wide", "rows": 3, "spellcheck": "false"}),
+    ca_pem = text_field(
+        "Certificate to trust",
+        area(3, **{"class": "input-wide"}),
+        MAX_PEM_BYTES,
         help_text="PEM, of a self-signed certificate or of its authority. Leave empty for those "
         "that the injector hosts trust.",
     )
-    token = forms.CharField(
-        label="Bearer token",
-        required=False,
-        strip=True,
-        widget=forms.PasswordInput(
+    token = text_field(
+        "Bearer token",
+        forms.PasswordInput(
             attrs={"class": "input-wide", "autocomplete": "off", "maxlength": MOST_TOKEN},
             render_value=True,  # what somebody typed, never what is stored
         ),
+        None,
         help_text="To public addresses only over https with a verified certificate. Stored "
         "encrypted. Leave empty for a node_exporter without one.",
     )
@@ -233,12 +237,6 @@ class ExporterForm(CheckedForm):
             self.fields["token"].widget.attrs["placeholder"] = "stored; enter another to replace it"
         else:
             del self.fields["removes_token"]
-
-    @classmethod
-    def of(cls, exporter: Exporter) -> "ExporterForm":
-        names = ("url", "name", "is_server", "verify_tls", "ca_pem")
-        initial = {name: getattr(exporter, name) for name in names}
-        return cls(initial=initial, has_token=exporter.has_token)
 
     def fields_of_service(self) -> dict[str, Any]:
         """What the service takes; without a token the stored one stays."""
@@ -257,16 +255,16 @@ def _version(label: str) -> forms.ChoiceField:
 
 def _names(label: str, example: str, hint: str) -> forms.CharField:
     widget = text_widget("input-wide", placeholder=example, maxlength=LONGEST_OFFER)
-    return forms.CharField(label=label, required=False, widget=widget, help_text=hint)
+    return text_field(label, widget, None, help_text=hint)
 
 
 class TlsProfileForm(CheckedForm):
-    name = forms.CharField(
-        label="Name",
-        required=False,
-        widget=text_widget(
+    name = text_field(
+        "Name",
+        text_widget(
             "input-medium", placeholder="our mobile clients", maxlength=tls_options.MOST_NAME
         ),
+        None,
         help_text="It tells endpoints and arms apart wherever they are shown.",
     )
     min_version = _version("Minimum version")
@@ -281,11 +279,6 @@ class TlsProfileForm(CheckedForm):
     )
     ciphers = _names("Ciphers of TLS 1.2", "ECDHE+AESGCM", "As OpenSSL writes lists of ciphers.")
     signatures = _names("Signatures", "ecdsa_secp256r1_sha256", f"Known: {', '.join(SIGNATURES)}.")
-
-    @classmethod
-    def starting_from(cls, profile: TlsProfile, name: str = "") -> "TlsProfileForm":
-        """Filled in with what another profile offers."""
-        return cls(initial={**profile.offers, "name": name})
 
     def fields_of_service(self) -> dict[str, Any]:
         """The name, and what the profile offers."""

@@ -16,6 +16,7 @@ from campaigns.domain.plan.tls_options import (
     PROFILES,
     TlsOptions,
     TlsProfile,
+    command_options,
     own_profile,
 )
 from campaigns.domain.typed_text import REFERENCE_TAG
@@ -125,6 +126,11 @@ class OwnTlsProfile(models.Model):
 
     def value(self) -> TlsProfile:
         return own_profile(self.name, self.offers)
+
+    @property
+    def options(self) -> str:
+        """What it offers, for the command line; "" where it sets nothing."""
+        return command_options(self.offers)
 
 
 class Target(Item):

@@ -31,7 +31,7 @@ from campaigns.domain.plan.addresses import (
     written,
 )
 from campaigns.domain.units import counted
-from campaigns.models import Endpoint, HostClaim, HostPermit, Project, Run, Target
+from campaigns.models import Endpoint, HostClaim, HostPermit, Run, Target
 
 _WHAT_TO_DO = "Prove on the page of its target that it is yours, or ask there for an approval."
 
@@ -134,18 +134,15 @@ class HostState:
     @property
     def word(self) -> str:
         if self.is_permitted:
-            return self.current_kind if self.current else "listed"
+            kinds = {each.kind for each in self.permits if each.pk in self.current}
+            current = "proven" if HostPermit.Kind.PROOF in kinds else "approved"
+            return current if kinds else "listed"
         if self.current:
             return "not all of it"
         claim = self.claim
         if claim and claim.approval_asked_at:
             return "waiting for approval"
         return "refused" if claim and claim.refused_at else "needs proof"
-
-    @property
-    def current_kind(self) -> str:
-        kinds = {each.kind for each in self.permits if each.pk in self.current}
-        return "proven" if HostPermit.Kind.PROOF in kinds else "approved"
 
     @property
     def proof_ends_at(self) -> datetime | None:
@@ -159,16 +156,14 @@ def hosts_of(target: Target) -> list[HostState]:
     if not settings.PROOF_DAYS:
         return []
     endpoints = list(target.endpoints.filter(archived_at=None))
-    claims = {each.host: each for each in _claims(target.project, endpoints)}
+    claimed = target.project.host_claims.filter(
+        host__in={host_key(each.host) for each in endpoints}
+    )
+    permits = Prefetch("permits", HostPermit.objects.order_by("-pk"))
+    claims = {each.host: each for each in claimed.prefetch_related(permits)}
     current = set(current_permits().filter(claim__in=claims.values()).values_list("pk", flat=True))
     hosts = dict.fromkeys(host_key(each.host) for each in endpoints if _may_need_proof(each))
     return [_state(host, endpoints, claims.get(host), current) for host in hosts]
-
-
-def _claims(project: Project, endpoints: Iterable[Endpoint]) -> QuerySet[HostClaim]:
-    hosts = {host_key(each.host) for each in endpoints}
-    permits = Prefetch("permits", HostPermit.objects.order_by("-pk"))
-    return HostClaim.objects.filter(project=project, host__in=hosts).prefetch_related(permits)
 
 
 def _may_need_proof(endpoint: Endpoint) -> bool:
@@ -189,6 +184,7 @@ def _state(
     if is_address(host):
         dialled = [place_of(host, each.port) for each in of_host]
     still_refused = tuple(refusals(dialled, parse_networks(places)))
+    origins = {each.port: each.frozen() for each in of_host} if claim else {}
     return HostState(
         host=host,
         claim=claim,
@@ -196,26 +192,9 @@ def _state(
         current=tuple(each.pk for each in counting),
         is_permitted=bool(dialled) and not still_refused,
         still_refused=still_refused,
-        urls=tuple(_urls(of_host, claim)),
+        # Where the file is looked for, once for each port.
+        urls=tuple(f"{each.over_http()}{proof_path(claim.token)}" for each in origins.values()),
     )
-
-
-def _urls(endpoints: Iterable[Endpoint], claim: HostClaim | None) -> Iterator[str]:
-    """Where the file is looked for, once for each port."""
-    if claim:
-        origins = {each.port: each.frozen() for each in endpoints}.values()
-        yield from (f"{each.over_http()}{proof_path(claim.token)}" for each in origins)
-
-
-def waiting_claims() -> QuerySet[HostClaim]:
-    """Of all projects, those for which an administrator is asked, the longest waiting first."""
-    claims = HostClaim.objects.exclude(approval_asked_at=None).select_related("project")
-    return claims.order_by("approval_asked_at", "pk")
-
-
-def permits_of_all() -> QuerySet[HostPermit]:
-    """Current ones of all projects, for administrators."""
-    return current_permits().select_related("claim__project").order_by("-pk")
 
 
 _KEPT_S = 60.0

@@ -45,29 +45,17 @@ _NAME_TAKEN = {"name": "The project already has a target with this name. Choose 
 
 
 def create_target(
-    *,
-    by: Actor,
-    project: Project,
-    name: str,
-    environment: Sequence[Sequence[str]],
-    endpoints: Sequence[dict[str, Any]],
-    is_kept: bool = True,
+    *, by: Actor, project: Project, is_kept: bool = True, **description: Any
 ) -> Target:
-    """Raises InvalidTarget with a sentence for each invalid field. Not `is_kept`: its address is
-    only tried, until `keep_target`."""
+    """`description`: name, environment and endpoints. Raises InvalidTarget with a sentence for each
+    invalid field. Not `is_kept`: its address is only tried, until `keep_target`."""
     require(by, Action.EDIT, project)
-    return _save(by, Target(project=project, is_kept=is_kept), name, environment, endpoints)
+    return _save(by, Target(project=project, is_kept=is_kept), **description)
 
 
 @transaction.atomic
 def edit_target(
-    *,
-    by: Actor,
-    target: Target,
-    name: str,
-    environment: Sequence[Sequence[str]],
-    endpoints: Sequence[dict[str, Any]],
-    opened: str | None = None,
+    *, by: Actor, target: Target, opened: str | None = None, **description: Any
 ) -> Target:
     """Replace the description. A missing endpoint is deleted, or archived if it has tests.
     `opened`: what the form was opened with. Raises ChangedMeanwhile."""
@@ -76,7 +64,7 @@ def edit_target(
     if target.archived_at:
         raise Refused(f"{target.name} is archived and can no longer be edited.")
     target.is_kept = True
-    return _save(by, target, name, environment, endpoints, opened)
+    return _save(by, target, **description, opened=opened)
 
 
 def keep_target(target: Target) -> None:

@@ -5,10 +5,10 @@ the agent, and its exporters: set, check and remove them."""
 import secrets
 import shlex
 from contextlib import suppress
-from functools import partial
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import Case, When
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -22,16 +22,18 @@ from campaigns.core.access import (
     actor_of,
     acts_on,
     labels_of,
+    render_page,
     rights_in,
     saved_by,
     signed_in_form,
     signed_in_post,
     signed_in_safe,
 )
+from campaigns.core.database import db_now
 from campaigns.core.forms import ProbeForm, write_headers
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.analysis.changes import MIN_CAMPAIGNS
-from campaigns.domain.errors import InvalidPlan, InvalidTarget, Refused
+from campaigns.domain.errors import InvalidPlan, Refused
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS
 from campaigns.domain.plan.addresses import LOOPBACK, written_addresses
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
@@ -51,7 +53,6 @@ from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.machines import services as exporter_services
 from campaigns.models import Campaign, Endpoint, Exporter, Probe, Project, Target
 from campaigns.probes.charts import waterfall_charts
-from campaigns.probes.queries import probes as queries
 from campaigns.probes.queries.probes import reason_to_wait, report_of
 from campaigns.probes.services.probes import request_probe
 from campaigns.probes.services.typed_targets import try_untried
@@ -61,6 +62,8 @@ from campaigns.targets.queries import hosts_of
 
 _MOST_RESULTS = 12  # the history has all
 _MOST_MARKS = 5
+_MOST_PROBES = 8
+_ASKED_S = 30  # a worker that lives answers a check in a second or two
 _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment"}
 
 
@@ -68,8 +71,7 @@ _LABELS = {"name": "Name", "endpoints": "Endpoints", "environment": "Environment
 def target_list(request: HttpRequest, actor: Actor, project: Project):
     if request.GET.get("view") == TRASH:
         return trash_list(request, "target", project)
-    context = {**items_context(request, "target", project), "may": rights_in(project, actor)}
-    return render(request, "targets/list.html", context)
+    return render_page(request, "targets/list.html", **items_context(request, "target", project))
 
 
 @signed_in_form(Project, Action.EDIT)
@@ -77,8 +79,7 @@ def target_new(request: HttpRequest, actor: Actor, project: Project):
     form = TargetForm.demo() if request.GET.get("preset") == "demo" else TargetForm.blank()
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
-        target = _saved(form, services.create_target, by=actor, project=project)
-        if target:
+        if target := saved_by(form, services.create_target, by=actor, project=project):
             messages.success(request, f"{target.name} created. Next, try one request.")
             return redirect(_of_target(target.pk, "try"))
     return _form_page(request, project, form)
@@ -90,7 +91,7 @@ def target_edit(request: HttpRequest, actor: Actor, target: Target):
     form = TargetForm.of(target)
     if request.method == "POST":
         form = TargetForm.posted(request.POST)
-        if _saved(form, partial(edit.save, services.edit_target), by=actor, target=target):
+        if saved_by(form, edit.save, service=services.edit_target, by=actor, target=target):
             with suppress(Refused):
                 try_untried(by=actor, target=target)
             messages.success(request, f"{target.name} saved.")
@@ -109,7 +110,14 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
     is_websocket = {endpoint.scheme in WEBSOCKET_SCHEMES for endpoint in endpoints}
     actor = actor_of(request)
     may = rights_in(target.project, actor)
-    answers = queries.latest_answers(target, timezone.now())
+    probes, now = Probe.objects.filter(endpoint__target=target), timezone.now()
+    # What came back of the newest single request of each endpoint.
+    finished = probes.exclude(finished_at=None).select_related("endpoint")
+    newest = finished.order_by("endpoint_id", "-pk").distinct("endpoint_id")
+    answers = {probe.endpoint_id: report_of(probe, now) for probe in newest}
+    probes = probes.select_related("endpoint", "requested_by").order_by("-pk")[:_MOST_PROBES]
+    can_try = may["run"] and endpoints and not target.archived_at
+    is_asked = Case(When(asked_at__gt=db_now(-_ASKED_S), then=True), default=False)
     context = {
         "project": target.project,
         "target": target,
@@ -123,22 +131,21 @@ def detail_page(request, target: Target, form: ProbeForm, status: int = 200):
         "marks": marks_of(actor, target)[:_MOST_MARKS],
         "speaks_websocket": True in is_websocket,
         "speaks_http": False in is_websocket,
-        "old_endpoints": queries.archived_endpoints(target),
-        "probes": queries.recent_probes(target),
+        "old_endpoints": target.endpoints.exclude(archived_at=None),
+        "probes": probes,
         "form": form,
         "may": may,
-        "can_try": may["run"] and endpoints and not target.archived_at,
-        "exporters": queries.exporters_of(target),
+        "can_try": can_try,
+        "exporters": target.exporters.annotate(is_asked=is_asked),
         "hosts": hosts_of(target),
+        # (panel, title) of those that have something.
+        "tabs": [
+            ("overview", "Overview"),
+            *([("requests", "Requests")] if can_try or probes else []),
+            ("setup", "Setup"),
+        ],
     }
-    return render(request, "targets/detail.html", context | {"tabs": _tabs(context)}, status=status)
-
-
-def _tabs(context: dict[str, Any]) -> list[tuple[str, str]]:
-    """(panel, title) of those that have something."""
-    has_requests = context["can_try"] or context["probes"]
-    requests = [("requests", "Requests")] if has_requests else []
-    return [("overview", "Overview"), *requests, ("setup", "Setup")]
+    return render(request, "targets/detail.html", context, status=status)
 
 
 def _results(actor: Actor, target: Target) -> dict[str, Any]:
@@ -160,16 +167,6 @@ def _results(actor: Actor, target: Target) -> dict[str, Any]:
     }
 
 
-def _saved(form: TargetForm, service, **whose) -> Target | None:
-    try:
-        return service(**whose, **form.fields())
-    except InvalidTarget as invalid:
-        form.take_errors(invalid.errors)
-    except Refused as refusal:
-        form.take_errors({"refused": str(refusal)})
-    return None
-
-
 def _form_page(
     request,
     project: Project,
@@ -178,7 +175,6 @@ def _form_page(
     edit: Edit | None = None,
 ):
     context = {
-        "project": project,
         "form": form,
         "target": target,
         "edit": edit,
@@ -187,8 +183,7 @@ def _form_page(
         "profiles": PROFILES.values(),
         "own_profiles": [each.value() for each in project.tls_profiles.all()],
     }
-    status = edit.status(form.errors) if edit else 422 if form.errors else 200
-    return render(request, "targets/form.html", context, status=status)
+    return render_page(request, "targets/form.html", project, **context)
 
 
 @signed_in_post(Endpoint)
@@ -215,7 +210,6 @@ def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
     now = timezone.now()
     report = report_of(probe, now) if probe.finished_at else None
     context = {
-        "project": project,
         "probe": probe,
         "target": probe.endpoint.target,
         "report": report,
@@ -223,9 +217,8 @@ def probe_detail(request: HttpRequest, actor: Actor, probe: Probe):
         "waterfall": report and waterfall_charts(report.parts),
         "reason_to_wait": reason_to_wait(probe, now),
         "headers_text": write_headers(probe.request.get("headers", [])),
-        "may": rights_in(project, actor),
     }
-    return render(request, "probes/detail.html", context)
+    return render_page(request, "probes/detail.html", project, **context)
 
 
 _ROWS = Exporter.objects.select_related("target__project")
@@ -243,21 +236,16 @@ AGENT_PORT = 9800
 def exporter_new(request: HttpRequest, actor: Actor, target: Target) -> HttpResponse:
     """The line that starts an agent has a new token; it is stored when the form is saved."""
     endpoints = list(target.endpoints.filter(archived_at=None))
-    form = ExporterForm(
-        request.POST if request.method == "POST" else None, initial=_agent_at(endpoints)
-    )
-    saved = saved_by(
-        form, lambda fields: exporter_services.add_exporter(by=actor, target=target, **fields)
-    )
-    start_agent = _start_line(request, endpoints, form["token"].value() or "")
-    return _answer(request, target, form, saved, start_agent=start_agent)
-
-
-def _agent_at(endpoints: list[Endpoint]) -> dict[str, str]:
-    """What the form says at first: an agent on the machine of the first endpoint."""
+    # An agent on the machine of the first endpoint.
     host = endpoints[0].host if endpoints else "10.0.0.5"
-    host = f"[{host}]" if ":" in host else host
-    return {"url": f"http://{host}:{AGENT_PORT}/metrics", "token": secrets.token_urlsafe(32)}
+    url = f"http://{f'[{host}]' if ':' in host else host}:{AGENT_PORT}/metrics"
+    initial = {"url": url, "token": secrets.token_urlsafe(32)}
+    form = ExporterForm(request.POST or None, initial=initial)
+    if saved := saved_by(form, exporter_services.add_exporter, by=actor, target=target):
+        return _to_agents(request, saved)
+    context = {"form": form, "target": target}
+    context["start_agent"] = _start_line(request, endpoints, form["token"].value() or "")
+    return render_page(request, "targets/exporter.html", target.project, **context)
 
 
 def _start_line(request: HttpRequest, endpoints: list[Endpoint], token: str) -> str:
@@ -275,20 +263,22 @@ def _start_line(request: HttpRequest, endpoints: list[Endpoint], token: str) -> 
     return " ".join(words)
 
 
-@signed_in_form(_ROWS)
+@signed_in_form(_ROWS, Action.EDIT)
 def exporter_edit(request: HttpRequest, actor: Actor, exporter: Exporter) -> HttpResponse:
-    require(actor, Action.EDIT, exporter.target.project)
     edit = Edit(request, lambda: exporter_services.content_of(exporter), labels_of(ExporterForm))
-    form = ExporterForm.of(exporter)
-    if request.method == "POST":
-        form = ExporterForm(request.POST, has_token=exporter.has_token)
-    saved = saved_by(
-        form,
-        lambda given: edit.save(
-            exporter_services.change_exporter, by=actor, exporter=exporter, **given
-        ),
-    )
-    return _answer(request, exporter.target, form, saved, edit, exporter=exporter)
+    initial, has_token = exporter_services.content_of(exporter), exporter.has_token
+    form = ExporterForm(request.POST or None, initial=initial, has_token=has_token)
+    change = exporter_services.change_exporter
+    if saved := saved_by(form, edit.save, service=change, by=actor, exporter=exporter):
+        return _to_agents(request, saved)
+    target = exporter.target
+    context = {"form": form, "edit": edit, "target": target, "exporter": exporter}
+    return render_page(request, "targets/exporter.html", target.project, **context)
+
+
+def _to_agents(request: HttpRequest, saved: Exporter) -> HttpResponse:
+    messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
+    return redirect(_of_target(saved.target_id, "agents"))
 
 
 @acts_on(_ROWS, "target-detail", "target_id", "#agents")
@@ -301,19 +291,3 @@ def exporter_check(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
 def exporter_remove(request: HttpRequest, by: Actor, exporter: Exporter) -> str:
     exporter_services.remove_exporter(by=by, exporter=exporter)
     return f"{exporter.name} is no longer scraped. What it reported is kept."
-
-
-def _answer(
-    request: HttpRequest,
-    target: Target,
-    form: ExporterForm,
-    saved: Exporter | None,
-    edit: Edit | None = None,
-    **more: Any,
-) -> HttpResponse:
-    if saved:
-        messages.success(request, f"{saved.name} is saved. A worker asks it now what it offers.")
-        return redirect(_of_target(target.pk, "agents"))
-    context = {"project": target.project, "target": target, "form": form, "edit": edit, **more}
-    status = edit.status(form.errors) if edit else 422 if form.errors else 200
-    return render(request, "targets/exporter.html", context, status=status)

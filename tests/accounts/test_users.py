@@ -125,7 +125,7 @@ def test_the_list_finds_people_and_says_how_they_sign_in(client, adam, alice, bo
 
     def listed(query: str):
         rows = client.get(reverse("user-list") + query).context["rows"]
-        return {row.user.username: row.ways for row in rows}
+        return {row.username: row.ways for row in rows}
 
     assert listed("?search=adams") == {"alice": "password and authenticator app"}
     assert set(listed("?state=disabled")) == {"bob"}

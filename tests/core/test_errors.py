@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from campaigns.core.context import database_away
 from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
-from campaigns.items.views import items
+from campaigns.items.views import lists
 from campaigns.models import Run
 from campaigns.operations.services.load_control import (
     announce_host,
@@ -34,7 +34,7 @@ def breaks(monkeypatch):
         def fail(*args, **kwargs):
             raise error
 
-        monkeypatch.setattr(items, "list_context", fail)
+        monkeypatch.setattr(lists, "list_context", fail)
 
     return breaking
 

@@ -6,7 +6,6 @@ from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.engine.queries.engine import (
     STUCK_SLACK_S,
-    Stuck,
     Waiting,
     head_runs,
     stuck_runs,
@@ -52,7 +51,7 @@ def test_a_run_is_stuck_beyond_the_greatest_age_of_its_state(project, state, sce
     run = scene(project)
     assert stuck_runs() == []
     age(run, MAX_AGE_S[state] + STUCK_SLACK_S + 1)
-    assert stuck_runs() == [Stuck(run.pk, state)]
+    assert stuck_runs() == [(run.pk, state)]
 
 
 def test_a_running_run_is_stuck_when_nobody_stops_its_overrun(project):
@@ -60,14 +59,14 @@ def test_a_running_run_is_stuck_when_nobody_stops_its_overrun(project):
     Run.objects.filter(pk=run.pk).update(t0=db_now(-80))
     assert stuck_runs() == []
     Run.objects.filter(pk=run.pk).update(t0=db_now(-90))
-    assert stuck_runs() == [Stuck(run.pk, RunState.RUNNING)]
+    assert stuck_runs() == [(run.pk, RunState.RUNNING)]
 
 
 def test_runs_behind_the_next_one_of_their_campaign_are_never_stuck(project):
     campaign = started(project, n_tests=3)
     Campaign.objects.update(started_at=db_now(-9000), opened_at=db_now(-9000))
     Run.objects.update(state_at=db_now(-9000))
-    assert stuck_runs() == [Stuck(campaign.runs.first().pk, RunState.QUEUED)]
+    assert stuck_runs() == [(campaign.runs.first().pk, RunState.QUEUED)]
 
 
 def test_each_campaign_has_one_next_run(project):

@@ -11,7 +11,8 @@ from campaigns.domain.lifecycle import Trust
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, Probe, Run, Search
-from campaigns.search.services import SILENT_AFTER_S, advance_searches, ask_silent_targets
+from campaigns.search.queries import SILENT_AFTER_S
+from campaigns.search.services import advance_searches, ask_silent_targets
 from tests.campaigns.campaign_form import new_url
 from tests.engine.scenes import owner_of
 from tests.factories import make_campaign, make_endpoint, make_plan, make_target, make_test

@@ -20,9 +20,13 @@ from campaigns.models import Campaign, Exporter, Project, Run, Search, TestFigur
 from campaigns.runs.exports import csv_of_search
 from campaigns.runs.services import keep_figures
 from campaigns.search import services as searches
-from campaigns.search.queries import busy_by_run, limiter_of_search, report_of_search
-from campaigns.search.services import (
+from campaigns.search.queries import (
     SILENT_AFTER_S,
+    busy_by_run,
+    limiter_of_search,
+    report_of_search,
+)
+from campaigns.search.services import (
     advance_search,
     advance_searches,
     ask_silent_targets,
@@ -340,7 +344,7 @@ def test_a_dispatcher_that_dies_before_it_is_stored_leaves_it_to_the_next(projec
         raise ConnectionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(searches, "to_store", dies)
+        patched.setattr(searches.queries, "to_store", dies)
         with pytest.raises(ConnectionError):
             end_trial(campaign, 900)
     assert Search.objects.get().ending is None

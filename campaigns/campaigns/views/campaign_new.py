@@ -216,7 +216,7 @@ def campaign_new(request: HttpRequest, actor: Actor, project: Project) -> HttpRe
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
     not_tried = _try_chosen(request, form) if _TRY in request.POST else ""
     if is_kept:
-        campaign = saved_by(form, lambda values: _save(request, values, project, edit, again))
+        campaign = saved_by(form, lambda **values: _save(request, values, project, edit, again))
         if campaign:
             return redirect(_page_of(campaign, confirm))
     errors = form.errors if is_kept else {}

@@ -41,15 +41,7 @@ from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.load import stored_load
 from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.session import stored_session
-from campaigns.engine.queries.injector_hosts import (
-    NO_HOST,
-    Compiled,
-    free_slots,
-    live_hosts_now,
-    own_addresses,
-    taken_slots,
-    total_slots,
-)
+from campaigns.engine.queries import injector_hosts
 from campaigns.machines.models import THE_ROW
 from campaigns.models import Campaign, InjectorHost, LoadControl, Probe, Run, Search, Shard
 from campaigns.operations.queries import (
@@ -206,16 +198,8 @@ def _has_more_than_to_store():
     return has_shard(Part.RUNNING) | ~has_shard(Part.STORING)
 
 
-@dataclass(frozen=True, slots=True)
-class Stuck:
-    """A run that exceeded the maximum age of its state."""
-
-    run_id: int
-    state: str
-
-
-def stuck_runs() -> list[Stuck]:
-    """Runs beyond the maximum age of their state. Must become empty after any fault."""
+def stuck_runs() -> list[tuple[int, str]]:
+    """(run, state) beyond the maximum age of the state. Must become empty after any fault."""
     too_old = Q()
     for state in (
         RunState.PREPARING,
@@ -230,8 +214,7 @@ def stuck_runs() -> list[Stuck]:
     if has_been_on_for(MAX_AGE_S[RunState.QUEUED] + STUCK_SLACK_S):
         stuck += expired.values_list("pk", "state")
     ages = _running_ages(_has_more_than_to_store())
-    stuck += [(pk, RunState.RUNNING) for pk, _, late_s in ages if late_s > STUCK_SLACK_S]
-    return [Stuck(pk, state) for pk, state in stuck]
+    return stuck + [(pk, RunState.RUNNING) for pk, _, late_s in ages if late_s > STUCK_SLACK_S]
 
 
 def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:
@@ -265,9 +248,9 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
         return why
     if not head_runs().filter(pk=head.pk).filter(is_due()).exists():
         return f"Pausing {head.campaign.pause_s:g} s between two runs."
-    slots = total_slots()
+    slots = injector_hosts.total_slots()
     if not slots:
-        return NO_HOST
+        return injector_hosts.NO_HOST
     if slots < head.n_shards:
         return (
             f"Each run needs {head.n_shards} injector slots at once, but there are only {slots}. "
@@ -279,18 +262,18 @@ def reason_to_wait(head: Run, actor: Actor = NOBODY) -> str:
         return rival
     if why := why_no_room(head.campaign.project, head.n_shards):
         return why
-    if free_slots() < head.n_shards:
-        return f"All injector slots are in use ({taken_slots()} of {slots})."
-    hosts = live_hosts_now()
+    if injector_hosts.free_slots() < head.n_shards:
+        return f"All injector slots are in use ({injector_hosts.taken_slots()} of {slots})."
+    hosts = injector_hosts.live_hosts_now()
     if held_places().n_runs >= hosts.most_runs or not hosts.have_room_for(
-        head.n_shards, taken_slots()
+        head.n_shards, injector_hosts.taken_slots()
     ):
         return "Other runs leave too few cores for it; they would disturb each other."
     return ""
 
 
 def _rival_words(head: Run, actor: Actor) -> str:
-    head.machines = machines_of(head.machines, own_addresses())
+    head.machines = machines_of(head.machines, injector_hosts.own_addresses())
     # The active runs that use the same target, or a machine that this run needs.
     same = Q(target=head.target_id) | Q(machines__overlap=head.machines or [])
     rival = (
@@ -323,7 +306,7 @@ def under_way() -> frozenset[str]:
 
 
 @cache
-def _statement() -> Compiled:
+def _statement() -> injector_hosts.Compiled:
     going_on = Campaign.objects.filter(UNDER_WAY)
     first, *others = (
         *(
@@ -336,7 +319,7 @@ def _statement() -> Compiled:
         _exists(Probe.objects.filter(finished_at=None), Waiting.REQUEST),
         _exists(Search.objects.filter(ending=None), Waiting.SEARCH),
     )
-    return Compiled(first.union(*others, all=True))
+    return injector_hosts.Compiled(first.union(*others, all=True))
 
 
 def _exists(rows: QuerySet, word: str) -> QuerySet:

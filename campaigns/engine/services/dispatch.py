@@ -279,7 +279,10 @@ def _moves() -> tuple[Rule, ...]:
         Rule(unasked.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
         Rule(in_turns.filter(has_shard(Part.LOST)), _stop_for_lost_shard),
         Rule(with_rounds_for_a_look(running), look_at_rounds),
-        Rule(_active(State.ARMED).filter(has_begun), _begin),
+        Rule(
+            _active(State.ARMED).filter(has_begun),
+            lambda run: _move(run, State.ARMED, State.RUNNING),
+        ),
         Rule(_active(State.RUNNING).exclude(sending), _end_sending),
         Rule(_active(State.STOPPING).exclude(has_shard(*UNFINISHED_SHARD_STATES)), _end_stopping),
     )
@@ -318,10 +321,6 @@ def _arm(run: Run) -> bool:
 
 def _stop_for_lost_shard(run: Run) -> bool:
     return bool(request_stop(Run.objects.filter(pk=run.pk), StopReason.SHARD_LOST))
-
-
-def _begin(run: Run) -> bool:
-    return _move(run, State.ARMED, State.RUNNING)
 
 
 def _end_sending(run: Run) -> bool:
@@ -445,15 +444,13 @@ def finish_campaigns() -> int:
     open_ = Campaign.objects.filter(UNDER_WAY)
     over = open_.exclude(runs__in=Run.objects.exclude(state=State.DONE))
     over = over.exclude(pk__in=Search.objects.filter(ending=None).values("pk"))
-    return sum(_finish(open_, *campaign) for campaign in over.values_list("pk", "repeats"))
-
-
-def _finish(open_, pk: int, repeats: int) -> int:
-    # Together: if it is interrupted, the campaign is closed at another turn.
-    with transaction.atomic():
-        n_finished = open_.filter(pk=pk, repeats=repeats).update(finished_at=Now())
-        if n_finished:
-            publish_results(Campaign.objects.get(pk=pk))
+    n_finished = 0
+    for pk, repeats in over.values_list("pk", "repeats"):
+        # Together: if it is interrupted, the campaign is closed at another turn.
+        with transaction.atomic():
+            if open_.filter(pk=pk, repeats=repeats).update(finished_at=Now()):
+                publish_results(Campaign.objects.get(pk=pk))
+                n_finished += 1
     return n_finished
 
 

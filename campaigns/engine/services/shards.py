@@ -258,7 +258,8 @@ def mark_done(*, lease: Lease, end: InjectorEnd, others: Sequence[InjectorEnd] =
         _move(_own_shard(lease).filter(state=state), lease, Part.DONE, end=end.to_json())
         for state in sorted(UNFINISHED_SHARD_STATES)
     )
-    return is_done or _explain(lease, _unheard(end))
+    unheard = FINISHED_UNHEARD if end.is_complete else STOPPED_UNHEARD
+    return is_done or _explain(lease, own_sentence(end.reason) or unheard)
 
 
 @transaction.atomic
@@ -272,11 +273,6 @@ def _note_measured(lease: Lease) -> None:
         pace = run.snapshot["pace"]
         pace |= {"measured_s": (last + 1) * pace["slice_s"]}
         Run.objects.filter(pk=run.pk).update(snapshot=run.snapshot)
-
-
-def _unheard(end: InjectorEnd) -> str:
-    sentence = FINISHED_UNHEARD if end.is_complete else STOPPED_UNHEARD
-    return own_sentence(end.reason) or sentence
 
 
 def mark_lost(*, lease: Lease, reason: str) -> bool:

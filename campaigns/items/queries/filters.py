@@ -1,7 +1,7 @@
 """The filters of lists, one set for each, for its page and for REST. Both refuse or ignore by
 themselves what has no value here; the rows that they are given are those that the actor may see."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
@@ -75,6 +75,11 @@ class ManyFilter(django_filters.MultipleChoiceFilter):
         super().__init__(*args, choices=pairs, distinct=False, **options)
 
 
+def _by(condition: Callable[[Any], Q]) -> Callable[[QuerySet, str, Any], QuerySet]:
+    """A filter's method: rows of which the condition for its value holds."""
+    return lambda rows, _, value: rows.filter(condition(value))
+
+
 def one_of(words: Sequence[str], **options: Any) -> django_filters.ChoiceFilter:
     return django_filters.ChoiceFilter(
         choices=[(str(each), str(each)) for each in words], **options
@@ -120,31 +125,26 @@ def ordered(rows: QuerySet, sort: str) -> QuerySet:
 
 
 def ordering_of(model: type[Item]) -> django_filters.ChoiceFilter:
-    return one_of([sign + key for key in SORTS[model] for sign in ("", "-")], method="in_the_order")
+    keys = [sign + key for key in SORTS[model] for sign in ("", "-")]
+    return one_of(keys, method=lambda rows, _, value: ordered(rows, value))
 
 
 class ItemFilterSet(ListFilterSet):
     archived = django_filters.BooleanFilter("archived_at", lookup_expr="isnull", exclude=True)
-    tag = django_filters.CharFilter(method="with_tag", help_text="Only those with this tag.")
+    tag = django_filters.CharFilter(
+        method=_by(lambda tag: Q(tags__contains=[clean_tag(tag)])),
+        help_text="Only those with this tag.",
+    )
     search = django_filters.CharFilter(
         method="that_match", help_text="Part of a name, a tag, or of what belongs to the item."
     )
 
-    def with_tag(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(tags__contains=[clean_tag(value)])
-
     def that_match(self, rows: QuerySet, name: str, value: str) -> QuerySet:
         return rows.filter(matching(rows.model, value))
 
-    def in_the_order(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return ordered(rows, value)
-
     trash = django_filters.BooleanFilter(
-        method="as_it_is", help_text="Those in the trash, which no other list has."
+        method=lambda rows, *_: rows, help_text="Those in the trash, which no other list has."
     )
-
-    def as_it_is(self, rows: QuerySet, name: str, value: bool) -> QuerySet:
-        return rows
 
 
 class OfProjectFilterSet(ItemFilterSet):
@@ -164,11 +164,11 @@ class TargetFilterSet(OfProjectFilterSet):
 
 
 class CampaignFilterSet(OfProjectFilterSet):
-    target = IdFilter(method="on_target", help_text="Those with a test of this target.")
-    state = one_of(STATE_IS, method="in_state")
-    measurement = one_of(Trust, method="with_trust")
-    target_state = one_of(TargetState, method="with_target_state")
-    precision = one_of(Precision, method="with_precision")
+    target = IdFilter(method=_by(on_target), help_text="Those with a test of this target.")
+    state = one_of(STATE_IS, method=_by(STATE_IS.get))
+    measurement = one_of(Trust, method=_by(trust_is))
+    target_state = one_of(TargetState, method=_by(target_state_is))
+    precision = one_of(Precision, method=_by(precision_is))
     needs_a_look = django_filters.BooleanFilter(
         method="that_need_a_look",
         help_text="Finished, not healthy, and nobody has reviewed it since.",
@@ -176,21 +176,6 @@ class CampaignFilterSet(OfProjectFilterSet):
     by = django_filters.CharFilter(method="made_by", help_text="Who created it, a username.")
     since = InstantFilter("active_at", "gte", help_text="Created, started or ended since then.")
     ordering = ordering_of(Campaign)
-
-    def on_target(self, rows: QuerySet, name: str, value: int) -> QuerySet:
-        return rows.filter(on_target(value))
-
-    def in_state(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(STATE_IS[value])
-
-    def with_trust(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(trust_is(value))
-
-    def with_target_state(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(target_state_is(value))
-
-    def with_precision(self, rows: QuerySet, name: str, value: str) -> QuerySet:
-        return rows.filter(precision_is(value))
 
     def that_need_a_look(self, rows: QuerySet, name: str, value: bool) -> QuerySet:
         wanted = needs_a_look(self.actor)
@@ -242,16 +227,15 @@ class RunFilterSet(ListFilterSet):
     test = IdFilter()
     target = IdFilter()
     plan = IdFilter("test__plan_version__plan")
-    state = ManyFilter(choices=RUN_IS, method="in_state")
+    state = ManyFilter(
+        choices=RUN_IS, method=_by(lambda words: reduce(or_, (RUN_IS[each] for each in words)))
+    )
     outcome = ManyFilter(choices=Outcome)
     measurement = ManyFilter("trust", choices=Trust)
     target_state = ManyFilter(choices=TargetState)
     precision = ManyFilter(choices=Precision)
     since = InstantFilter("t0", lookup_expr="gte")
     until = InstantFilter("t0", lookup_expr="lt")
-
-    def in_state(self, rows: QuerySet, name: str, value: Sequence[str]) -> QuerySet:
-        return rows.filter(reduce(or_, (RUN_IS[each] for each in value)))
 
 
 class AuditFilterSet(ListFilterSet):

@@ -3,7 +3,6 @@ is lost with an item that is deleted, and why it can not be. Reads of plans and 
 their versions; of projects and members; the installation in a few lines."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from django.conf import settings
 from django.db.models import (
@@ -184,7 +183,9 @@ def versions_of(plan: SavedPlan) -> list[PlanVersion]:
     if not versions:
         raise PlanVersion.DoesNotExist
     for before, after in zip([None, *versions], versions, strict=False):
-        after.changes = _changes(before, after) if before else []
+        # Compared in their full form, so that an omitted default is no change.
+        specs = [each.value().to_json() for each in (before, after) if each]
+        after.changes = changes_between(*specs) if before else []
     return versions[::-1]
 
 
@@ -200,11 +201,6 @@ def file_of(plan: SavedPlan, sha256: str) -> tuple[str, bytes] | None:
                     data = blob.data or stored.values_list("data", flat=True).first()
                     return None if data is None else (name, bytes(data))
     return None
-
-
-def _changes(before: PlanVersion, after: PlanVersion) -> list[tuple[str, str, str]]:
-    """Compared in their full form, so that an omitted default is no change."""
-    return changes_between(before.value().to_json(), after.value().to_json())
 
 
 # What each role may do, in one line; tests compare it with core/permissions.py.
@@ -236,23 +232,15 @@ def with_counts(projects: QuerySet[Project], actor: Actor) -> QuerySet[Project]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Installation:
-    """In words: who sends, how much at once, and where to."""
-
-    injectors: str
-    slots: str
-    networks: str
-
-
-def installation() -> Installation:
+def installation() -> dict[str, str]:
+    """In words: who sends (`injectors`), how much at once (`slots`), and where to (`networks`)."""
     alive = [host for host in hosts() if host.is_alive]
     slots = sum(host.slots for host in alive)
-    return Installation(
-        injectors=", ".join(host.name for host in alive) or "none is online",
-        slots=f"{counted(slots, 'injector processes')} at a time" if slots else "",
-        networks=", ".join(settings.ALLOWED_NETWORKS) or "no network yet",
-    )
+    return {
+        "injectors": ", ".join(host.name for host in alive) or "none is online",
+        "slots": f"{counted(slots, 'injector processes')} at a time" if slots else "",
+        "networks": ", ".join(settings.ALLOWED_NETWORKS) or "no network yet",
+    }
 
 
 # One sample is stored, and one measured here: `make run` does so at its first start.

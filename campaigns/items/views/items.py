@@ -22,7 +22,7 @@ from campaigns.core.access import (
     answers_refusals,
     find,
     labels_of,
-    rights_in,
+    render_page,
     saved_by,
     signed_in_form,
     signed_in_post,
@@ -34,6 +34,7 @@ from campaigns.domain.typed_text import tags_in
 from campaigns.domain.units import counted
 from campaigns.items import services
 from campaigns.items.forms import ItemForm
+from campaigns.items.queries import items as queries
 from campaigns.items.queries.filters import (
     CampaignFilterSet,
     ItemFilterSet,
@@ -41,25 +42,7 @@ from campaigns.items.queries.filters import (
     ProjectFilterSet,
     TargetFilterSet,
 )
-from campaigns.items.queries.items import (
-    ARCHIVED,
-    ITEM_VIEWS,
-    list_plans,
-    list_projects,
-    losses_of,
-    refusal_to_archive,
-    refusal_to_delete,
-    tag_counts,
-    view_counts,
-)
-from campaigns.items.views.lists import (
-    Chip,
-    asked_of,
-    filter_rows,
-    list_context,
-    result_chips,
-    since_chip,
-)
+from campaigns.items.views import lists
 from campaigns.models import Campaign, Project, SavedPlan, Target
 from campaigns.probes.queries.probes import list_targets
 from campaigns.projects.models import Item
@@ -68,7 +51,7 @@ TRASH = "trash"
 UNDO = "undo"  # in the session: what the list that follows can undo
 VIEW_WORDS = {
     "": "All", "look": "Needs review", "mine": "Mine", "running": "Running", "drafts": "Drafts",
-    ARCHIVED: "Archived", TRASH: "Trash",
+    queries.ARCHIVED: "Archived", TRASH: "Trash",
 }  # fmt: skip
 # In the strip above its list; the view is for what it has no room for.
 _WITHOUT_TAB = {"running"}
@@ -84,8 +67,8 @@ class ItemKind:
     rows: Callable[[Actor], QuerySet]
     ordering: str = "name"
     finds: str = "Search names and tags"
-    views: Callable[[Actor], Mapping[str, Q]] = lambda actor: ITEM_VIEWS
-    chips: Callable[[Project], list[Chip]] = lambda project: []  # beside that of tags
+    views: Callable[[Actor], Mapping[str, Q]] = lambda actor: queries.ITEM_VIEWS
+    chips: Callable[[Project], list[lists.Chip]] = lambda project: []  # beside that of tags
 
     @property
     def nouns(self) -> str:
@@ -112,14 +95,14 @@ def _view_asked(request: HttpRequest, views: Mapping[str, Q]) -> str:
     return view if view in views else ""
 
 
-def _campaign_chips(project: Project) -> list[Chip]:
+def _campaign_chips(project: Project) -> list[lists.Chip]:
     targets = project.targets.filter(is_kept=True, archived_at=None).order_by("name")
     makers = [(name, name) for name in makers_of(project)]
     return [
-        Chip("target", "Target", list(targets.values_list("pk", "name"))),
-        *result_chips(),
-        since_chip(),
-        Chip("by", "By", makers),
+        lists.Chip("target", "Target", list(targets.values_list("pk", "name"))),
+        *lists.result_chips(),
+        lists.since_chip(),
+        lists.Chip("by", "By", makers),
     ]
 
 
@@ -136,11 +119,11 @@ KINDS = {
             views=campaign_views,
             chips=_campaign_chips,
         ),
-        ItemKind(SavedPlan, "plan", PlanFilterSet, list_plans),
+        ItemKind(SavedPlan, "plan", PlanFilterSet, queries.list_plans),
         ItemKind(
             Target, "target", TargetFilterSet, list_targets, finds="Search names, addresses, tags"
         ),
-        ItemKind(Project, "project", ProjectFilterSet, list_projects),
+        ItemKind(Project, "project", ProjectFilterSet, queries.list_projects),
     )
 }
 
@@ -152,12 +135,13 @@ def items_context(
     kind, actor = KINDS[noun], actor_of(request)
     shelf = _shelf(request, kind, project)
     is_in_view, n_rows = shelf["is_in_view"], shelf["counts"][shelf["view"]]
-    tags = tag_counts(shelf["everything"].filter(is_in_view))
-    chips = [*(kind.chips(project) if project else ()), _tag_chip(tags)]
+    tags = queries.tag_counts(shelf["everything"].filter(is_in_view))
+    chips = kind.chips(project) if project else []
+    chips.append(lists.Chip("tag", "Tag", [(tag, f"{tag} ({n})") for tag, n in tags]))
     rows = kind.of_project(actor, project).filter(is_in_view)
     how = {"nouns": kind.nouns, "finds": kind.finds, "ordering": kind.ordering}
     return {
-        **list_context(request, kind.filters, rows, chips, n_rows=n_rows, **how),
+        **lists.list_context(request, kind.filters, rows, chips, n_rows=n_rows, **how),
         **shelf,
         "tags": tags,
     }
@@ -165,16 +149,15 @@ def items_context(
 
 def trash_list(request: HttpRequest, noun: str, project: Project | None = None) -> HttpResponse:
     """What was deleted lately, the latest first, to be restored or deleted forever."""
-    kind, actor = KINDS[noun], actor_of(request)
+    kind = KINDS[noun]
     shelf = _shelf(request, kind, project)
     rows = sorted_by(shelf["trash"], F("deleted_at"), falls=True)
     finds = "Search names and tags"
-    context = {
-        **list_context(request, kind.filters, rows, [], nouns=kind.nouns, finds=finds),
-        **shelf,
-        "may": rights_in(project, actor) if project else {"edit": True},
-    }
-    return render(request, "items/trash.html", context)
+    context = (
+        lists.list_context(request, kind.filters, rows, [], nouns=kind.nouns, finds=finds) | shelf
+    )
+    may = {} if project else {"may": {"edit": True}}
+    return render_page(request, "items/trash.html", **context, **may)
 
 
 def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dict[str, Any]:
@@ -183,8 +166,8 @@ def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dic
     everything = kind.model.objects.visible_to(actor)
     everything = everything.filter(project=project) if project else everything
     views = kind.views(actor)
-    counts, view = view_counts(everything, views), _view_asked(request, views)
-    n_all = sum(counts.get(each, 0) for each in ("", "drafts", ARCHIVED))
+    counts, view = queries.view_counts(everything, views), _view_asked(request, views)
+    n_all = sum(counts.get(each, 0) for each in ("", "drafts", queries.ARCHIVED))
     trash = kind.model.objects.in_trash(actor)
     owned = {"memberships__user": actor.user, "memberships__role": Role.OWNER}
     trash = trash.filter(project=project) if project else trash.filter(**owned)
@@ -211,10 +194,6 @@ def _shelf(request: HttpRequest, kind: ItemKind, project: Project | None) -> dic
     }
 
 
-def _tag_chip(tags: Sequence[tuple[str, int]]) -> Chip:
-    return Chip("tag", "Tag", [(tag, f"{tag} ({n})") for tag, n in tags])
-
-
 @signed_in_form
 def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     """The form of an item's name and tags."""
@@ -223,26 +202,20 @@ def item_rename(request: HttpRequest, noun: str, **ids: int) -> HttpResponse:
     require(actor, item.administered_by, item.home)
     edit = Edit(request, lambda: services.content_of(item), labels_of(ItemForm))
     form = ItemForm(request.POST) if request.method == "POST" else ItemForm.of(item)
-    if saved := saved_by(
-        form, lambda values: edit.save(services.describe_item, by=actor, item=item, **values)
-    ):
+    if saved := saved_by(form, edit.save, service=services.describe_item, by=actor, item=item):
         messages.success(request, f"{saved.name} saved.")
         return redirect(kind.page_url(saved))
+    rows = kind.model.objects.visible_to(actor)
+    siblings = rows if isinstance(item, Project) else rows.filter(project=item.home)
     context = {
-        "project": item.home,
         "kind": kind,
         "item": find(kind.model, actor, pk=item.pk),
         "form": form,
         "edit": edit,
         "page_url": kind.page_url(item),
-        "tags": tag_counts(_siblings(actor, kind, item)),
+        "tags": queries.tag_counts(siblings),
     }
-    return render(request, "items/rename.html", context, status=edit.status(form.errors))
-
-
-def _siblings(actor: Actor, kind: ItemKind, item: Item) -> QuerySet:
-    rows = kind.model.objects.visible_to(actor)
-    return rows if isinstance(item, Project) else rows.filter(project=item.home)
+    return render_page(request, "items/rename.html", item.home, **context)
 
 
 def _list_with_filters(request: HttpRequest, noun: str, project: int | None = None) -> str:
@@ -300,7 +273,7 @@ def _chosen(
         if not in_trash:
             views = kind.views(actor)
             rows = kind.of_project(actor, project).filter(views[_view_asked(request, views)])
-        return list(filter_rows(actor, kind.filters, rows, asked_of(request)).qs)
+        return list(lists.filter_rows(actor, kind.filters, rows, lists.asked_of(request)).qs)
     ticked = {pk for pk in request.POST.getlist("pk") if pk.isdecimal()}
     items = list(rows.filter(pk__in=[pk for pk in ticked if len(pk) < 19]))
     if len(items) < len(ticked):
@@ -311,7 +284,7 @@ def _chosen(
 def _ask_before_purging(
     request: HttpRequest, kind: ItemKind, project: Project | None, items: Sequence[Item]
 ) -> HttpResponse:
-    why_not = {item: refusal_to_delete(item) for item in items}
+    why_not = {item: queries.refusal_to_delete(item) for item in items}
     free = [item for item, refusal in why_not.items() if not refusal]
     context = {
         "project": project,
@@ -323,17 +296,13 @@ def _ask_before_purging(
         "kept": [
             item
             for item, refusal in why_not.items()
-            if refusal and not item.archived_at and not refusal_to_archive(item)
+            if refusal and not item.archived_at and not queries.refusal_to_archive(item)
         ],
-        "losses": losses_of(free) if free else [],
+        "losses": queries.losses_of(free) if free else [],
         "bulk_url": f"{kind.bulk_url(project)}?{request.GET.urlencode()}",
         "list_url": _list_with_filters(request, kind.noun, project and project.pk),
     }
     return render(request, "items/delete.html", context)
-
-
-def _look(by: Actor, items: Sequence[Item]) -> None:
-    look_at_campaigns(by=by, campaigns=items)
 
 
 _ACTIONS = {
@@ -341,7 +310,7 @@ _ACTIONS = {
     "restore": (services.restore_items, "restored"),
     "delete": (services.delete_items, "deleted"),
     "purge": (services.purge_items, "deleted forever"),
-    "look": (_look, "reviewed"),
+    "look": (lambda by, items: look_at_campaigns(by=by, campaigns=items), "reviewed"),
 }
 _TAGGING = {"tag": ("add", "tagged"), "untag": ("remove", "no longer tagged")}
 

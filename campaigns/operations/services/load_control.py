@@ -14,15 +14,8 @@ from campaigns.core.permissions import NOBODY, Actor, require_administrator
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.engine.queries.injector_hosts import ALIVE_S
+from campaigns.engine.services import endings
 from campaigns.engine.services.dispatch import cut_off_runs, lock_admission
-from campaigns.engine.services.endings import (
-    STOPPED_BEFORE,
-    StopCall,
-    call,
-    end_queued,
-    lock_runs,
-    request_stop,
-)
 from campaigns.live.notify import notify_viewers
 from campaigns.machines.models import THE_ROW
 from campaigns.models import Campaign, InjectorHost, LoadControl, Run
@@ -44,7 +37,7 @@ RESTORED = (
 def stop_all_load(*, by: Actor) -> int:
     """Switch load off and stop every campaign; the number of runs that were sending or about to."""
     require_administrator(by)
-    call(StopCall(StopReason.ADMINISTRATOR))
+    endings.call(endings.StopCall(StopReason.ADMINISTRATOR))
     with transaction.atomic():
         audit.note(by, AuditEvent.LOAD_SWITCHED_OFF)
         return _stop_all(BY_A_PERSON.format(name=by.user.get_username()), by.user)
@@ -52,7 +45,7 @@ def stop_all_load(*, by: Actor) -> int:
 
 def stop_all_load_from_console() -> int:
     """As `stop_all_load`, for whoever has a shell on the installation's machine."""
-    call(StopCall(StopReason.ADMINISTRATOR))
+    endings.call(endings.StopCall(StopReason.ADMINISTRATOR))
     with transaction.atomic():
         audit.note(NOBODY, AuditEvent.LOAD_SWITCHED_OFF)
         return _stop_all(FROM_THE_CONSOLE, None)
@@ -75,9 +68,9 @@ def _stop_all(reason: str, user) -> int:
     under_way.filter(stop_requested_at=None).update(
         stop_requested_at=Now(), stop_requested_by=user, stop_reason=reason
     )
-    lock_runs(Run.objects.all())
-    end_queued(Run.objects.all(), Outcome.STOPPED, STOPPED_BEFORE)
-    n_stopped = request_stop(Run.objects.all(), StopReason.ADMINISTRATOR, by=user)
+    endings.lock_runs(Run.objects.all())
+    endings.end_queued(Run.objects.all(), Outcome.STOPPED, endings.STOPPED_BEFORE)
+    n_stopped = endings.request_stop(Run.objects.all(), StopReason.ADMINISTRATOR, by=user)
     for campaign in under_way.values_list("pk", flat=True):
         notify_viewers(campaign_id=campaign)
     return n_stopped

@@ -39,17 +39,7 @@ from campaigns.engine.queries.engine import gauges
 from campaigns.engine.queries.injector_hosts import hosts
 from campaigns.engine.services.endings import stop_any_run
 from campaigns.models import Project, Run
-from campaigns.operations.queries import (
-    GROWTH_DAYS,
-    active_runs,
-    dispatcher_silent_for_s,
-    growth,
-    load_control,
-    stored_kinds,
-    stored_projects,
-    waiting_campaigns,
-    why_nothing_begins,
-)
+from campaigns.operations import queries
 from campaigns.operations.services import load_control as services
 
 logger = logging.getLogger(__name__)
@@ -67,7 +57,7 @@ def load_state(request: HttpRequest) -> dict:
 def _nothing_begins(request: HttpRequest) -> str:
     """Why, for those who are signed in; "" while runs begin as usual."""
     user = getattr(request, "user", None)
-    return why_nothing_begins() if user is not None and user.is_authenticated else ""
+    return queries.why_nothing_begins() if user is not None and user.is_authenticated else ""
 
 
 @require_safe
@@ -83,7 +73,7 @@ def readyz(request):
     is_ready = all(answer == "ok" for answer in checks.values())
     # Results can be read without a dispatcher, so its silence takes no web server out of service.
     if is_ready:
-        silent_s = dispatcher_silent_for_s()
+        silent_s = queries.dispatcher_silent_for_s()
         checks["dispatcher"] = f"not heard of for {silent_s:.0f} s" if silent_s else "ok"
     return JsonResponse({"ready": is_ready, **checks}, status=200 if is_ready else 503)
 
@@ -180,13 +170,13 @@ def _project_of(request) -> Project | None:
 @for_administrators
 @require_GET
 def storage(request: HttpRequest) -> HttpResponse:
-    kinds = stored_kinds()
+    kinds = queries.stored_kinds()
     context = {
         "kinds": kinds,
         "total_bytes": sum(kind.total_bytes for kind in kinds),
-        "projects": stored_projects(),
-        "growth": growth(),
-        "growth_days": GROWTH_DAYS,
+        "projects": queries.stored_projects(),
+        "growth": queries.growth(),
+        "growth_days": queries.GROWTH_DAYS,
     }
     return render(request, "operations/storage.html", context)
 
@@ -194,10 +184,10 @@ def storage(request: HttpRequest) -> HttpResponse:
 @for_administrators
 @require_GET
 def load_page(request: HttpRequest) -> HttpResponse:
-    waiting = list(waiting_campaigns())
+    waiting = list(queries.waiting_campaigns())
     context = {
-        "control": load_control(),
-        "runs": [(run, plan_load_words(run.frozen.plan)) for run in active_runs()],
+        "control": queries.load_control(),
+        "runs": [(run, plan_load_words(run.frozen.plan)) for run in queries.active_runs()],
         "waiting": waiting,
         "n_queued": sum(each.n_queued for each in waiting),
     }

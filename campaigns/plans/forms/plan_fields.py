@@ -212,22 +212,14 @@ class LoadFields(LOAD.form()):
         names = [name for name in LOAD.names_on_form() if name != "model" and not rows[name].group]
         return [self[each] for name in names for each in (*_BEFORE.get(name, ()), name)]
 
-    def take_errors(self, errors: dict[str, str]) -> None:
-        """Attach an error about `requests` to the stop field that is shown."""
-        errors = dict(errors)
-        if "load.requests" in errors and "requests" not in self._used():
-            sentence = errors.pop("load.requests")
-            errors.setdefault("load.duration_s", sentence)
-        super().take_errors(errors)
-
     def load(self) -> dict[str, Any]:
-        used = self._used()
+        used = self.used_of_load()
         values = LOAD.values(self.cleaned_data, sorted(used))
         if "stages" in used:
             values["stages"] = values["stages"] or [""]
         return {"model": self._choice("model"), **values}
 
-    def _used(self) -> set[str]:
+    def used_of_load(self) -> set[str]:
         """The fields in use for the current choices; the page shows the same ones."""
         names = ("model", "stop", "distribution", "hold", "rate_shape", "protocol")
         return shown_fields({name: self._choice(name) for name in names})

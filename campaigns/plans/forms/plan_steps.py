@@ -23,9 +23,10 @@ from campaigns.core.forms import (
     body_words,
     initial_body,
     number,
-    other_method,
     read_body,
     read_headers,
+    request_line,
+    text_field,
     text_widget,
     write_headers,
 )
@@ -52,16 +53,6 @@ class VariableFields(VARIABLES.form()):
     def variables(self) -> dict[str, Any]:
         values = VARIABLES.values(self.cleaned_data, ("csv", "order", "generators"))
         return {**values, "csv": values["csv"].replace("\r\n", "\n")}
-
-    def take_errors(self, errors: dict[str, str]) -> None:
-        """Attach an error of any line to the one text field."""
-        lines = "variables.generators."
-        super().take_errors(
-            {
-                "variables.generators" if path.startswith(lines) else path: sentence
-                for path, sentence in errors.items()
-            }
-        )
 
 
 def _rules(text: str, parse: Callable[[str], dict[str, Any]]) -> list[dict[str, Any]]:
@@ -179,54 +170,18 @@ def _body_words(n_bytes: int, headers: str) -> str:
 
 def step_fields() -> dict[str, forms.Field]:
     """The fields of one further step; the domain rejects missing ones."""
+    amount = text_widget("", inputmode="decimal")
     return {
-        "label": forms.CharField(
-            label="Step name", required=False, max_length=100, widget=text_widget("input-name")
-        ),
-        "method": forms.ChoiceField(
-            label="Method",
-            choices=[(each, each) for each in METHODS],
-            initial="GET",
-            widget=forms.Select({"aria-label": "Method"}),
-        ),
-        "other_method": other_method(),
-        "path": forms.CharField(
-            label="Path", required=False, max_length=8000, widget=text_widget("input-wide")
-        ),
-        "headers": forms.CharField(
-            label="Headers", required=False, max_length=MOST_CHARACTERS, widget=area(2)
-        ),
+        "label": text_field("Step name", text_widget("input-name"), 100),
+        **request_line(),
+        "headers": text_field("Headers", area(2)),
         **body_fields(),
-        "checks": forms.CharField(
-            label="Success criteria",
-            required=False,
-            max_length=MOST_CHARACTERS,
-            widget=area(2, placeholder="text: Welcome"),
-        ),
-        "extract": forms.CharField(
-            label="Save from response",
-            required=False,
-            max_length=MOST_CHARACTERS,
-            widget=area(2, placeholder=_EXAMPLE),
-        ),
-        "weight": forms.CharField(
-            label="Weight",
-            required=False,
-            initial="1",
-            max_length=MOST_CHARACTERS,
-            widget=text_widget("", inputmode="decimal"),
-        ),
-        "flow": forms.CharField(
-            label="Flow begins",
-            required=False,
-            max_length=MOST_CHARACTERS,
-            widget=text_widget(""),
-        ),
-        "share": forms.CharField(
-            label="Share",
-            required=False,
-            max_length=MOST_CHARACTERS,
-            widget=text_widget("", inputmode="decimal", **{"aria-label": "Share"}),
+        "checks": text_field("Success criteria", area(2, placeholder="text: Welcome")),
+        "extract": text_field("Save from response", area(2, placeholder=_EXAMPLE)),
+        "weight": text_field("Weight", amount, initial="1"),
+        "flow": text_field("Flow begins", text_widget("")),
+        "share": text_field(
+            "Share", text_widget("", inputmode="decimal", **{"aria-label": "Share"})
         ),
     }
 
@@ -267,12 +222,9 @@ class StepsFields(ORDER.form(), RequestFields):
     """`RequestFields` is the first step; `n_steps` determines how many follow."""
 
     n_steps = forms.IntegerField(required=False, initial=1, widget=forms.HiddenInput)
-    label = forms.CharField(
-        label="Step name", required=False, max_length=100, widget=text_widget("input-name")
+    label, checks, extract, weight, flow, share = (
+        step_fields()[name] for name in ("label", "checks", "extract", "weight", "flow", "share")
     )
-    checks = step_fields()["checks"]
-    extract = step_fields()["extract"]
-    weight, flow, share = (step_fields()[name] for name in ("weight", "flow", "share"))
     # Where a page sends no files, none can be missing.
     takes_files = True
 
@@ -457,7 +409,7 @@ expect: json: $.type = connection_ack"""
 KINDS = [("text", "Text"), ("binary", "Binary")]
 # What only HTTP plans have.
 _OF_HTTP = {"order"} | {name for name, row in fields_of(Plan).items() if row.http_only}
-_BLANK_STEP = asdict(Step("", "GET", "/"))
+BLANK_STEP = asdict(Step("", "GET", "/"))
 
 
 class ExchangeFields(EXCHANGE.form()):
@@ -522,8 +474,3 @@ def initial_exchange(spec: dict[str, Any]) -> dict[str, Any]:
         "ws_scenario": "\n".join(exchange.get("scenario", ())),
         "ws_kind": "binary" if exchange["binary"] else "text",
     }
-
-
-def with_a_step(spec: dict[str, Any]) -> dict[str, Any]:
-    """The plan, with a blank step for the HTTP fields if it has none."""
-    return spec if spec["steps"] else {**spec, "steps": [_BLANK_STEP]}

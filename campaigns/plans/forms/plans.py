@@ -8,7 +8,7 @@ from typing import Any
 
 from django import forms
 
-from campaigns.core.forms import area, number, text_widget
+from campaigns.core.forms import area, number, text_field, text_widget
 from campaigns.domain.plan.fields import fields_of, groups_of
 from campaigns.domain.plan.flows import Flow, steps_of
 from campaigns.domain.plan.plan import Plan
@@ -25,6 +25,7 @@ from campaigns.plans.forms.plan_fields import (
     initial_load,
 )
 from campaigns.plans.forms.plan_steps import (
+    BLANK_STEP,
     EXCHANGE,
     ORDER,
     VARIABLES,
@@ -34,7 +35,6 @@ from campaigns.plans.forms.plan_steps import (
     initial_exchange,
     initial_steps,
     prefix_of,
-    with_a_step,
 )
 
 ONE, SEVERAL = "one", "several"
@@ -104,11 +104,11 @@ AUTH = FormPart(Auth, "auth", "auth_")
 
 class SessionFields(SESSION.form(), THINK_TIME.form(), AUTH.form()):
     auth_user = AUTH.field("user", text_widget("input-name"))
-    secret = forms.CharField(
-        required=False,
+    secret = text_field(
+        "Secret",
+        forms.PasswordInput(attrs={"autocomplete": "new-password", "class": "input-name"}),
+        None,
         strip=False,
-        label="Secret",
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password", "class": "input-name"}),
         help_text="The password or the token. Stored encrypted and never shown again. It is sent "
         "only where you use the plan first; to send it elsewhere, others have to enter it again.",
     )
@@ -272,14 +272,6 @@ class ThresholdFields(forms.Form):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
 
-    def take_errors(self, errors: dict[str, str]) -> None:
-        """Attach an error of any rule to the one text field."""
-        super().take_errors({_own(path): sentence for path, sentence in errors.items()})
-
-
-def _own(path: str) -> str:
-    return "thresholds" if path.startswith("thresholds.") else path
-
 
 # Form names that differ from the domain's.
 _PLACES = {"variables": "csv"} | {
@@ -302,10 +294,12 @@ class PlanForm(
     TIMEOUTS.form(),
     StepsFields,
 ):
-    name = forms.CharField(required=False, max_length=100, widget=text_widget("input-name"))
+    name = text_field(None, text_widget("input-name"), 100)
     expected_status = PLAN.field("expected_status", text_widget("input-medium"))
 
     field_order = ["name", "method", "path"]
+    # The version that is edited, of which parts are kept that the form does not show.
+    base: dict[str, Any] | None = None
 
     @classmethod
     def of(cls, name: str, spec: dict[str, Any]):
@@ -329,12 +323,18 @@ class PlanForm(
             self.check_paths()
         return self.cleaned_data
 
-    def spec(self, base: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The plan's JSON without fields that the chosen model does not use. `base` is the version
-        being edited: parts that the form does not show are kept."""
+    def fields_of_service(self) -> dict[str, Any]:
+        name, secret = self.cleaned_data["name"], self.new_secret()
+        return {"name": name, "spec": self.spec(), "secret": secret}
+
+    def take_refusal(self, sentence: str) -> None:
+        self.add_error(None, sentence)
+
+    def spec(self) -> dict[str, Any]:
+        """The plan's JSON without fields that the chosen model does not use."""
         data = self.cleaned_data
         spec = {
-            **(base or {}),
+            **(self.base or {}),
             **PLAN.values(data),
             "steps": self.steps(),
             "order": self.order(),
@@ -351,23 +351,33 @@ class PlanForm(
         return self.as_exchange(spec) if self.is_exchange else spec
 
     def take_errors(self, errors: dict[str, str]) -> None:
-        """Attach the domain's errors to their fields."""
-        placed = {path: _PLACES.get(path, path) for path in errors}
-        super().take_errors(
-            {
-                (name if (name := placed[path]) in self.fields else path): sentence
-                for path, sentence in errors.items()
-            }
-        )
+        """Attach the domain's errors to their fields, one about `requests` to the stop field that
+        is shown."""
+        if "load.requests" in errors and "requests" not in self.used_of_load():
+            errors = dict(errors)
+            errors = {"load.duration_s": errors.pop("load.requests"), **errors}
+        super().take_errors(errors)
+
+    def _place(self, path: str) -> str:
+        """Of any line of a text the one text field."""
+        match path.split("."):
+            case ["thresholds", *_]:
+                return "thresholds"
+            case ["variables", "generators", *_]:
+                return "generators"
+        name = _PLACES.get(path, path)
+        return name if name in self.fields else super()._place(path)
 
 
 def initial_of(name: str, spec: dict[str, Any]) -> dict[str, Any]:
     """The form's values for a stored plan, without the secret."""
     session = spec["session"]
+    if not spec["steps"]:  # the HTTP fields have a blank one
+        spec = {**spec, "steps": [BLANK_STEP]}
     return {
         "name": name,
         **initial_exchange(spec),
-        **initial_steps(with_a_step(spec)),
+        **initial_steps(spec),
         **initial_flows(spec),
         **initial_load(spec["load"]),
         **SESSION.initial(session),

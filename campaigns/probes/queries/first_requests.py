@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from django.utils import timezone
 
@@ -41,6 +41,13 @@ class TriedRequest:
 
     probe: Probe
     report: ProbeReport | None
+
+    @classmethod
+    def of(cls, probe: Probe, now: datetime | None = None, **more: Any) -> Self:
+        """Worded as of now, or as of when it was made: then a page of what has ended reads the same
+        for ever."""
+        report = report_of(probe, now or probe.finished_at) if probe.finished_at else None
+        return cls(probe, report, **more)
 
     @property
     def _result(self) -> dict[str, Any]:
@@ -220,7 +227,7 @@ def first_requests_of(campaign: Campaign, actor: Actor | None = None) -> FirstRe
     places = list(campaign.tests.values_list("plan_version", "endpoint").order_by("position"))
     own = probes.filter(campaign=campaign).select_related("endpoint__target", "plan_version__plan")
     rows = sorted(own, key=lambda each: places.index((each.plan_version_id, each.endpoint_id)))
-    return _responses_of(rows)
+    return FirstResponses(tuple(map(FirstRequest.of, rows)))
 
 
 def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponses:
@@ -233,17 +240,8 @@ def tried_lately(cells: Sequence[tuple[PlanVersion, Endpoint]]) -> FirstResponse
         requested_at__gt=timezone.now() - TRIED_WITHIN,
     ).select_related("endpoint__target", "plan_version__plan")
     latest = {(each.plan_version_id, each.endpoint_id): each for each in tries.order_by("pk")}
-    return _responses_of([latest[key] for key in wanted if key in latest])
-
-
-def _responses_of(probes: Sequence[Probe]) -> FirstResponses:
-    """Worded as of when each was made, so that a page of what has ended reads the same for ever."""
-    return FirstResponses(
-        tuple(
-            FirstRequest(each, report_of(each, each.finished_at) if each.finished_at else None)
-            for each in probes
-        )
-    )
+    rows = (latest[key] for key in wanted if key in latest)
+    return FirstResponses(tuple(map(FirstRequest.of, rows)))
 
 
 _STEP = ("method", "path", "headers", *BODIES)
@@ -378,18 +376,15 @@ class Tried:
             parts.append((", ", False))
             parts.append((f"{counted(first.body_bytes, 'bytes')}.", False))
             parts += [words for each in self.wrong for words in _beside(each)]
-        return [*parts, *self._certificate_words()]
+        if any(each.accepts_certificate for each in self.right):
+            parts.append((" Its certificate is accepted, for this endpoint only.", False))
+        return parts
 
     def _sizes(self, first: TriedEndpoint, second: TriedEndpoint) -> tuple[str, bool]:
         if first.body_bytes == second.body_bytes:
             return f", with the same {counted(first.body_bytes, 'bytes')}.", False
         other = counted(first.body_bytes, "bytes")
         return f", but with {second.body_bytes:,} instead of {other}.", False
-
-    def _certificate_words(self) -> list[tuple[str, bool]]:
-        if any(each.accepts_certificate for each in self.right):
-            return [(" Its certificate is accepted, for this endpoint only.", False)]
-        return []
 
 
 def _beside(tried: TriedEndpoint) -> list[tuple[str, bool]]:
@@ -427,9 +422,7 @@ def tried_of(target: Target, probe: int, now: datetime) -> Tried | None:
     latest[typed.endpoint_id] = typed
     ordered = sorted(latest.values(), key=lambda each: (each.endpoint.scheme, each.endpoint.port))
     added = typed.endpoint.siblings.exclude(pk__in=latest)
-    return Tried(typed, tuple(_tried(each, now) for each in ordered), tuple(added))
-
-
-def _tried(probe: Probe, now: datetime) -> TriedEndpoint:
-    report = report_of(probe, now) if probe.finished_at else None
-    return TriedEndpoint(probe, report, reason_to_wait(probe, now))
+    endpoints = (
+        TriedEndpoint.of(each, now, reason_to_wait=reason_to_wait(each, now)) for each in ordered
+    )
+    return Tried(typed, tuple(endpoints), tuple(added))

@@ -6,18 +6,17 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
-from django.db.models import Case, OuterRef, Prefetch, Q, QuerySet, When
+from django.db.models import OuterRef, Prefetch, QuerySet
 
-from campaigns.core.database import count_of, db_now
+from campaigns.core.database import count_of
 from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.redirects import Redirects
-from campaigns.domain.plan.tls_options import command_options
 from campaigns.domain.presentation.exchange_tables import close_words
 from campaigns.domain.presentation.what_to_do import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number
-from campaigns.models import Endpoint, OwnTlsProfile, Probe, Project, Run, Target
+from campaigns.models import Endpoint, Probe, Project, Run, Target
 from campaigns.operations.queries import why_nothing_begins
 
 USUAL_WAIT = timedelta(seconds=2)
@@ -124,7 +123,9 @@ def report_of(probe: Probe, now: datetime) -> ProbeReport:
         mend=mend,
         detail=detail,
         parts=_parts(result.get("parts_us") or {}),
-        total_ms=_total_ms(result),
+        total_ms=number(result["response_us"] / 1000, _decimals(result.get("parts_us") or {}))
+        if result.get("status") and result.get("response_us") is not None
+        else "",
         certificates=certificates,
         certificate_days_left=days_left(certificates[0], now) if certificates else None,
         websocket=_websocket_facts(result.get("websocket") or {}),
@@ -219,33 +220,8 @@ def _parts(parts_us: dict[str, int | None]) -> list[ProbePhase]:
     return parts
 
 
-def _total_ms(result: dict[str, Any]) -> str:
-    if not result.get("status") or result.get("response_us") is None:
-        return ""
-    return number(result["response_us"] / 1000, _decimals(result.get("parts_us") or {}))
-
-
 def _decimals(parts_us: dict[str, int | None]) -> int:
     return decimals_for_parts(value / 1000 for value in parts_us.values() if value)
-
-
-@dataclass(frozen=True, slots=True)
-class UsedProfile:
-    """A profile with the endpoints in use that name it."""
-
-    profile: OwnTlsProfile
-    endpoints: tuple[Endpoint, ...]
-
-    @property
-    def options(self) -> str:
-        """What it offers, for the command line; "" where it sets nothing."""
-        return command_options(self.profile.offers)
-
-
-def list_profiles(actor: Actor, project: Project) -> list[UsedProfile]:
-    profiles = OwnTlsProfile.objects.visible_to(actor).filter(project=project)
-    used = endpoints_by_profile(project)
-    return [UsedProfile(each, used.get(each.name, ())) for each in profiles]
 
 
 def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]:
@@ -258,10 +234,6 @@ def endpoints_by_profile(project: Project) -> Mapping[str, tuple[Endpoint, ...]]
         name = each.tls["profile"]
         by_profile[name] = (*by_profile.get(name, ()), each)
     return by_profile
-
-
-# A worker that lives answers a check in a second or two.
-ASKED_S = 30
 
 
 def list_targets(actor: Actor) -> QuerySet[Target]:
@@ -280,34 +252,7 @@ def with_counts(targets: QuerySet[Target]) -> QuerySet[Target]:
     )
 
 
-def recent_probes(target: Target):
-    return (
-        Probe.objects.filter(endpoint__target=target)
-        .select_related("endpoint", "requested_by")
-        .order_by("-pk")[:8]
-    )
-
-
-def latest_answers(target: Target, now: datetime) -> dict[int, ProbeReport]:
-    """What came back of the newest single request of each endpoint, by endpoint."""
-    finished = Probe.objects.filter(endpoint__target=target).exclude(finished_at=None)
-    newest = (
-        finished.select_related("endpoint").order_by("endpoint_id", "-pk").distinct("endpoint_id")
-    )
-    return {probe.endpoint_id: report_of(probe, now) for probe in newest}
-
-
-def archived_endpoints(target: Target):
-    return target.endpoints.exclude(archived_at=None)
-
-
 def is_watched(target: Target) -> bool:
     """Whether its next run is told what its machine does: it has an agent or another exporter that
     is not known to tell nothing."""
     return target.exporters.filter(problem="").exists()
-
-
-def exporters_of(target: Target):
-    """Each with whether it `is_asked`: a worker is about to answer what it offers."""
-    is_asked = Q(asked_at__gt=db_now(-ASKED_S))
-    return target.exporters.annotate(is_asked=Case(When(is_asked, then=True), default=False))

@@ -331,10 +331,6 @@ class Lane(NamedTuple):
     is_first: bool
 
 
-def _lane_of(probe: Probe) -> Lane:
-    return Lane(probe.endpoint.target.project_id, probe.campaign_id is not None)
-
-
 def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
     """Claim up to `most` requests whose turn it is; `busy` are those that have a slot already.
     None while load is off."""
@@ -345,11 +341,18 @@ def claim_in_turn(*, busy: Collection[Probe], most: int = SLOTS) -> list[Probe]:
         lock_admission()
         if why_load_is_off():
             return []
-        n_busy = Counter(map(_lane_of, busy))
+        n_busy = Counter(
+            Lane(each.endpoint.target.project_id, each.campaign_id is not None) for each in busy
+        )
         pks_to_claim: list[int] = []
         free = SLOTS - n_busy.total()
         while len(pks_to_claim) < most:
-            able = [lane for lane, pks in waiting.items() if pks and _may(n_busy[lane], free)]
+            # One that holds some leaves others free.
+            able = [
+                lane
+                for lane, pks in waiting.items()
+                if pks and free > (n_busy[lane] + RESERVED if n_busy[lane] else 0)
+            ]
             if not able:
                 break
             lane = min(able, key=lambda each: (not each.is_first, n_busy[each], waiting[each][0]))
@@ -378,11 +381,6 @@ def _waiting() -> dict[Lane, deque[int]]:
     for pk, project_id, campaign in heads.values_list("pk", project, "campaign"):
         lanes[Lane(project_id, campaign is not None)].append(pk)
     return lanes
-
-
-def _may(n_taken: int, free: int) -> bool:
-    """Whether a lane that holds so many slots may have one more of the free ones."""
-    return free > (n_taken + RESERVED if n_taken else 0)
 
 
 def unwanted(*, asked: Collection[int]) -> dict[int, dict[str, Any]]:
@@ -499,10 +497,15 @@ def decide_held_campaigns() -> int:
     )
     held = _waiting_campaigns().filter(is_forgotten | is_retried).select_related("created_by")
     held = held.annotate(is_forgotten=ExpressionWrapper(is_forgotten, BooleanField())).distinct()
-    return sum(
-        stop_by_itself(each, _forgotten_words(each)) if each.is_forgotten else _retry(each)
-        for each in held
-    )
+    n_decided = 0
+    for campaign in held:
+        if campaign.is_forgotten:
+            failure = first_requests_of(campaign).failure
+            words = f"Not started. {failure}. Nobody started it within an hour."
+            n_decided += stop_by_itself(campaign, words)
+        else:
+            n_decided += _retry(campaign)
+    return n_decided
 
 
 def _retry(campaign: Campaign) -> bool:
@@ -512,11 +515,6 @@ def _retry(campaign: Campaign) -> bool:
     with suppress(BenchsiteError):
         return send_again(by=Actor(user=campaign.created_by), campaign=campaign)
     return False
-
-
-def _forgotten_words(campaign: Campaign) -> str:
-    failure = first_requests_of(campaign).failure
-    return f"Not started. {failure}. Nobody started it within an hour."
 
 
 @transaction.atomic

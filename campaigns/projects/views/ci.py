@@ -8,13 +8,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from campaigns.accounts.tokens import create_token
 from campaigns.campaigns.queries.campaign_list import latest_by_name
-from campaigns.core.access import rights_in, signed_in_form
+from campaigns.core.access import render_page, signed_in_form
 from campaigns.core.permissions import Action, Actor, Scope, require
 from campaigns.history.queries.baselines import own_baselines, with_baselines
 from campaigns.models import Campaign, Project
@@ -59,8 +58,6 @@ def project_ci(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     campaign = campaigns.get(job["campaign"])
     site = request.build_absolute_uri("/").rstrip("/")
     context = {
-        "project": project,
-        "may": rights_in(project, actor),
         "form": form,
         "chosen": campaign,
         "has_baseline": campaign and bool(with_baselines(campaign) or own_baselines(campaign)),
@@ -68,7 +65,7 @@ def project_ci(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
         "text": text,
         "token_days": TOKEN_DAYS,
     }
-    return render(request, "projects/ci.html", context)
+    return render_page(request, "projects/ci.html", project, **context)
 
 
 @dataclass(frozen=True, slots=True)

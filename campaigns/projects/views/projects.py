@@ -14,7 +14,7 @@ from campaigns.core.access import (
     answers_refusals,
     for_administrators,
     labels_of,
-    rights_in,
+    render_page,
     saved_by,
     signed_in_form,
     signed_in_get,
@@ -27,22 +27,15 @@ from campaigns.domain.plan.tls_options import PROFILES
 from campaigns.items.queries import items as queries
 from campaigns.items.views.items import TRASH, items_context, trash_list
 from campaigns.models import HostClaim, OwnTlsProfile, Project, Target
-from campaigns.operations.queries import (
-    GROWTH_DAYS,
-    growth,
-    most_requests_per_s,
-    stored_of,
-    use_of,
-    uses_of,
-)
+from campaigns.operations import queries as operations
 from campaigns.operations.services.caps import content_of, set_caps
-from campaigns.probes.queries.probes import endpoints_by_profile, list_profiles
+from campaigns.probes.queries.probes import endpoints_by_profile
 from campaigns.probes.views import field_page
 from campaigns.projects import services
 from campaigns.projects.forms import CapsForm, ProjectForm
 from campaigns.targets import services as targets
 from campaigns.targets.forms import TlsProfileForm
-from campaigns.targets.queries import permits_of_all, waiting_claims
+from campaigns.targets.queries import current_permits
 
 
 @signed_in_safe
@@ -67,7 +60,7 @@ def project_new(request):
         project = services.create_project(by=actor_of(request), **form.cleaned_data)
         messages.success(request, f"Project {project.name} created. Next, add a target.")
         return redirect("target-list", project=project.pk)
-    return render(request, "projects/new.html", {"form": form})
+    return render_page(request, "projects/new.html", form=form)
 
 
 @signed_in_safe(Project)
@@ -79,22 +72,20 @@ def project_detail(request: HttpRequest, actor: Actor, project: Project):
 @signed_in_get(Project, Action.ADMINISTER)
 def project_use(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     context = {
-        "project": project,
-        "uses": use_of(project),
+        "uses": operations.use_of(project),
         "most_per_s": _most_per_s(),
-        "stored": stored_of(project),
-        "growth": growth(project),
-        "growth_days": GROWTH_DAYS,
-        "may": rights_in(project, actor),
+        "stored": operations.stored_of(project),
+        "growth": operations.growth(project),
+        "growth_days": operations.GROWTH_DAYS,
     }
-    return render(request, "operations/project_caps.html", context)
+    return render_page(request, "operations/project_caps.html", project, **context)
 
 
 @for_administrators
 @require_GET
 def caps(request: HttpRequest) -> HttpResponse:
     projects = list(Project.objects.order_by("name", "pk"))
-    uses = uses_of(projects)
+    uses = operations.uses_of(projects)
     context = {
         "caps": PROJECT_CAPS,
         "rows": [(project, uses[project.pk]) for project in projects],
@@ -114,13 +105,12 @@ def caps_edit(request: HttpRequest, project: int) -> HttpResponse:
         messages.success(request, f"The caps of {row.name} are set.")
         return redirect("caps")
     # Not "project": the top bar would offer the places of one that the administrator may not see.
-    context = {"capped": row, "form": form, "uses": use_of(row), "edit": edit}
-    status = edit.status(form.errors)
-    return render(request, "operations/caps_edit.html", context, status=status)
+    context = {"capped": row, "form": form, "uses": operations.use_of(row), "edit": edit}
+    return render_page(request, "operations/caps_edit.html", **context)
 
 
 def _most_per_s() -> str:
-    most = most_requests_per_s()
+    most = operations.most_requests_per_s()
     return "no cap" if most is None else RATE.words(most)
 
 
@@ -144,7 +134,11 @@ def target_ownership(request: HttpRequest, by: Actor, target: Target) -> str:
 @for_administrators
 @require_GET
 def ownership(request: HttpRequest) -> HttpResponse:
-    context = {"waiting": waiting_claims(), "permits": permits_of_all()}
+    waiting = HostClaim.objects.exclude(approval_asked_at=None).select_related("project")
+    context = {
+        "waiting": waiting.order_by("approval_asked_at", "pk"),
+        "permits": current_permits().select_related("claim__project").order_by("-pk"),
+    }
     return render(request, "targets/ownership.html", context)
 
 
@@ -192,66 +186,37 @@ _ROWS = OwnTlsProfile.objects.select_related("project")
 
 @signed_in_safe(Project)
 def tls_profile_list(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
-    context = {
-        "project": project,
-        "own": list_profiles(actor, project),
-        "ready": PROFILES.values(),
-        "may": rights_in(project, actor),
-    }
-    return render(request, "targets/tls_profiles.html", context)
+    used, own = endpoints_by_profile(project), project.tls_profiles.all()
+    context = {"own": [(each, used.get(each.name, ())) for each in own]}
+    context["ready"] = PROFILES.values()
+    return render_page(request, "targets/tls_profiles.html", project, **context)
 
 
 @signed_in_form(Project, Action.EDIT)
 def tls_profile_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """`?from=KEY`: filled in with what a profile that comes with benchsite offers."""
     start = PROFILES.get(request.GET.get("from", ""))
-    form = TlsProfileForm.starting_from(start) if start else TlsProfileForm()
-    if request.method == "POST":
-        form = TlsProfileForm(request.POST)
-    saved = saved_by(
-        form, lambda values: targets.create_profile(by=actor, project=project, **values)
-    )
-    if saved:
+    form = TlsProfileForm(request.POST or None, initial=start and start.offers)
+    if saved := saved_by(form, targets.create_profile, by=actor, project=project):
         messages.success(request, f"{saved.name} created. Endpoints of targets can name it now.")
         return redirect("tls-profile-list", project=project.pk)
-    return _form_page(request, project, form)
+    return render_page(request, "targets/tls_profile_form.html", project, form=form)
 
 
 @signed_in_form(_ROWS, Action.EDIT)
 def tls_profile_edit(request: HttpRequest, actor: Actor, profile: OwnTlsProfile) -> HttpResponse:
     edit = Edit(request, lambda: targets.content_of_profile(profile), labels_of(TlsProfileForm))
-    form = TlsProfileForm.starting_from(profile.value(), profile.name)
-    if request.method == "POST":
-        form = TlsProfileForm(request.POST)
-    saved = saved_by(
-        form, lambda values: edit.save(targets.change_profile, by=actor, profile=profile, **values)
-    )
+    form = TlsProfileForm(request.POST or None, initial=targets.content_of_profile(profile))
+    saved = saved_by(form, edit.save, service=targets.change_profile, by=actor, profile=profile)
     if saved:
         messages.success(request, f"{saved.name} saved. Runs that were queued keep what they had.")
         return redirect("tls-profile-list", project=profile.project_id)
-    return _form_page(request, profile.project, form, profile, edit)
+    endpoints = endpoints_by_profile(profile.project).get(profile.name, ())
+    context = {"form": form, "edit": edit, "profile": profile, "endpoints": endpoints}
+    return render_page(request, "targets/tls_profile_form.html", profile.project, **context)
 
 
 @acts_on(_ROWS, "tls-profile-list", "project_id")
 def tls_profile_delete(request: HttpRequest, by: Actor, profile: OwnTlsProfile) -> str:
     targets.delete_profile(by=by, profile=profile)
     return f"{profile.name} deleted. Results are kept as they are."
-
-
-def _form_page(
-    request: HttpRequest,
-    project: Project,
-    form: TlsProfileForm,
-    profile: OwnTlsProfile | None = None,
-    edit: Edit | None = None,
-) -> HttpResponse:
-    used = endpoints_by_profile(project).get(profile.name, ()) if profile else ()
-    context = {
-        "project": project,
-        "profile": profile,
-        "form": form,
-        "endpoints": used,
-        "edit": edit,
-    }
-    status = edit.status(form.errors) if edit else 422 if form.errors else 200
-    return render(request, "targets/tls_profile_form.html", context, status=status)

@@ -16,8 +16,6 @@ from campaigns.campaigns.queries.campaign_grid import (
 )
 from campaigns.campaigns.queries.checks import (
     checks_before_start,
-    checks_of_search,
-    cost_of_search,
     room_checks,
     room_of,
 )
@@ -41,8 +39,8 @@ from campaigns.engine.queries.injector_hosts import busy_host, hosts
 from campaigns.ladder.services import start_ladder
 from campaigns.models import Project, Search
 from campaigns.operations.queries import most_requests_per_s
+from campaigns.search import queries
 from campaigns.search.forms import LadderForm, SearchForm
-from campaigns.search.queries import first_response_us, objective_of
 from campaigns.search.services import start_search
 
 _TRIAL_S, _LONGEST_S = 20.0, 3600.0
@@ -55,7 +53,7 @@ def search_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     initial = _initial_again(again, grid) if again else _initial_of(request, grid)
     form = SearchForm(request.POST or None, grid=grid, initial=initial)
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    begun = _is_kept(request) and saved_by(form, lambda given: start_search(**how, **given))
+    begun = _is_kept(request) and saved_by(form, start_search, **how)
     if begun:
         return redirect("campaign-detail", campaign=begun.pk)
     context = {
@@ -81,7 +79,7 @@ def search_estimate(request: HttpRequest, actor: Actor, project: Project) -> Htt
 
 
 def usual_cost(plan: Plan) -> SearchCost:
-    return cost_of_search(plan, trial_s=_TRIAL_S, longest_s=_LONGEST_S)
+    return queries.cost_of_search(plan, trial_s=_TRIAL_S, longest_s=_LONGEST_S)
 
 
 def search_words(cost: SearchCost) -> tuple[str, str]:
@@ -106,13 +104,13 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
         return context
     (row, arm), known = chosen, form.known()
     longest_s = known["longest_min"] * 60
-    cost = cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
+    cost = queries.cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
     return {
         **context,
         "cost": cost,
         "most": number(known["limit_per_s"]),
         "usual_trials": USUAL_TRIALS,
-        "checks": checks_of_search(
+        "checks": queries.checks_of_search(
             project,
             row.plan,
             arm.endpoint,
@@ -133,7 +131,7 @@ def _initial_of(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     wanted = f"{row.version.pk}.{request.GET.get('arm', '')}"
     keys = [wanted] if wanted in grid.cells else grid.cells.combined(picks)
     arm = grid.cells[keys[0]][1] if keys else None
-    first_us = first_response_us(row.version, arm.endpoint) if arm else None
+    first_us = queries.first_response_us(row.version, arm.endpoint) if arm else None
     return {
         **(picks_of(grid, keys[:1]) if arm else picks)._asdict(),
         "objective": _rules_of(row.plan.thresholds) or objective_for(first_us),
@@ -156,7 +154,7 @@ def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
     return {
         **picks_of(grid, again.ticks[:1])._asdict(),
         "name": again.name,
-        "objective": _rules_of(objective_of(search)),
+        "objective": _rules_of(queries.objective_of(search)),
         "start_per_s": search.start_per_s,
         "limit_per_s": search.limit_per_s,
         "trial_s": search.trial_s,
@@ -175,7 +173,7 @@ def ladder_new(request: HttpRequest, actor: Actor, project: Project) -> HttpResp
     form = _form(request, project, grid)
     form.initial = _ladder_values(request, form)
     how = {"by": actor, "project": project, "when_quiet": request.POST.get("start") == "when_quiet"}
-    begun = _is_kept(request) and saved_by(form, lambda given: start_ladder(**how, **given))
+    begun = _is_kept(request) and saved_by(form, start_ladder, **how)
     if begun:
         return redirect("campaign-detail", campaign=begun.pk)
     # Why no ladder at all can be made; [] where only what it needs is missing.

@@ -54,15 +54,7 @@ from campaigns.history.queries.baselines import newest_baseline, own_baselines, 
 from campaigns.live.hub import Cursor
 from campaigns.models import Run, Search
 from campaigns.probes.queries.first_requests import first_requests_of
-from campaigns.search.queries import (
-    BusyByRun,
-    MadeTrial,
-    SearchReport,
-    busy_by_run,
-    busy_near,
-    limiter_beside,
-    report_of_search,
-)
+from campaigns.search import queries
 
 _NEAR = 1.05  # the answer, as a factor
 _LOOKS = {
@@ -80,10 +72,12 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     campaign = search.campaign
     # Read the cursor first: later changes may be sent twice, but are never missed.
     cursor = Cursor(newest_event(run__campaign=campaign))
-    report = report_of_search(search)
+    report = queries.report_of_search(search)
     with_machines = actor.sees_machines
-    busy = busy_by_run(report.made, with_machines=with_machines)
-    limiter = limiter_beside(report, busy_near(report, busy), with_machines=with_machines)
+    busy = queries.busy_by_run(report.made, with_machines=with_machines)
+    limiter = queries.limiter_beside(
+        report, queries.busy_near(report, busy), with_machines=with_machines
+    )
     report = report if with_machines else report.without_machine()
     current = current_run_of(campaign)
     now_per_s = current.frozen.plan.load.rate_per_s if current else None
@@ -131,7 +125,7 @@ def search_context(search: Search, actor: Actor, trials: str = "") -> dict[str, 
     }
 
 
-def _near_answer(report: SearchReport) -> list[MadeTrial]:
+def _near_answer(report: queries.SearchReport) -> list[queries.MadeTrial]:
     """The fastest first."""
     low, high = report.capacity.rate_per_s / _NEAR, report.capacity.rate_per_s * _NEAR
     near = [each for each in report.made if low <= each.trial.rate_per_s <= high]
@@ -139,9 +133,9 @@ def _near_answer(report: SearchReport) -> list[MadeTrial]:
 
 
 def search_charts(
-    report: SearchReport,
-    made: Sequence[MadeTrial],
-    busy: BusyByRun,
+    report: queries.SearchReport,
+    made: Sequence[queries.MadeTrial],
+    busy: queries.BusyByRun,
     now_per_s: float | None = None,
 ) -> Charts | None:
     """These trials by their rate: a response time beside the objective, and who was how busy.
@@ -160,11 +154,13 @@ def search_charts(
         marks.append(Mark(at=now_per_s, label="now", colour="accent", dash=(2, 3)))
     series, keys = [], []
     for result, (style, _) in _LOOKS.items():
-        rows = [
-            (each.trial.rate_per_s, timed[each], _said(each, timed[each]), _link(each))
-            for each in ordered
-            if each.trial.result == result
-        ]
+        rows = []
+        for each in (each for each in ordered if each.trial.result == result):
+            number, value_ms = each.run.repeat, timed[each]
+            words = f"trial {number}: {ms(value_ms * 1000)}, {RESULT_WORDS[result]}"
+            words += f": {each.trial.reason}" if each.trial.reason else ""
+            link = f"&trials=all#trial-{number}"
+            rows.append((each.trial.rate_per_s, value_ms, words, link))
         if rows:
             named = columns("x y texts links", rows)
             series.append(Series(style=style, look="dots", radius=4.5, **named))
@@ -204,17 +200,8 @@ def _answer_marks(found: CapacityInterval | None) -> tuple[list[Mark], list[Band
     return [mark], [Band(low=found.low, high=found.high)]
 
 
-def _said(made: MadeTrial, value_ms: float) -> str:
-    said = f"trial {made.run.repeat}: {ms(value_ms * 1000)}, {RESULT_WORDS[made.trial.result]}"
-    return ": ".join(filter(None, [said, made.trial.reason]))
-
-
-def _link(made: MadeTrial) -> str:
-    return f"&trials=all#trial-{made.run.repeat}"
-
-
 def _searches_panel(
-    report: SearchReport, bands: Sequence[Band], marks: Sequence[Mark]
+    report: queries.SearchReport, bands: Sequence[Band], marks: Sequence[Mark]
 ) -> Iterator[Chart]:
     """Where each search ended, the first at the top; none of one alone."""
     searches = report.answer.searches
@@ -239,7 +226,7 @@ def _searches_panel(
     )
 
 
-def _busy_panel(ordered: Sequence[MadeTrial], busy: BusyByRun) -> Iterator[Chart]:
+def _busy_panel(ordered: Sequence[queries.MadeTrial], busy: queries.BusyByRun) -> Iterator[Chart]:
     """None where nobody told anything."""
     series = []
     for number, (key, words) in enumerate(_BUSY.items()):
@@ -274,7 +261,7 @@ def _objective(rules: Sequence[Threshold]) -> tuple[str, float]:
 
 
 def trials_table(
-    made: Sequence[MadeTrial], busy: BusyByRun, *, by_rate: bool, with_target: bool
+    made: Sequence[queries.MadeTrial], busy: queries.BusyByRun, *, by_rate: bool, with_target: bool
 ) -> Table:
     """`with_target`: the CPU of the target's machine is known."""
     heads = (
@@ -298,7 +285,7 @@ def trials_table(
     return Table("trials", "Trials", heads, rows, "trial", note)
 
 
-def _trial_row(made: MadeTrial, busy: BusyByRun, *, with_target: bool) -> Row:
+def _trial_row(made: queries.MadeTrial, busy: queries.BusyByRun, *, with_target: bool) -> Row:
     run, trial, used = made.run, made.trial, busy[made.run.pk]
     broken = {each.metric for each in run.verdicts if each.is_broken and each.is_of_all}
     attempts = (run.n or 0) + (run.errors or 0)
@@ -327,7 +314,7 @@ def _percentile(run: Run, q: int, broken: Collection[str]) -> Cell:
     return Cell(value, text, is_weak, why_not_shown(n, q), tone)
 
 
-def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
+def _search_rules(report: queries.SearchReport, warm_up_s: float) -> list[tuple[str, str]]:
     """[(what, words)]"""
     search, campaign = report.search, report.search.campaign
     measured = f"{duration(search.trial_s)} measured"
@@ -347,7 +334,7 @@ def _search_rules(report: SearchReport, warm_up_s: float) -> list[tuple[str, str
     ]
 
 
-def _end(report: SearchReport) -> str:
+def _end(report: queries.SearchReport) -> str:
     found, asked = report.answer.capacity, percent(NARROW, decimals=0)
     if report.ending == Ending.FOUND and found and found.low is not None:
         return f"interval {percent(found.width)} wide, asked for {asked}"
