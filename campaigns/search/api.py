@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 
 from campaigns.campaigns.api.cells import CellInput, cells_of
 from campaigns.campaigns.api.tables import SentenceField
-from campaigns.campaigns.queries.checks import Check
+from campaigns.campaigns.queries.checks import Check, checks_of_search, cost_of_search
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_file
 from campaigns.domain.analysis.capacity import CapacityInterval
@@ -158,14 +158,12 @@ class SearchEstimate(APIView):
         plan, objective = cell.plan(), values.get("objective") or ()
         rates = values["start_per_s"], values["limit_per_s"]
         services.plan_of_search(plan, *rates, objective, values["trial_s"], values["longest_s"])
-        cost = queries.cost_of_search(
-            plan, trial_s=values["trial_s"], longest_s=values["longest_s"]
-        )
+        cost = cost_of_search(plan, trial_s=values["trial_s"], longest_s=values["longest_s"])
         answer = {
             **asdict(cost),
             "usual_trials": USUAL_TRIALS,
             "most_per_s": values["limit_per_s"],
-            "checks": queries.checks_of_search(
+            "checks": checks_of_search(
                 project, plan, cell.endpoint, cell.injectors, cost, objective
             ),
         }

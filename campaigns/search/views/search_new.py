@@ -16,6 +16,8 @@ from campaigns.campaigns.queries.campaign_grid import (
 )
 from campaigns.campaigns.queries.checks import (
     checks_before_start,
+    checks_of_search,
+    cost_of_search,
     room_checks,
     room_of,
 )
@@ -79,7 +81,7 @@ def search_estimate(request: HttpRequest, actor: Actor, project: Project) -> Htt
 
 
 def usual_cost(plan: Plan) -> SearchCost:
-    return queries.cost_of_search(plan, trial_s=_TRIAL_S, longest_s=_LONGEST_S)
+    return cost_of_search(plan, trial_s=_TRIAL_S, longest_s=_LONGEST_S)
 
 
 def search_words(cost: SearchCost) -> tuple[str, str]:
@@ -104,13 +106,13 @@ def _form_context(form: SearchForm, project: Project) -> dict[str, Any]:
         return context
     (row, arm), known = chosen, form.known()
     longest_s = known["longest_min"] * 60
-    cost = queries.cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
+    cost = cost_of_search(row.plan, trial_s=known["trial_s"], longest_s=longest_s)
     return {
         **context,
         "cost": cost,
         "most": number(known["limit_per_s"]),
         "usual_trials": USUAL_TRIALS,
-        "checks": queries.checks_of_search(
+        "checks": checks_of_search(
             project,
             row.plan,
             arm.endpoint,
