@@ -78,7 +78,7 @@ _SCALARS = (
 
 @given(
     st.recursive(
-        _SCALARS, lambda each: st.lists(each) | st.dictionaries(_TEXTS, each), max_leaves=20
+        _SCALARS, lambda each: st.lists(each) | st.dictionaries(_TEXTS, each), max_leaves=10
     )
 )
 def test_what_is_written_is_read_as_it_was(value):

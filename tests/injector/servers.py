@@ -107,13 +107,14 @@ def shake_hands(sock: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket:
     return secured
 
 
-def after(delay_s: float) -> Script:
-    """Answer every request after this time."""
+def after(delay_s: float, reply: bytes = OK_REPLY) -> Script:
+    """Answer every request after this time. A load without a rate asks for less of the processor
+    than of `always`."""
 
     def script(sock: socket.socket, server: Scripted) -> None:
         while server.read_request(sock) is not None:
             time.sleep(delay_s)
-            sock.sendall(OK_REPLY)
+            sock.sendall(reply)
 
     return script
 
