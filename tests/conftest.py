@@ -77,8 +77,8 @@ def pytest_collection_modifyitems(items):
 
 def place(path: Path, names: Sequence[str]) -> int:
     """Of the first of these that the file is or is in; their number if it is in none."""
-    places = (i for i, name in enumerate(names) if path.is_relative_to(HERE / name))
-    return next(places, len(names))
+    here = path.as_posix().removeprefix(f"{HERE.as_posix()}/")
+    return next((i for i, name in enumerate(names) if here.startswith(name)), len(names))
 
 
 LAST_HEARD: dict[str, float] = {}  # by worker; filled where the reports of all come together

@@ -23,7 +23,7 @@ LASTING = {
     "django_test_environment",
     "_fail_for_invalid_template_variable",
     "_only_what_tests_make_is_collected",
-    "_only_whole_pages_are_told",
+    "_pages_tell_their_context",
     "_tables_are_emptied_quickly",
     "_to_enter_is_no_ceremony",
 }
