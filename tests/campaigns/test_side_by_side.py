@@ -345,8 +345,7 @@ def test_what_is_open_at_the_end_is_settled_by_as_many_seconds_more_as_its_page_
         record_rounds(lease=lease, lines=[line(number, times_us)])
     end(campaign, lease)
     client.force_login(owner_of(project).user)
-    page = client.get(f"/campaigns/{campaign.pk}/").context
-    step = page["next_step"]
+    step = client.get(f"/campaigns/{campaign.pk}/").context["next_step"]
     assert step.label.startswith("Measure ")
     tables = client.get(f"/api/v1/campaigns/{campaign.pk}/tables/").json()
     assert tables["overheads"][0]["more_s"] == step.more_s

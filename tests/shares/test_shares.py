@@ -249,8 +249,7 @@ def test_the_query_of_a_path_is_in_no_name_of_a_step(as_editor, run):
 def test_a_visitor_sees_the_campaign_but_not_its_run_pages(as_editor, project):
     campaign, tests = https_campaign(project)
     runs = run_in_blocks(tests, [[12_000] * 3, [24_000] * 3])
-    link = make_link(as_editor, "campaign-share", campaign.pk)
-    page = visit(link).content.decode()
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
     assert "slower" in page
     assert re.findall(r'href="/(?!static|glossary/|s/)[^"]*"', page) == []
     assert visit(reverse("run-detail", args=[runs[0].pk])).status_code == 302
