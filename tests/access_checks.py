@@ -1,8 +1,6 @@
 """What is held to tests/access_table.py at an address, and the world in which it is asked.
 
-Pages, the REST API and everything else have a file of tests each, so that the workers of a run
-share the requests.
-"""
+The REST API has a file of tests of its own, so that the workers of a run share the requests."""
 
 import json
 import re

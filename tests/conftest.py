@@ -46,9 +46,8 @@ FIRST = (
     "test_statements.py",
     "engine/test_engine_model.py",
     "migrations",
-    "test_access_of_pages.py",
-    "test_access_of_rest.py",
     "test_access.py",
+    "test_access_of_rest.py",
     "injector/test_side_by_side.py",
     "workers/test_side_by_side.py",
     "injector/test_memory.py",
@@ -77,8 +76,8 @@ def pytest_collection_modifyitems(items):
 
 def place(path: Path, names: Sequence[str]) -> int:
     """Of the first of these that the file is or is in; their number if it is in none."""
-    places = (i for i, name in enumerate(names) if path.is_relative_to(HERE / name))
-    return next(places, len(names))
+    here = path.as_posix().removeprefix(f"{HERE.as_posix()}/")
+    return next((i for i, name in enumerate(names) if here.startswith(name)), len(names))
 
 
 LAST_HEARD: dict[str, float] = {}  # by worker; filled where the reports of all come together
@@ -101,8 +100,7 @@ def pytest_terminal_summary(terminalreporter):
 def _only_what_tests_make_is_collected():
     """An engine collects garbage before its start, and thaws what it froze at its end.
 
-    Beside pytest's million objects that took longer than most tests.
-    """
+    Beside pytest's million objects that took longer than most tests."""
     gc.collect()
     gc.freeze()
     with mock.patch("gc.unfreeze"):

@@ -1,8 +1,7 @@
 """What pytest does around each of five thousand tests, without the part that does nothing.
 
 A test that only asserts something asked for nineteen fixtures, and its worker told three times that
-it had passed: six milliseconds, which is half a minute of all tests together.
-"""
+it had passed: six milliseconds, which is half a minute of all tests together."""
 
 import os
 
@@ -23,7 +22,7 @@ LASTING = {
     "django_test_environment",
     "_fail_for_invalid_template_variable",
     "_only_what_tests_make_is_collected",
-    "_only_whole_pages_are_told",
+    "_pages_tell_their_context",
     "_tables_are_emptied_quickly",
     "_to_enter_is_no_ceremony",
 }

@@ -1,7 +1,6 @@
 """`python -m tests.staged_site [NAME=VALUE …]`: a throw-away installation on free ports, with these
 settings. The first line of its output is JSON with its URL and account. It ends at the end of its
-input or on SIGTERM, and removes everything.
-"""
+input or on SIGTERM, and removes everything."""
 
 import contextlib
 import fcntl
@@ -31,12 +30,15 @@ class StagedSite(Site):
         self.target_options = ("--log", str(self.arrivals))
         with step("Making the tables and collecting static files"):
             make_tables(self.supervisor, self.env)
-            # All such installations have one folder, which outlives them.
-            shared = closed(var_dir() / "collected")
-            (self.var / "static").symlink_to(shared)
-            with (shared / ".lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                self.collect_static()
+            self.share_static()
+
+    def share_static(self) -> None:
+        """All such installations have one folder of static files, which outlives them."""
+        shared = closed(var_dir() / "collected")
+        (self.var / "static").symlink_to(shared)
+        with (shared / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.collect_static()
 
 
 @contextlib.contextmanager

@@ -1,13 +1,17 @@
-"""tests/access_table.py knows every address, and what is no single row of it: Django's site for
-staff, rows of another team beside one's own, and share links that open nothing.
+"""Who asks at every page gets what tests/access_table.py says: nobody, a stranger, one role below
+the one that the page needs, and that role. A marker of the project in anything that
+somebody reads who should not fails here; so does a write by a request that should write nothing.
+The same of REST is in test_access_of_rest.py.
 
-The table itself is tried by test_access_of_pages.py and test_access_of_rest.py."""
+And what is no single row of the table: Django's site for staff, rows of another team beside one's
+own, and share links that open nothing."""
 
 import re
 
 import pytest
 
 from tests.access_admin import asked_of_admin, expected_of_admin
+from tests.access_checks import check_everybody, check_other_methods
 from tests.access_probes import (
     NEVER,
     ROUTES,
@@ -37,6 +41,16 @@ def test_the_table_names_no_address_that_is_gone():
 def test_no_two_addresses_share_a_name():
     names = [name for _, name in all_addresses()]
     assert len(names) == len(set(names))
+
+
+def test_everybody_gets_what_the_table_says_of_pages(world):
+    for name in sorted(set(PAGES) & set(ROUTES)):
+        check_everybody(world, {}, name)  # the API's schema tells nothing of pages
+
+
+def test_a_method_that_the_table_does_not_list_for_a_page_changes_nothing(world):
+    for name in sorted(set(PAGES) & set(ROUTES)):
+        check_other_methods(world, name)
 
 
 def test_the_site_for_staff_lets_in_only_staff_and_shows_them_nothing(world):

@@ -1,4 +1,4 @@
-"""The same at every address of the REST API as tests/test_access_of_pages.py tries at pages."""
+"""The same at every address of the REST API as tests/test_access.py tries at pages."""
 
 import pytest
 

@@ -31,8 +31,7 @@ def provider(issuer, settings):
 
 def go_to_provider(client, **query: str) -> str:
     """The address to which the button leads."""
-    page = client.post(reverse("provider-login", query=query))
-    return page.context["address"]
+    return client.post(reverse("provider-login", query=query)).context["address"]
 
 
 def come_back(client, address: str, email: str):
@@ -57,8 +56,7 @@ def sign_in_as(client, email: str):
 
 
 def signed_in(client) -> str:
-    answer = client.get(reverse("profile"))
-    return answer.wsgi_request.user.get_username()
+    return client.get(reverse("profile")).wsgi_request.user.get_username()
 
 
 def test_a_verified_address_of_the_domains_gets_an_account(client, provider):
@@ -142,8 +140,7 @@ def test_who_is_signed_in_connects_it_after_a_confirmation(client, provider, ali
 
 def test_the_second_step_and_a_disabled_account_hold_here_too(client, provider):
     sign_in_as(client, "lena@shop.example")
-    lena = User.objects.get()
-    add_app(lena)
+    add_app(User.objects.get())
     again = type(client)()
     assert sign_in_as(again, "lena@shop.example").url.startswith(reverse("mfa_authenticate"))
     User.objects.update(is_active=False)

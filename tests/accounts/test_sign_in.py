@@ -67,8 +67,7 @@ def test_an_account_with_an_app_needs_its_code_after_the_password(client, alice)
 
 
 def test_the_site_for_staff_is_no_way_round_the_code(client):
-    ruth = make_user("ruth", is_staff=True, is_superuser=True)
-    add_app(ruth)
+    add_app(make_user("ruth", is_staff=True, is_superuser=True))
     client.post(reverse("admin:login"), {"username": "ruth", "password": "pw"})
     assert not is_signed_in(client)
 
@@ -117,8 +116,7 @@ def test_who_adds_a_factor_confirms_the_password_first(client, alice):
     asked = client.get(reverse("mfa_activate_totp")).url
     assert client.post(asked, {"password": "wrong"}).status_code == 200
     back = client.post(asked, {"password": "pw"}).url
-    page = client.get(back)
-    secret = page.context["form"].secret
+    secret = client.get(back).context["form"].secret
     assert client.post(back, {"code": "1"}).status_code == 200
     codes = client.post(back, {"code": code_now(secret)}, follow=True)
     assert len(codes.context["unused_codes"]) == 10

@@ -35,8 +35,7 @@ def path_of(link: str) -> str:
 
 def test_a_new_user_sets_a_password_by_the_link_that_is_shown_once(client, adam):
     typed = {"username": "zoe", "name": "Zoë Zimmer", "email": "zoe@shop.example"}
-    made = client.post(reverse("user-new"), typed)
-    link = made.context["link"]
+    link = client.post(reverse("user-new"), typed).context["link"]
     detail = reverse("user-detail", args=[User.objects.get(username="zoe").pk])
     assert link not in client.get(detail).content.decode()
     visitor = type(client)()

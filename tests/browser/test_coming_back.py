@@ -153,8 +153,7 @@ def rows_of(page) -> list[list[str]]:
 @pytest.fixture
 def runs(project):
     """Three runs of a campaign that goes on; the first has ended."""
-    campaign = make_campaign(project, "Watched", started_at=timezone.now())
-    test = make_test(campaign)
+    test = make_test(make_campaign(project, "Watched", started_at=timezone.now()))
     runs = [make_run(test, repeat) for repeat in (1, 2, 3)]
     measure(runs[0], 20_000)
     return runs

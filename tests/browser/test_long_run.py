@@ -1,7 +1,6 @@
 """A run of one hour, watched from its first minutes to Stop.
 
-The test plays launcher and dispatcher through their services, and hands in minutes at once.
-"""
+The test plays launcher and dispatcher through their services, and hands in minutes at once."""
 
 import re
 from datetime import timedelta
@@ -41,8 +40,7 @@ class LongRun:
         rules = [{"metric": "mean", "limit": 21.1, "unit": "ms"}]
         spec = plan_spec(model="open", rate_per_s=2, duration_s=3600) | {"thresholds": rules}
         campaign = make_campaign(project, NAME, repeats=1, started_at=timezone.now())
-        test = make_test(campaign, make_plan(project, "Checkout soak", spec))
-        self.run = make_run(test)
+        self.run = make_run(make_test(campaign, make_plan(project, "Checkout soak", spec)))
         self._of_run = Run.objects.filter(pk=self.run.pk)
         self._of_run.update(state="preparing")
         self._lease = shards.claim_shard(worker="w", host="inj-1")

@@ -287,8 +287,7 @@ def test_a_measurement_that_is_not_usable_breaks_no_threshold(project):
 def test_overload_is_the_finding_of_a_campaign_that_looks_for_the_limit(project):
     spec = plan_spec(model="open", stages=[{"duration_s": 10, "from_per_s": 10, "to_per_s": 400}])
     test = make_test(make_campaign(project, repeats=1), make_plan(project, spec=spec))
-    run = measure(make_run(test), 20_000)
-    spoil(run, dropped=0.05)
+    spoil(measure(make_run(test), 20_000), dropped=0.05)
     assert campaign_answer(done(test.campaign)).found.finds_limit
 
 

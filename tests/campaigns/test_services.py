@@ -121,8 +121,7 @@ def test_a_campaign_starts_once(project):
 
 def test_a_run_keeps_what_it_was_started_with_whatever_is_edited_later(project, settings):
     settings.ALLOWED_NETWORKS = ["10.1.0.0/16"]
-    campaign = started(project)
-    run = campaign.runs.get()
+    run = started(project).runs.get()
     before = run.snapshot
     plan, endpoint = run.test.plan_version.plan, run.test.endpoint
     PlanVersion.objects.create(

@@ -22,8 +22,7 @@ def test_run_again_opens_the_form_filled_in(as_editor, project, target, version)
     ticked = cells(version, target, ("http", "new"), ("https", "keep-alive"))
     as_editor.post(new_url(project), fields(ticked, draft="1", repeats=7, injectors="1, 2"))
     campaign = Campaign.objects.get()
-    form = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"]
-    known = form.known()
+    known = as_editor.get(new_url(project), {"again": campaign.pk}).context["form"].known()
     assert known["name"] == "HTTPS overhead (2)"
     assert (known["cells"], known["repeats"], known["pause_s"]) == (ticked, 7, 1)
     assert (known["injectors"], known["practical_threshold"]) == ((1, 2), 5)

@@ -110,8 +110,7 @@ def test_errors_are_counted_in_what_is_compared(job, project):
 
 
 def test_who_asks_for_a_baseline_that_is_none_hears_how_to_make_one(job, project, capsys):
-    test = measured_test(project, 10_000)
-    number = str(test.campaign_id)
+    number = str(measured_test(project, 10_000).campaign_id)
     assert job("report", number) == 0
     assert job("report", number, "--fail-if", P95) == 2
     assert "--save-baseline" in capsys.readouterr().err

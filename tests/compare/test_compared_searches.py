@@ -90,8 +90,7 @@ def test_a_search_that_is_the_baseline_is_what_later_searches_are_compared_with(
 
 def assert_its_history_has_the_capacities(client, old, new):
     address = reverse("history-test", args=[new.tests.get().pk])
-    page = client.get(address)
-    newest, first = page.context["capacities"]
+    newest, first = client.get(address).context["capacities"]
     assert (newest["campaign"], newest["against"].word) == (new, "takes more")
     assert (first["campaign"], first["against"]) == (old, None)
     capacities = client.get(f"/api/v1/tests/{new.tests.get().pk}/history/").json()["capacities"]

@@ -119,8 +119,7 @@ class TestAdmission:
 
     def test_the_pause_counts_from_the_end_of_the_run_before(self, project):
         host(slots=1)
-        campaign = started(project, n_tests=2, pause_s=60)
-        first = campaign.runs.first()
+        first = started(project, n_tests=2, pause_s=60).runs.first()
         finish(first, ended_ago_s=50)
         assert dispatch.admit_runs() == 0
         Run.objects.filter(pk=first.pk).update(ended_at=db_now(-61))
@@ -218,8 +217,7 @@ def withdraw(run) -> None:
 
 def test_it_says_which_run_has_the_target(project):
     host(slots=4)
-    target = make_target(project)
-    endpoint = make_endpoint(target)
+    endpoint = make_endpoint(make_target(project))
     first = started(project, endpoint=endpoint)
     second = started(project, endpoint=endpoint)
     dispatch.admit_runs()

@@ -207,8 +207,7 @@ def test_a_campaign_on_hold_is_not_stopped_as_forgotten_for_it(project):
 
 
 def test_the_next_run_of_a_long_campaign_does_not_expire_for_it(project):
-    campaign = started(project, repeats=2)
-    first, second_ = campaign.runs.order_by("position")
+    first, second_ = started(project, repeats=2).runs.order_by("position")
     Run.objects.filter(pk=first.pk).update(state="done", outcome="complete")
     Run.objects.filter(pk=first.pk).update(ended_at=db_now(-30))
     Run.objects.filter(pk=second_.pk).update(state_at=db_now(-9000))

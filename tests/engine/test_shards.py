@@ -180,8 +180,7 @@ class TestTheLease:
 
 class TestMoving:
     def test_ready_comes_before_the_start_and_running_after(self, project):
-        run = preparing(project)
-        lease = claim(run)[0]
+        lease = claim(preparing(project))[0]
         assert not mark_running(lease=lease)
         assert mark_ready(lease=lease)
         assert not mark_running(lease=lease), "before the start is set nobody sends"

@@ -309,8 +309,7 @@ def make_both(project, echo, values=CALM, reference=ECHO):
 
 
 def test_the_reference_is_drawn_over_the_same_days(opened, project, echo):
-    test = make_both(project, echo, reference=[*ECHO, 2.0, 2.0])
-    charts = opened(test).context["charts"]
+    charts = opened(make_both(project, echo, reference=[*ECHO, 2.0, 2.0])).context["charts"]
     x, y = zip(*marked(panel(charts, "reference"), "ink-2"), strict=True)
     assert list(y) == pytest.approx(ECHO)
     assert list(x) == charts.places.x

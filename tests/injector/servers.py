@@ -106,13 +106,14 @@ def shake_hands(sock: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket:
     return secured
 
 
-def after(delay_s: float) -> Script:
-    """Answer every request after this time."""
+def after(delay_s: float, reply: bytes = OK_REPLY) -> Script:
+    """Answer every request after this time. A load without a rate asks for less of the processor
+    than of `always`."""
 
     def script(sock: socket.socket, server: Scripted) -> None:
         while server.read_request(sock) is not None:
             time.sleep(delay_s)
-            sock.sendall(OK_REPLY)
+            sock.sendall(reply)
 
     return script
 
@@ -220,8 +221,7 @@ def measured(script: Script, tls: Any = None, **given: Any) -> tuple[Total, Scri
 def target_reasons(result: LocalRun) -> dict[str, JudgementReason]:
     """What a run says of its target, by code.
 
-    A judgement does not say it while the injector is in doubt, as it may be on a busy machine.
-    """
+    A judgement does not say it while the injector is in doubt, as it may be on a busy machine."""
     observed = observe(result.measurement, is_co_located=True)
     targets = {
         code: each

@@ -31,12 +31,12 @@ def name_server(monkeypatch):
 
 
 @contextlib.contextmanager
-def three_servers(slow=0.0):
+def three_servers(slow=0.002):
     """One at each address, on one port; the second takes so long to answer."""
     with contextlib.ExitStack() as stack:
-        first = stack.enter_context(scripted(always(OK_REPLY)))
+        first = stack.enter_context(scripted(after(0.002)))
         second = stack.enter_context(scripted(after(slow), address=ADDRESSES[1], port=first.port))
-        third = stack.enter_context(scripted(always(OK_REPLY), address="::1", port=first.port))
+        third = stack.enter_context(scripted(after(0.002), address="::1", port=first.port))
         yield first, second, third
 
 

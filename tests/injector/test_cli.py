@@ -1,5 +1,6 @@
 """The command line, as a person uses it."""
 
+import errno
 import io
 import json
 import os
@@ -19,7 +20,7 @@ from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
 from tests.injector.websocket.peers import echo
 from tests.waiting import eventually
-from workers.injector import cli
+from workers.injector import cli, connection
 from workers.injector.cli_plan import make_load
 
 # All but what has no limit in time or CPU: by these a busy machine is found.
@@ -35,8 +36,7 @@ SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 
 
 def run(*arguments):
     """What the command says, and its exit status. In this process: an own one takes longer to
-    import everything than most of what is asked of it here.
-    """
+    import everything than most of what is asked of it here."""
     said, complained = io.StringIO(), io.StringIO()
     words = [str(each) for each in arguments]
     with redirect_stdout(said), redirect_stderr(complained):
@@ -132,9 +132,8 @@ def test_several_processes_share_one_load():
         with scripted(always(OK_REPLY)) as server:
             url = f"http://127.0.0.1:{server.port}/"
             load = ("--requests", 101, "--over", 1)
-            process = begun(url, *load, "--processes", processes, "--json")
-            output, _ = process.communicate(timeout=30)
-        summary = json.loads(output)
+            done = run(url, *load, "--processes", processes, "--json")
+        summary = json.loads(done.stdout)
         assert (summary["counters"]["ok"], server.n_requests) == (101, 101)
         assert summary["timings_ms"]["lateness"]["n"] == 101
         assert 0.9 < summary["metrics"]["duration"] < 1.5
@@ -186,13 +185,11 @@ def test_it_refuses_with_the_option_that_is_wrong_and_status_2():
 
 
 def test_errors_of_this_machine_are_no_usable_measurement():
-    code = (
-        "import sys; from workers.injector import cli, connection\n"
-        "def no_socket(*_): raise OSError(24, 'Too many open files')\n"
-        "connection.Socket = no_socket\n"
-        "sys.exit(cli.main(['http://127.0.0.1:9/', '--requests', '2']))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    def no_socket(*_):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with mock.patch.object(connection, "Socket", no_socket):
+        done = run("http://127.0.0.1:9/", "--requests", 2)
     assert done.returncode == 3
     assert "Measurement: no answer" in done.stdout
 

@@ -17,7 +17,15 @@ from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan
 from tests.injector.forked import FORKED, OTHER
 from tests.injector.http2.h2_server import h2_server
-from tests.injector.servers import OK_REPLY, always, closed, make_order, probe_order, scripted
+from tests.injector.servers import (
+    OK_REPLY,
+    after,
+    always,
+    closed,
+    make_order,
+    probe_order,
+    scripted,
+)
 from tests.injector.websocket.peers import echo
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -79,7 +87,7 @@ def check_sums(lines):
 
 def test_every_load_is_told_in_documented_lines(program):
     for load in LOADS:
-        with scripted(always(OK_REPLY)) as server:
+        with scripted(after(0.002)) as server:
             lines = lines_of(program(whole_order(server.port, load=LOADS[load]), FORKED))
         total = check_sums(lines)
         assert (total.count("ok"), total.errors) == (server.n_requests, {})

@@ -365,7 +365,8 @@ def test_users_of_each_arm_have_their_own_rows_and_cookies(short_trial):
     plan["steps"] = [{"method": "GET", "path": "/${id}"}]
 
     def naming(name):
-        return always(OK_REPLY.replace(b"\r\n\r\n", b"\r\nSet-Cookie: at=%s\r\n\r\n" % name))
+        set_cookie = b"\r\nSet-Cookie: at=%s\r\n\r\n" % name
+        return after(0.005, OK_REPLY.replace(b"\r\n\r\n", set_cookie))
 
     load = {"model": "closed", "connections": 2, "duration_s": 60}
     with scripted(naming(b"one")) as one, scripted(naming(b"other")) as other:

@@ -169,8 +169,7 @@ def test_turns_hold_ten_requests_and_divide_a_second():
 
 
 def test_turns_grow_while_that_keeps_requests_within_them():
-    pace = Pace.first(200)
-    kept = next_pace(pace, [round_of(arm_of(1), arm_of(1))] * 5, 0.003)
+    kept = next_pace(Pace.first(200), [round_of(arm_of(1), arm_of(1))] * 5, 0.003)
     assert (kept.slice_s, kept.keeps_up) == (0.1, True)
     longer = next_pace(kept, [round_of(arm_of(), arm_of(4))] * 5, 0.3)
     assert (longer.slice_s, longer.gap_s, longer.keeps_up) == (0.2, 0, None)

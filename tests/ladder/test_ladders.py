@@ -1,34 +1,119 @@
-"""What each layer costs: which campaigns are a ladder, and what its rungs are compared with."""
+"""What each layer costs: rungs, what they are compared with, one figure in page, CSV and REST."""
+
+import csv
+from copy import deepcopy
+from decimal import Decimal
+from functools import partial
+from io import StringIO
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
+from campaigns.domain.metrics.injector_end import InjectorEnd, TlsHandshakes
 from campaigns.domain.plan.rungs import RUNGS, Section
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.machines.queries.target_costs import target_costs
-from campaigns.models import Endpoint
+from campaigns.models import Endpoint, Shard
+from tests.engine.scenes import owner_of
+from tests.factories import (
+    make_campaign,
+    make_endpoint,
+    make_plan,
+    make_project,
+    make_target,
+    make_test,
+    make_user,
+)
+from tests.kept_rows import forget
 from tests.machines.test_target_costs import tell
 from tests.measured import https_campaign, run_in_blocks, spoil
-from tests.search.climbing import (
-    CLASSICAL,
-    HUNG_US,
-    HYBRID,
-    MEANS_US,
-    NEW,
-    agree,
-    around,
-    climb,
-    ladder,
-    rungs_of,
-    unlike_each_other,
-    usual_ladder,
-    with_one_hung,
-)
+from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db
 
-__all__ = ["climb", "ladder", "usual_ladder"]
+NEW = ("new-http", "new-tls12", "new-tls13", "new-hybrid", "new-resumed", "new-http2")
+MEANS_US = (18_900, 33_400, 29_100, 29_300, 25_000, 25_100)
+HUNG_US = 29_100
+HYBRID, CLASSICAL = "X25519MLKEM768", "X25519"
+
+
+def around(mean_us: float, repeats: int = 5) -> list[float]:
+    factors = (0.999, 1.001, 1.0, 0.9995, 1.0005)
+    return [mean_us * factor for factor in factors[:repeats]]
+
+
+def unlike_each_other(mean_us: int, repeats: int = 5) -> list[float]:
+    """They differ by more than any rung does, in another order for each rung."""
+    return [mean_us * (1 + nth * (mean_us // 1000) % 7 / 2) for nth in range(repeats)]
+
+
+def with_one_hung(mean_us: int, repeats: int = 5) -> list[float]:
+    """The last run of the rung of HUNG_US took 60 times as long as its others."""
+    runs = around(mean_us, repeats)
+    return [*runs[:-1], runs[-1] * 60] if mean_us == HUNG_US else runs
+
+
+def make_ladder(project, keys=NEW, means_us=MEANS_US, repeats=5, runs_of=around, **fields):
+    """A finished campaign of these rungs with these means, and its runs, a list for each rung.
+    `runs_of`: a rung's runs from its mean. `fields` of `measure`."""
+    now = timezone.now()
+    campaign = make_campaign(
+        project, repeats=repeats, order="blocks", started_at=now, finished_at=now
+    )
+    target = make_target(project, "shop")
+    endpoints, plans, tests = {}, {}, []
+    for key in keys:
+        rung = RUNGS[key]
+        at = (rung.scheme, rung.profile)
+        tls = {"profile": rung.profile} if rung.profile else {}
+        endpoints.setdefault(at, None)
+        endpoints[at] = endpoints[at] or make_endpoint(target, rung.scheme, tls=tls)
+        load = (
+            {"model": "closed", "connections": rung.connections, "duration_s": 10}
+            if rung.connections
+            else {"model": "over", "requests": 2000, "over_s": 10}
+        )
+        spec = plan_spec(**load) | {"http_version": str(rung.http), "streams": rung.streams}
+        plan = (str(rung.http), rung.streams, rung.connections)
+        plans.setdefault(plan, None)
+        plans[plan] = plans[plan] or make_plan(project, spec=spec)
+        tests.append(
+            make_test(campaign, plans[plan], endpoint=endpoints[at], connection_mode=str(rung.mode))
+        )
+    means = [runs_of(mean, repeats) for mean in means_us]
+    runs = run_in_blocks(tests, means, **fields) if means else []
+    return campaign, [[run for run in runs if run.test_id == test.pk] for test in tests]
+
+
+@pytest.fixture(scope="module")
+def usual_ladder(rows_of_the_file):
+    return make_ladder(make_project(owner=make_user("climber")))
+
+
+@pytest.fixture
+def ladder(usual_ladder, db):
+    """The ladder of NEW with MEANS_US; what a test changes of it is undone."""
+    forget()
+    return deepcopy(usual_ladder)
+
+
+@pytest.fixture
+def climb(project):
+    """Makes any other ladder."""
+    return partial(make_ladder, project)
+
+
+def agree(runs, **agreed) -> None:
+    """Let the injectors of these runs say what their handshakes agreed on."""
+    handshakes = TlsHandshakes(**{"version": "TLSv1.3", "cipher": "AES", "count": 2000, **agreed})
+    end = InjectorEnd(tls=(handshakes,), cpu_us=400_000, totals={"ok": 2000}).to_json()
+    Shard.objects.filter(run__in=runs).update(end=end)
+
+
+def rungs_of(campaign, **asked):
+    return campaign_answer(campaign, **asked).ladder.rungs
 
 
 def test_each_rung_is_compared_with_the_one_before_and_with_plain_http(ladder):
@@ -217,3 +302,68 @@ def test_the_sentence_tells_no_effect_of_what_the_server_did_not_take(ladder):
     # Neither of these has the hybrid group, nor what it is compared with.
     assert "A resumed session saves 14.7\u202f% (" in said
     assert "HTTP/2 makes no practical difference." in said
+
+
+@pytest.fixture
+def page_of(client):
+    """Gives a campaign's page to the owner of its project."""
+
+    def page_of(campaign, name="campaign-detail", **query):
+        client.force_login(owner_of(campaign.project).user)
+        return client.get(reverse(name, args=[campaign.pk]), query)
+
+    return page_of
+
+
+def blocks_of(page_of, campaign, **query) -> dict[str, list[list[str]]]:
+    """The tables of the CSV by their titles, what is said of each beside it."""
+    answer = page_of(campaign, "api-campaign-csv", format="blocks", **query)
+    tables: dict[str, list[list[str]]] = {}
+    for block in answer.content.decode().split("\r\n\r\n"):
+        (title, *note), *rows = csv.reader(StringIO(block))
+        tables[title] = [note, *rows]
+    return tables
+
+
+def as_in_csv(text: str) -> str:
+    """A page's figure as CSV writes it."""
+    plain = text.replace(",", "").replace("\u2212", "-").removesuffix("\u202f%")
+    return plain.lstrip("+").replace("–", "")
+
+
+def test_csv_has_the_rungs_with_the_page_s_digits_and_what_it_says_of_them(page_of, climb):
+    campaign, _ = climb(means_us=(1_899.4, 3_341.3, 2_911, 2_912, 2_501, 2_512), repeats=3, n=700)
+    for metric in ("mean", "p99"):
+        shown = page_of(campaign, metric=metric).context["ladder"]
+        blocks = blocks_of(page_of, campaign, metric=metric)
+        note, head, *rows = blocks["What each layer costs shop"]
+        assert note == [shown["note"]]
+        (section,) = shown["sections"]
+        for drawn, row in zip(section["rungs"], rows, strict=True):
+            told = dict(zip(head, row, strict=True))
+            assert told[f"{metric} (ms)"] == as_in_csv(drawn["value"])
+            assert bool(told.get("weak")) == bool(drawn["rung"].weak) == (metric == "p99")
+            for against, step in (("rung before", drawn["before"]), ("plain HTTP", drawn["plain"])):
+                if step:
+                    assert told[f"difference, {against} (ms)"] == as_in_csv(step["difference"])
+                    assert told[f"change, {against} (%)"] == as_in_csv(step["change"])
+                    ends = [told[f"{end}, {against} (%)"] for end in ("95 % from", "to")]
+                    assert ends == [as_in_csv(each) for each in step["interval"].split(" to ")]
+
+
+def test_the_parts_in_csv_add_up_as_they_do_on_the_page(page_of, climb):
+    campaign, _ = climb(repeats=3, connect_us=407)
+    (drawn,) = page_of(campaign).context["ladder"]["parts"]
+    _, head, *rows = blocks_of(page_of, campaign)["Where the time goes, mean per request"]
+    assert head[2:-2] == [f"{part} (ms)" for part in drawn["parts"]]
+    for (bar, own), (label, _, *cells) in zip(drawn["rows"], rows, strict=True):
+        assert label == bar["label"]
+        assert cells == list(map(as_in_csv, [*bar["cells"], bar["total"], own]))
+        *parts, total, _ = cells
+        assert sum(Decimal(each or 0) for each in parts) == Decimal(total)
+
+
+def test_a_ladder_without_a_run_is_shown_without_figures(page_of, climb):
+    campaign, _ = climb(means_us=())
+    for name in ("campaign-detail", "api-campaign-tables"):
+        assert page_of(campaign, name).status_code == 200

@@ -413,8 +413,7 @@ def test_a_finished_run_ends_its_stream(viewer, project):
 def test_a_campaign_streams_the_run_under_way(viewer, run):
     waiting = make_run(run.test, repeat=2)
     store_second(run, make_second(0, [10_000]))
-    response = viewer.get(reverse("campaign-stream", args=[run.campaign_id]))
-    _, event = received(response, 2)
+    _, event = received(viewer.get(reverse("campaign-stream", args=[run.campaign_id])), 2)
     assert json.loads(fields(event)["data"])["run"] == run.pk != waiting.pk
 
 

@@ -88,8 +88,7 @@ def test_what_the_network_adds_is_the_difference_within_blocks(study, plans, lab
 
 
 def test_without_blocks_the_network_has_a_difference_and_no_interval(study):
-    matrix = study(order="listed")
-    table = matrix.network_table
+    table = study(order="listed").network_table
     assert [cell.text for cell in table.rows[0].cells][:3] == ["apache", "+0.900", "\u2013"]
 
 

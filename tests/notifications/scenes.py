@@ -1,5 +1,6 @@
 """Channels, and a thread of the dispatcher that delivers to them."""
 
+import atexit
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from campaigns.notifications.domain import CHOICES, new_secret
 from campaigns.notifications.models import ChannelKind, NotificationChannel
 from campaigns.projects.services import encrypt
 from tests.waiting import eventually
-from workers.notifying import NotificationsThread
+from workers.notifying import NotificationsThread, Sender
 
 
 def make_channel(
@@ -32,10 +33,26 @@ def make_channel(
     )
 
 
+class SharedSender(Sender):
+    """To start its program takes more than most deliveries. What hangs in it nobody ends."""
+
+    def end(self) -> None:
+        """It ends with the tests."""
+
+
+SHARED = SharedSender()
+atexit.register(Sender.end, SHARED)
+
+
 @contextlib.contextmanager
-def delivering(is_active: Callable[[], bool] = lambda: True) -> Iterator[NotificationsThread]:
+def delivering(
+    is_active: Callable[[], bool] = lambda: True, sender: Sender = SHARED
+) -> Iterator[NotificationsThread]:
     ended = threading.Event()
     thread = NotificationsThread(ended, is_active)
+    thread._sender = sender
+    if sender is SHARED:
+        sender.start()  # a program ends with the thread that started it
     thread.start()
     try:
         yield thread

@@ -23,6 +23,7 @@ from tests.factories import make_campaign, make_test
 from tests.notifications.receivers import http_receiver, smtp_receiver
 from tests.notifications.scenes import arrives, delivering, make_channel
 from workers.dispatching import Dispatcher
+from workers.notifying import Sender
 
 pytestmark = pytest.mark.django_db(transaction=True)
 State = NotificationDelivery.State
@@ -196,7 +197,7 @@ def test_a_dispatcher_ends_although_a_receiver_hangs(project):
     with http_receiver(hold=threading.Event()) as receiver:
         make_channel(project, receiver.url)
         end(project)
-        with delivering():
+        with delivering(sender=Sender()):
             arrives(lambda: receiver.received)
             begun = time.monotonic()
         assert time.monotonic() - begun < 10

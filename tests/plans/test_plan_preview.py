@@ -138,8 +138,7 @@ def websocket_plan(project, **exchange):
 
 def test_an_exchange_is_stored_and_comes_back_into_the_form(as_editor, project):
     save(as_editor, project, **FIELDS)
-    version = PlanVersion.objects.get()
-    value = version.value()
+    value = PlanVersion.objects.get().value()
     assert value.steps == ()
     assert value.exchange.to_json() == {
         "path": "/feed", "headers": [["Origin", "http://shop.test"]], "subprotocols": ["chat"],

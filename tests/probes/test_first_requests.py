@@ -108,8 +108,7 @@ class TestHolding:
         campaign = answer(begun(project, n_tests=2), BUSY_INJECTOR, OK)
         assert campaign.is_held
         assert decide_held_campaigns() == 0, "its machine is as busy as a moment ago"
-        held = Campaign.objects.filter(pk=campaign.pk)
-        held.update(held_at=db_now(-61))
+        Campaign.objects.filter(pk=campaign.pk).update(held_at=db_now(-61))
         assert decide_held_campaigns() == 1
         assert first_requests_of(campaign).waiting == 1, "what was right is not sent again"
         answer(campaign, OK)

@@ -88,8 +88,7 @@ def test_what_a_target_may_send_is_stored_bounded_and_without_nul(endpoint, as_b
 def test_a_websocket_endpoint_is_opened_with_a_message(project, as_bob):
     endpoint = make_endpoint(make_target(project), "ws", 8003)
     asked = {"path": "/feed", "headers": [["X-A", "1"]], "subprotocols": ["chat"], "message": "hi"}
-    probe = request_probe(by=as_bob, endpoint=endpoint, request=asked)
-    order = order_of(probe)
+    order = order_of(request_probe(by=as_bob, endpoint=endpoint, request=asked))
     assert order["message"] == "hi"
     assert order["exchange"] == {name: asked[name] for name in ("path", "headers", "subprotocols")}
     assert "step" not in order
@@ -204,8 +203,7 @@ class TestTurns:
 
 class TestWaiting:
     def test_what_has_no_time_left_for_an_answer_is_not_sent_and_says_who_was_ahead(self, project):
-        other = make_project()
-        ahead = tried(other, 8)
+        ahead = tried(make_project(), 8)
         claim_in_turn(busy=[])
         (probe,) = tried(project, seconds_ago=81)
         assert claim_in_turn(busy=ahead) == []

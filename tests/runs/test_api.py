@@ -71,8 +71,7 @@ def test_it_filters(api, campaign, alice):
 def test_a_judged_run_has_three_answers(api, run):
     assert api.get(f"{RUNS}{run.pk}/").json()["judgement"] is None
     measure(run, 10_000, vitals={"cpu_share": 0.9}, peer="127.0.0.1:80")
-    found = api.get(f"{RUNS}{run.pk}/").json()
-    judged = found["judgement"]
+    judged = api.get(f"{RUNS}{run.pk}/").json()["judgement"]
     assert [judged[name]["state"] for name in ("measurement", "target", "precision")] == [
         "busy",
         "healthy",

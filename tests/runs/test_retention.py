@@ -232,8 +232,7 @@ def test_a_minute_that_was_kept_is_whole_though_its_removal_was_interrupted(proj
 
 
 def test_minutes_have_all_that_their_seconds_had_together(project):
-    test = make_test(make_campaign(project), make_plan(project))
-    run = make_run(test, n_shards=2)
+    run = make_run(make_test(make_campaign(project), make_plan(project)), n_shards=2)
     seen = [
         (second, step, shard, make_second(second, [5000 + second, 90_000], step=step))
         for second in (-1, 0, 59, 60)

@@ -1,6 +1,8 @@
-"""Share links: made once, shown once, revocable; the visitor sees one page and nothing else."""
+"""Share links and badges: made once, shown once, revocable; they open one page and nothing else."""
 
 import re
+from datetime import timedelta
+from xml.etree import ElementTree
 
 import pytest
 from django.test import Client
@@ -10,11 +12,15 @@ from django.utils.http import urlencode
 
 from campaigns.campaigns.services.campaigns import start_campaign
 from campaigns.core.database import db_now
+from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.criteria import TARGET_MACHINE
 from campaigns.domain.analysis.thresholds import Verdict
-from campaigns.models import Campaign, Run, RunSummary
+from campaigns.engine.services.dispatch import finish_campaigns
+from campaigns.history.services import make_baseline
+from campaigns.models import Campaign, Run, RunSummary, ShareLink
 from campaigns.probes.services.probes import decide_held_campaigns
 from campaigns.projects.forms import ShareForm
+from campaigns.runs.services import keep_figures
 from campaigns.search.queries import report_of_search
 from campaigns.search.services import advance_searches
 from tests.engine.scenes import draft, host, owner_of
@@ -243,8 +249,7 @@ def test_the_query_of_a_path_is_in_no_name_of_a_step(as_editor, run):
 def test_a_visitor_sees_the_campaign_but_not_its_run_pages(as_editor, project):
     campaign, tests = https_campaign(project)
     runs = run_in_blocks(tests, [[12_000] * 3, [24_000] * 3])
-    link = make_link(as_editor, "campaign-share", campaign.pk)
-    page = visit(link).content.decode()
+    page = visit(make_link(as_editor, "campaign-share", campaign.pk)).content.decode()
     assert "slower" in page
     assert re.findall(r'href="/(?!static|glossary/|s/)[^"]*"', page) == []
     assert visit(reverse("run-detail", args=[runs[0].pk])).status_code == 302
@@ -327,3 +332,61 @@ def test_a_shared_comparison_says_it_only_where_it_shows_machines(as_editor, pro
     )
     assert told_of_the_machine(visit(hidden).content.decode()) == []
     assert told_of_the_machine(visit(shown).content.decode()) == ["CPU was at"]
+
+
+def measured(project, mean_us: int, days_ago: int, like=None):
+    same = {"version": like.plan_version, "endpoint": like.endpoint} if like else {}
+    same = same or {"version": make_plan(project, name="<Cart> & [co]")}
+    at = timezone.now() - timedelta(days=days_ago)
+    test = make_test(make_campaign(project, started_at=at), **same)
+    for repeat in (1, 2, 3):
+        measure(make_run(test, repeat=repeat), mean_us)
+    keep_figures([test.pk])
+    finish_campaigns()
+    return test
+
+
+def badge_of(client, test) -> str:
+    """The address of a new badge's picture."""
+    answer = client.post(reverse("test-badge", args=[test.pk]))
+    assert answer["Cache-Control"] == "no-store"
+    return re.search(r"\(http://testserver(/s/[^)]+)\)", answer.content.decode())[1]
+
+
+def words(address: str) -> str:
+    answer = Client().get(address)
+    assert answer["Content-Type"] == "image/svg+xml"
+    assert "max-age=300" in answer["Cache-Control"]
+    return ElementTree.fromstring(answer.content)[0].text  # noqa: S314  (our own)
+
+
+def test_it_follows_the_latest_result_and_its_verdict(as_editor, project, bob):
+    old = measured(project, 10_000, 3)
+    address = badge_of(as_editor, old)
+    assert re.fullmatch(r"<Cart> & \[co\]: (9\.\d\d|10\.\d)\u202fms", words(address))
+    make_baseline(by=Actor(user=bob), project=project, name="main", tests=[old])
+    new = measured(project, 12_000, 1, like=old)
+    assert re.search(r": 1[12]\.\d\u202fms, slower$", words(address))
+    new.campaign.deleted_at = new.campaign.archived_at = timezone.now()
+    new.campaign.save()
+    assert "slower" not in words(address)
+
+
+def test_its_link_shows_nothing_else(as_editor, project):
+    address = badge_of(as_editor, measured(project, 10_000, 1))
+    page = address.removesuffix("badge.svg")
+    assert [Client().get(f"{page}{tail}").status_code for tail in ("", "stream/")] == [404, 404]
+    ShareLink.objects.update(revoked_at=timezone.now())
+    assert Client().get(address).status_code == 404
+
+
+def test_links_of_results_are_no_badges(as_editor, project):
+    campaign = measured(project, 10_000, 1).campaign
+    made = as_editor.post(reverse("campaign-share", args=[campaign.pk]), {"days": 7})
+    page = re.search(r'id="link">http://testserver(/s/[^<]+)<', made.content.decode())[1]
+    assert Client().get(f"{page}badge.svg").status_code == 404
+
+
+def test_a_test_without_figures_has_no_result(as_editor, project):
+    test = make_test(make_campaign(project))
+    assert words(badge_of(as_editor, test)).endswith(": no result")

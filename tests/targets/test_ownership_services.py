@@ -1,6 +1,5 @@
 """Load to hosts outside the listed networks needs a proof or an approval, on a server; to the
-installation's own servers none is ever sent.
-"""
+installation's own servers none is ever sent."""
 
 import socket
 from datetime import timedelta

@@ -64,8 +64,7 @@ def test_it_admits_a_run_within_a_second_and_rings(project, monkeypatch):
     )
     host(slots=1)
     with Running():
-        campaign = started(project)
-        is_admitted(campaign, within_s=1)
+        is_admitted(started(project), within_s=1)
         assert rung.wait(1)
 
 
@@ -78,8 +77,7 @@ def test_a_second_one_waits_and_takes_over(project):
             assert not second.dispatcher.is_active
             first.ended.set()
             comes_to_lead(second)
-            campaign = started(project)
-            is_admitted(campaign)
+            is_admitted(started(project))
 
 
 def test_a_host_that_vanished_keeps_the_lock_for_less_than_half_a_minute(db):
@@ -106,8 +104,7 @@ def test_it_survives_a_lost_connection_and_leads_again(project):
                 "WHERE locktype = 'advisory' AND objid = %s",
                 [dispatching.LEADER_LOCK],
             )
-        campaign = started(project)
-        is_admitted(campaign)
+        is_admitted(started(project))
 
 
 def test_a_fault_in_one_rule_does_not_end_it(project, monkeypatch):

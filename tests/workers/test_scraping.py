@@ -388,6 +388,5 @@ def test_it_stores_why_there_is_nothing_and_what_to_do(target):
 @pytest.mark.django_db
 def test_a_check_that_is_answered_already_asks_nobody(target):
     with scripted(node_exporter()) as server:
-        found = checked(target, server.port)
-        check_exporter(found.pk)
+        check_exporter(checked(target, server.port).pk)
         assert server.n_requests == 1

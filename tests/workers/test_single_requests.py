@@ -217,10 +217,25 @@ def test_what_is_under_way_when_the_dispatcher_ends_is_answered_with_that(
     assert "dispatcher stopped before it had an answer" in probe.result["detail"]
 
 
+# Imports less than an injector. Whoever hears nothing waits until the dispatcher ends it.
+ASKS = """
+import json, socket, sys
+to = json.loads(sys.stdin.readline())["endpoint"]
+print(json.dumps({"type": "probing"}), flush=True)
+with socket.create_connection((to["host"], to["port"])) as server:
+    server.sendall(b"GET / HTTP/1.1\\r\\n\\r\\n")
+    if server.recv(100):
+        print(json.dumps({"type": "probe", "status": 200, "error": None}))
+"""
+
+
 @pytest.mark.alone
 @pytest.mark.django_db(transaction=True)
-def test_a_project_s_silent_server_delays_no_campaign_of_another(dispatcher, project, silent):
+def test_a_project_s_silent_server_delays_no_campaign_of_another(
+    dispatcher, project, silent, settings
+):
     """30 test requests of one project wait when another project's campaign starts."""
+    settings.INJECTOR_COMMAND = [sys.executable, "-c", ASKS]
     for _ in range(30):
         tried(project, silent.port)
     eventually(lambda: silent.n_requests == AT_ONCE, 30, "the first of them are sent")

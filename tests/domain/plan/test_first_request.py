@@ -20,8 +20,7 @@ def plan_of(*steps, **fields) -> Plan:
 
 def test_it_is_the_first_step_with_the_statuses_that_the_plan_expects():
     login = {"method": "POST", "path": "/login/", "headers": [["X-A", "1"]], "body": "user=ann"}
-    plan = plan_of(login, {"path": "/cart"}, expected_status=["302"])
-    asked = first_request(plan)
+    asked = first_request(plan_of(login, {"path": "/cart"}, expected_status=["302"]))
     assert (asked["method"], asked["path"], asked["body"]) == ("POST", "/login/", "user=ann")
     assert asked["headers"] == [["X-A", "1"]]
     assert asked["expected_status"] == ["302"]

@@ -79,7 +79,7 @@ def test_what_makes_no_sense_is_refused_in_words():
 
 def test_after_any_number_of_sessions_each_flow_has_had_its_share_rounded_down_or_up():
     random = Random(5)
-    for seed in range(60):
+    for seed in range(28):
         weights = tuple(random.choice((1, 2, 3, 7, 20, 90, 133)) for _ in range(seed % 7 + 1))
         whole, had = sum(weights), Counter()
         for n, flow in enumerate(flow_order(weights, seed), 1):

@@ -145,8 +145,7 @@ def test_a_duration_that_is_refused_does_not_count_as_missing_too():
 
 def test_times_and_rates_are_read_with_units_and_kept_as_numbers():
     load = {"model": "open", "rate_per_s": "30/min", "duration_s": "2h"}
-    plan = Plan.from_json({"steps": [STEP], "load": load, "warm_up_s": "2min"})
-    stored = plan.to_json()
+    stored = Plan.from_json({"steps": [STEP], "load": load, "warm_up_s": "2min"}).to_json()
     assert (stored["load"]["rate_per_s"], stored["load"]["duration_s"]) == (0.5, 7200)
     assert stored["warm_up_s"] == 120
     stages = [{"duration_s": "1min", "from_per_s": "60/min"}]

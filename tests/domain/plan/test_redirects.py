@@ -83,8 +83,7 @@ def test_an_older_plan_follows_none_and_an_older_injector_gets_it():
 
 
 def test_the_first_request_follows_as_the_plan_does():
-    plan = plan_of(redirects="same_origin", session={"cookies": True})
-    asked = first_request(plan)
+    asked = first_request(plan_of(redirects="same_origin", session={"cookies": True}))
     assert (asked["redirects"], asked["cookies"]) == ("same_origin", True)
     assert "redirects" not in first_request(plan_of())
 

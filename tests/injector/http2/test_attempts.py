@@ -11,9 +11,9 @@ from workers.injector.summary import run_here
 # Never reached, also on a machine that does much else.
 SLOW = {"connect_s": 60, "tls_s": 60, "total_s": 60}
 LOADS = {
-    "closed": {"model": "closed", "connections": 3, "requests": 101},
-    "open": {"model": "open", "rate_per_s": 400, "requests": 80, "max_in_flight": 50},
-    "over": {"model": "over", "requests": 60, "over_s": 0.2, "max_in_flight": 20},
+    "closed": {"model": "closed", "connections": 3, "requests": 41},
+    "open": {"model": "open", "rate_per_s": 400, "requests": 40, "max_in_flight": 50},
+    "over": {"model": "over", "requests": 30, "over_s": 0.1, "max_in_flight": 20},
     "sequential": {"model": "sequential", "requests": 15},
 }
 

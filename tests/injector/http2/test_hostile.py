@@ -1,7 +1,6 @@
 """Hostile servers on real sockets: every fault has its kind within the limit, and stops no other.
 
-What each frame does is in test_client.py; here are the cases with time and sockets in them.
-"""
+What each frame does is in test_client.py; here are the cases with time and sockets in them."""
 
 import contextlib
 import socket
@@ -187,7 +186,7 @@ def test_streams_that_a_server_allows_only_later_are_used_at_once():
 
 def test_what_was_not_sent_of_a_body_is_missing_in_the_second_in_which_its_request_ended():
     """The window of the connection is used up in the warm-up: from then on only heads are sent."""
-    script = answers(lambda nth: reply(stream_id=nth))
+    script = answers(lambda nth: time.sleep(0.02) or reply(stream_id=nth))
     load = {"model": "closed", "connections": 1, "duration_s": 2}
     given = {"plan": {"http_version": "2"}, "load": load, "warm_up_s": 1}
     upload = {"method": "POST", "body": "x" * 1_000_000}

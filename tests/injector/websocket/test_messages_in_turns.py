@@ -13,6 +13,7 @@ from wsproto.events import AcceptConnection, CloseConnection, Message, Ping, Pon
 
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.metrics.snapshot import Second, total_of
+from tests.injector.forked import FORKED
 from tests.injector.servers import scripted
 from tests.injector.test_contract import fault
 from tests.injector.test_side_by_side import heard
@@ -259,16 +260,16 @@ def test_a_connection_that_is_closed_between_turns_has_failed_and_is_opened_agai
 
 
 def test_a_server_that_refuses_or_leaves_fails_the_arm(short_trial):
-    leaving = after_opening(lambda sock: time.sleep(0.01))
-    for script in (leaving, lambda sock, server: None):
-        with scripted(echo()) as one, scripted(script) as other:
+    leaving = after_opening(lambda sock: time.sleep(0.03))
+    for script in (leaving, lambda sock, server: time.sleep(0.03)):
+        with scripted(echo(delay_s=0.005)) as one, scripted(script) as other:
             run = measured(one.port, other.port, load=TWO, exchange=LONG, limit_s=2)
         assert list(run.comparisons[0].failing) == [1]
 
 
 def test_a_stop_closes_connections_properly_and_keeps_what_was_seen(program):
     with scripted(echo(delay_s=0.002)) as server:
-        injector = program(talking(server.port, server.port, load=TWO, exchange=LONG))
+        injector = program(talking(server.port, server.port, load=TWO, exchange=LONG), FORKED)
         injector.start()
         while injector.hear()["type"] != "round":
             pass
