@@ -1,6 +1,7 @@
 """What is held to tests/access_table.py at an address, and the world in which it is asked.
 
-The REST API has a file of tests of its own, so that the workers of a run share the requests."""
+The REST API has a file of tests of its own, so that the workers of a run share the requests.
+"""
 
 import json
 import re

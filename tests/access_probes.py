@@ -1,7 +1,8 @@
 """A probe is one request of somebody, at an address, with a method, about a row; and its answer.
 
 What is probed follows from the URL configuration; what must be answered follows from
-tests/access_table.py alone."""
+tests/access_table.py alone.
+"""
 
 import re
 from collections import defaultdict
@@ -66,7 +67,8 @@ def remembered() -> Iterator[None]:
     """Who a session or a live token belongs to, and what every page says of their projects, is read
     only once, and the page of what is not there drawn once for each of them and each cause: that
     would be half of what a refusal costs. Dead tokens are asked about every time. Where an address
-    leads is found once for all who ask there."""
+    leads is found once for all who ask there.
+    """
     users: dict[str | None, Any] = {}
     whose, projects, nothing = auth.get_user, context._projects_of, health._nothing_begins
     told: dict[Any, Any] = {}

@@ -2,7 +2,8 @@
 tests/test_access_of_rest.py hold the site to.
 
 An address is a URL's name; each of its methods needs one of the rights below. A method that is not
-listed writes nothing for anybody."""
+listed writes nothing for anybody.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

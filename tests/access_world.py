@@ -1,7 +1,8 @@
 """A project with one of everything, and everybody who might ask for it.
 
 OPEN is in every name of the project, SECRET in what even a share link's visitor must not read:
-headers, bodies, notes, and whatever belongs to another campaign. Neither reaches a stranger."""
+headers, bodies, notes, and whatever belongs to another campaign. Neither reaches a stranger.
+"""
 
 from collections.abc import Iterator
 from copy import deepcopy

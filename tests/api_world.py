@@ -1,5 +1,6 @@
 """`python -m tests.api_world FILE`: fill an empty database for `make check-api`, and write the
-configuration of Schemathesis: whose token opens it, and which rows each operation is tried on."""
+configuration of Schemathesis: whose token opens it, and which rows each operation is tried on.
+"""
 
 import json
 import re

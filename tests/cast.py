@@ -1,6 +1,7 @@
 """The cast of the tests: alice owns, bob edits, vera looks, charlie must see nothing.
 
-In alice's project there is a campaign with a run, where a test asks for them."""
+In alice's project there is a campaign with a run, where a test asks for them.
+"""
 
 import secrets
 from datetime import timedelta

@@ -100,7 +100,8 @@ def pytest_terminal_summary(terminalreporter):
 def _only_what_tests_make_is_collected():
     """An engine collects garbage before its start, and thaws what it froze at its end.
 
-    Beside pytest's million objects that took longer than most tests."""
+    Beside pytest's million objects that took longer than most tests.
+    """
     gc.collect()
     gc.freeze()
     with mock.patch("gc.unfreeze"):

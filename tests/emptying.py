@@ -2,7 +2,8 @@
 connections with the limits of a page.
 
 Django truncates every table, used or not, and makes all content types and permissions anew. That
-took longer than most of these tests."""
+took longer than most of these tests.
+"""
 
 from unittest import mock
 

@@ -1,7 +1,8 @@
 """What pytest does around each of five thousand tests, without the part that does nothing.
 
 A test that only asserts something asked for nineteen fixtures, and its worker told three times that
-it had passed: six milliseconds, which is half a minute of all tests together."""
+it had passed: six milliseconds, which is half a minute of all tests together.
+"""
 
 import os
 

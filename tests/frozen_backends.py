@@ -1,5 +1,6 @@
 """Server processes that stand still, as those of a PostgreSQL that is frozen: the kernel keeps
-their connections open and takes what is sent, and nothing answers."""
+their connections open and takes what is sent, and nothing answers.
+"""
 
 import os
 import signal

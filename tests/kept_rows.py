@@ -17,7 +17,8 @@ from campaigns.core.cache import Cache
 def rows_of_the_file(django_db_setup, django_db_blocker) -> Iterator[None]:
     """A transaction around the tests of a file. What a fixture of the file makes in it, each of
     them finds as it was: a test's own changes are undone by a savepoint, for which what gives it
-    the rows asks for `db`. `now()` stands still."""
+    the rows asks for `db`. `now()` stands still.
+    """
     with django_db_blocker.unblock(), transaction.atomic():
         yield
         transaction.set_rollback(True)

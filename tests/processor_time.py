@@ -2,7 +2,8 @@
 
 Time that passes says little on a machine that does other things as well. A process that goes on
 after its test, as a browser does, counts for each test in which it works. Not in it: PostgreSQL and
-Redis, which pytest does not start."""
+Redis, which pytest does not start.
+"""
 
 import os
 from collections import Counter
@@ -54,7 +55,8 @@ def pytest_runtest_protocol(item, nextitem):
 
 def pytest_runtest_makereport(item, call):
     """Once a file, with its last report, which takes it to the process that writes them all: to
-    read it after each test took a tenth of what pytest does around the shortest ones."""
+    read it after each test took a tenth of what pytest does around the shortest ones.
+    """
     if call.when == "teardown" and item.stash[ENDS_FILE]:
         began, USED["s"] = USED["s"], used_s()
         # Less than before where an installation has ended whose processes nobody waited for.

@@ -1,6 +1,7 @@
 """`python -m tests.staged_site [NAME=VALUE …]`: a throw-away installation on free ports, with these
 settings. The first line of its output is JSON with its URL and account. It ends at the end of its
-input or on SIGTERM, and removes everything."""
+input or on SIGTERM, and removes everything.
+"""
 
 import contextlib
 import fcntl

@@ -1,5 +1,6 @@
 """What protects the measurements is tried in a fresh interpreter: what is loaded, and what that
-changes. The other rules of imports are import-linter's, in pyproject.toml."""
+changes. The other rules of imports are import-linter's, in pyproject.toml.
+"""
 
 import json
 import subprocess

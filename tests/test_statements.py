@@ -1,7 +1,8 @@
 """Every page and every address of the REST API takes as many statements for 200 of everything as
 for one: of campaigns, tests, runs and what they have, of plans, targets, people, marks …
 
-An address that is new is asked here by itself; so is a table whose rows nobody multiplies."""
+An address that is new is asked here by itself; so is a table whose rows nobody multiplies.
+"""
 
 import re
 from collections import Counter

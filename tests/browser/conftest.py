@@ -2,7 +2,8 @@
 
 `site` (once a session) knows the address, the demo target's ports and the administrator; `page` is
 a fresh browser tab, `signed_in` one of the administrator; `new_project` makes a project. Every test
-in this folder is marked `browser`."""
+in this folder is marked `browser`.
+"""
 
 import json
 import os
@@ -64,7 +65,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 class FewInstallations(LoadFileScheduling):
     """Any worker gets a file whose tests serve their pages themselves. All others go to one worker
-    for two cores: an installation takes 20 s of processor time to start, and more to idle."""
+    for two cores: an installation takes 20 s of processor time to start, and more to idle.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         return _scope_of(super()._split_scope(nodeid))

@@ -1,7 +1,8 @@
 """`python -m tests.browser.console`: a process that runs code in an installation's Django.
 
 Each start of manage.py takes two seconds of a core; this one is started once. A line of its input
-is code, as JSON; a line of its output is {"printed": …} or {"failed": …}."""
+is code, as JSON; a line of its output is {"printed": …} or {"failed": …}.
+"""
 
 import contextlib
 import io

@@ -2,7 +2,8 @@
 No page is wider than a phone, whatever names people gave.
 
 The pages are those of the access table, and those that it has no address for: what is live, empty,
-shared, refused or broken. Each is opened once; then its width and its colours change."""
+shared, refused or broken. Each is opened once; then its width and its colours change.
+"""
 
 from pathlib import Path
 

@@ -1,7 +1,8 @@
 """From an empty home page to what HTTPS costs on an own server: counted clicks, one typed field.
 
 The server is nginx where it is installed, else a second demo target. Every click and every typed
-field is counted by listeners in the page, before the page's own code sees the event."""
+field is counted by listeners in the page, before the page's own code sees the event.
+"""
 
 import contextlib
 import re

@@ -1,6 +1,7 @@
 """The main job, as a new user does it: from signing in to an answer that a colleague can open.
 
-Nothing is mocked: every process of an installation runs, and the demo target answers for real."""
+Nothing is mocked: every process of an installation runs, and the demo target answers for real.
+"""
 
 import csv
 import io
@@ -78,7 +79,8 @@ def test_a_new_user_measures_what_https_costs_and_shows_it_to_others(
 def watch_for_faults(page) -> list[str]:
     """What the browser complains about: script errors, refused inline code, failed requests.
 
-    A form that is answered with 422 is what the journey asks for, and no fault."""
+    A form that is answered with 422 is what the journey asks for, and no fault.
+    """
     faults: list[str] = []
     page.on("pageerror", lambda error: faults.append(f"page error: {error}"))
     page.on(
@@ -227,7 +229,8 @@ def check_overhead(page, overhead):
 def check_repeats(page):
     """Each of the two tests has a row a run, with all of its requests, a mean row and a pooled row.
 
-    Pooled are the usable runs; where a crowded machine left none, all."""
+    Pooled are the usable runs; where a crowded machine left none, all.
+    """
     tables = page.locator("[data-live=tables] table")
     assert tables.count() == 2
     for index in range(2):

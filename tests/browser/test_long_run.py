@@ -1,6 +1,7 @@
 """A run of one hour, watched from its first minutes to Stop.
 
-The test plays launcher and dispatcher through their services, and hands in minutes at once."""
+The test plays launcher and dispatcher through their services, and hands in minutes at once.
+"""
 
 import re
 from datetime import timedelta

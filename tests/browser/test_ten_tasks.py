@@ -1,6 +1,7 @@
 """What people come for, each as a journey that ends with an answer to quote. Clicks are counted.
 
-The first, what HTTPS costs, is `test_first_result.py`; a job of CI `test_ci.py`."""
+The first, what HTTPS costs, is `test_first_result.py`; a job of CI `test_ci.py`.
+"""
 
 import csv
 import io

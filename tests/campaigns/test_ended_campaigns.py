@@ -1,5 +1,6 @@
 """A large page of a campaign that has ended is made once for all processes, and before it is asked
-for."""
+for.
+"""
 
 from copy import deepcopy
 

@@ -1,5 +1,6 @@
 """Pages of what has ended are kept: they read as if they were made anew, and they are as soon as a
-row has changed that they show."""
+row has changed that they show.
+"""
 
 import re
 from copy import deepcopy

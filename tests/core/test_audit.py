@@ -2,7 +2,8 @@
 leaves nothing in any other table.
 
 The tables come from the models: a new one that belongs to a campaign or a project fails here until
-the world has a row of it."""
+the world has a row of it.
+"""
 
 from collections import defaultdict
 

@@ -1,5 +1,6 @@
 """A figure is the same text on the page, in the stream, in both CSV files and by REST, while a run
-is made and afterwards."""
+is made and afterwards.
+"""
 
 import csv
 import json

@@ -3,7 +3,8 @@ people who stop, time that passes, and a dispatcher that looks now and then.
 
 Beside the database stands what launchers were granted. Each rule says what may have been granted,
 and after each step hold the promises of docs/reliability.md. The last step lets time pass: every
-run ends, and has all that was stored."""
+run ends, and has all that was stored.
+"""
 
 from collections import Counter
 from dataclasses import replace

@@ -104,7 +104,8 @@ def installation(django_db_setup, django_db_blocker, tmp_path_factory, redis_ser
     """One worker for all tests of a file: its start takes seconds.
 
     It announces its host to the end, also after the last test's tables were emptied; other files
-    must not find it."""
+    must not find it.
+    """
     site = Site(tmp_path_factory.mktemp("site"), redis_server.url)
     yield site
     site.end()

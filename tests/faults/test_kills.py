@@ -1,5 +1,6 @@
 """Whatever is killed in the middle of a run: it ends within a minute, with the seconds seen so far,
-and says why. Leases are shortened (6 s instead of 30), so the tests wait less than users would."""
+and says why. Leases are shortened (6 s instead of 30), so the tests wait less than users would.
+"""
 
 import os
 import signal

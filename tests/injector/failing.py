@@ -1,6 +1,7 @@
 """A process that measures how its memory grows by failures: orders as lines in, bytes as lines out.
 
-Each order runs twice, first with WARM_UP requests for what is only made once."""
+Each order runs twice, first with WARM_UP requests for what is only made once.
+"""
 
 import json
 import os

@@ -1,7 +1,8 @@
 """Injectors forked from a process that has imported what they need.
 
 Imports take 0.3 s of processor time, what most documented cases ask of an injector a few ms. How it
-starts and dies as a program is asked of one that was started (test_program.py)."""
+starts and dies as a program is asked of one that was started (test_program.py).
+"""
 
 import contextlib
 import gc

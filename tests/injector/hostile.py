@@ -1,7 +1,8 @@
 """Hostile cases: a script for the server, what every attempt must end in, and how to run many.
 
 Each case has a server on a port of its own and an engine of its own; many engines share one hub,
-which proves on the way that no reply keeps the hub from the others."""
+which proves on the way that no reply keeps the hub from the others.
+"""
 
 import socket
 import time
@@ -32,7 +33,8 @@ _AT_ONCE = 12
 class Case:
     """`kinds`: what an attempt may end in; more than one only where two ends race each other.
 
-    `ok` is one, too."""
+    `ok` is one, too.
+    """
 
     script: Script
     kinds: tuple[str, ...]
@@ -131,7 +133,8 @@ def well(*pieces: bytes, end: Callable | None = None, pause_s: float = 0.0) -> S
 def finish(sock) -> None:
     """An orderly end: FIN, after what was written.
 
-    A close with bytes unread, such as of the next request, would be a reset."""
+    A close with bytes unread, such as of the next request, would be a reset.
+    """
     sock.shutdown(socket.SHUT_WR)
     stay(sock)
 

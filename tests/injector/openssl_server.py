@@ -1,5 +1,6 @@
 """A server on the OpenSSL that the injector uses, for `scripted`: with several certificates and
-hybrid groups, neither of which Python's ssl has."""
+hybrid groups, neither of which Python's ssl has.
+"""
 
 import socket
 from typing import Any
@@ -13,7 +14,8 @@ from workers.injector.wire import carried_bytes
 class OpenSslServer:
     """Takes the place of an `ssl.SSLContext`. `shown`: one certificate for each kind of key.
 
-    `received_bytes`: what each client had sent when its first request was read."""
+    `received_bytes`: what each client had sent when its first request was read.
+    """
 
     def __init__(self, *shown: Issued):
         self.context = SSL.Context(SSL.TLS_SERVER_METHOD)

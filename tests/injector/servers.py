@@ -221,7 +221,8 @@ def measured(script: Script, tls: Any = None, **given: Any) -> tuple[Total, Scri
 def target_reasons(result: LocalRun) -> dict[str, JudgementReason]:
     """What a run says of its target, by code.
 
-    A judgement does not say it while the injector is in doubt, as it may be on a busy machine."""
+    A judgement does not say it while the injector is in doubt, as it may be on a busy machine.
+    """
     observed = observe(result.measurement, is_co_located=True)
     targets = {
         code: each

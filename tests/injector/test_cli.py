@@ -36,7 +36,8 @@ SESSIONS = "--rate 20 --duration 0.5 --arrival-unit session --calls-per-session 
 
 def run(*arguments):
     """What the command says, and its exit status. In this process: an own one takes longer to
-    import everything than most of what is asked of it here."""
+    import everything than most of what is asked of it here.
+    """
     said, complained = io.StringIO(), io.StringIO()
     words = [str(each) for each in arguments]
     with redirect_stdout(said), redirect_stderr(complained):

@@ -1,6 +1,7 @@
 """docs/injector.cases.json: orders and the lines that must come, of ours and of any other.
 
-INJECTOR_UNDER_TEST is the command of another injector, words as a shell would split them."""
+INJECTOR_UNDER_TEST is the command of another injector, words as a shell would split them.
+"""
 
 import json
 import os

@@ -110,7 +110,8 @@ def _cost_of_a_whole_read_s() -> float:
 
 def _one_stray(n_requests: int):
     """Answers properly, but after its third reply sends another one a moment later. The last two
-    replies leave together, so that a client that is still out of step has one too many."""
+    replies leave together, so that a client that is still out of step has one too many.
+    """
 
     def script(sock, server):
         is_out_of_step = False

@@ -1,5 +1,6 @@
 """What the machine's files tell of its links and quotas, and what is said before the first packet
-of what it may run short of."""
+of what it may run short of.
+"""
 
 import os
 from dataclasses import replace

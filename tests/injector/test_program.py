@@ -1,5 +1,6 @@
 """The program as a worker starts it: a process, lines in, lines out; and one whose parent stands
-still, which does not send on."""
+still, which does not send on.
+"""
 
 import contextlib
 import json

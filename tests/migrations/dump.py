@@ -2,7 +2,8 @@
 
     .venv/bin/python -m tests.migrations.dump 0.2.0
 
-Done once, when a release is made; never again for that release."""
+Done once, when a release is made; never again for that release.
+"""
 
 import gzip
 import os

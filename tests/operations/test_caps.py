@@ -1,5 +1,6 @@
 """What a project may use at most, and what is said when a cap is reached. A limit on how many there
-are holds for those who come at the same time, too."""
+are holds for those who come at the same time, too.
+"""
 
 import time
 from collections.abc import Callable

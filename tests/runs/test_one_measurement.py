@@ -1,5 +1,6 @@
 """The same seconds give the same figures to the summary, the live page, the terminal and the
-thresholds: whoever adds them, and in how many portions."""
+thresholds: whoever adds them, and in how many portions.
+"""
 
 from datetime import timedelta
 

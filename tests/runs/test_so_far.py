@@ -1,5 +1,6 @@
 """What runs under way have measured is cached, and what lists say of a campaign: a process that
-comes later goes on from it."""
+comes later goes on from it.
+"""
 
 import functools
 from datetime import timedelta

@@ -1,5 +1,6 @@
 """Load to hosts outside the listed networks needs a proof or an approval, on a server; to the
-installation's own servers none is ever sent."""
+installation's own servers none is ever sent.
+"""
 
 import socket
 from datetime import timedelta

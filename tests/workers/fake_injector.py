@@ -5,7 +5,8 @@
 MODE: good (default) · refuse · crash (dies after the first second) · deaf (never stops by itself) ·
 babble (writes a second that nobody can read) · decline, rattle and croak (refuses, ends and dies
 with words that PostgreSQL cannot store) · lonely (stops after the first second, because it heard
-nothing)."""
+nothing).
+"""
 
 import argparse
 import json

@@ -1,5 +1,6 @@
 """The demo target over TLS, HTTP/2 and WebSocket: on the injector's own library, with two
-certificates; by the preface in clear text, by ALPN over TLS; its echo, its delays, its faults."""
+certificates; by the preface in clear text, by ALPN over TLS; its echo, its delays, its faults.
+"""
 
 import json
 import ssl

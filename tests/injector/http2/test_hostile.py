@@ -1,6 +1,7 @@
 """Hostile servers on real sockets: every fault has its kind within the limit, and stops no other.
 
-What each frame does is in test_client.py; here are the cases with time and sockets in them."""
+What each frame does is in test_client.py; here are the cases with time and sockets in them.
+"""
 
 import contextlib
 import socket

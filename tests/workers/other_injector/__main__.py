@@ -2,7 +2,8 @@
 
 Plain blocking Python, a thread for each connection, nothing of ours imported: what this needed and
 the documents did not say was added to them. It does closed and sequential HTTP plans, and refuses
-the rest."""
+the rest.
+"""
 
 import base64
 import errno
