@@ -3,7 +3,8 @@ targets and projects by; and durations and rates with a unit.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from itertools import count
 from typing import Any
 from unicodedata import bidirectional, category, combining, normalize
 from urllib.parse import urlsplit
@@ -23,6 +24,9 @@ _SKINS = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
 _VIRAMA = 9  # the class of the sign that takes an Indic letter its vowel
 
 
+LONGEST_NAME = 150  # of a campaign
+
+
 def storable(text: str) -> str:
     """Without space around it, and without NUL, which no keyboard has and PostgreSQL refuses."""
     return text.replace("\0", "").strip()
@@ -38,6 +42,19 @@ def clean_name(text: str) -> str:
     """As a name is stored, so that no two look alike: pages show any space as one blank, and what
     is invisible not at all."""
     return " ".join(composed(text).split())
+
+
+_NUMBERED_NAME = re.compile(r" \((\d{1,6})\)$")
+
+
+def next_name(name: str, taken: Collection[str]) -> str:
+    """Nightly → Nightly (2) → Nightly (3): the first number that is not taken."""
+    numbered = _NUMBERED_NAME.search(name)
+    base = _NUMBERED_NAME.sub("", name)
+    first = int(numbered[1]) + 1 if numbered else 2
+    suffixes = (f" ({number})" for number in count(first))
+    names = (base[: LONGEST_NAME - len(suffix)] + suffix for suffix in suffixes)
+    return next(each for each in names if each not in taken)
 
 
 def composed(text: str) -> str:

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from campaigns.core.permissions import Action, require
 from campaigns.core.tables import text_stream
-from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
+from campaigns.domain.plan.target import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 from campaigns.items.queries.filters import ListFilterSet, WholeFilter
 from campaigns.machines.services import add_exporter, change_exporter, remove_exporter

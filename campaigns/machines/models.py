@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import models
 
 from campaigns.domain.metrics.profiles import Profile
-from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
+from campaigns.domain.plan.target import MOST_NAME, ExporterAddress
 from campaigns.projects.models import ProjectQuerySet
 from campaigns.runs.models import Run
 from campaigns.targets.models import Target

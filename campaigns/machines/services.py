@@ -26,7 +26,7 @@ from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import PROCESS, busy_s, machine_of, watched_s
 from campaigns.domain.metrics.profiles import PerfOf, Profile
-from campaigns.domain.plan.exporters import ExporterAddress, ExporterFields, check_exporter
+from campaigns.domain.plan.target import ExporterAddress, ExporterFields, check_exporter
 from campaigns.domain.typed_text import clean_name
 from campaigns.domain.units import size
 from campaigns.engine.services.shards import LATE_SECONDS

@@ -14,9 +14,8 @@ from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.reply_rules import CheckKind, Source
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
 from campaigns.domain.plan.shards import MAX_WEIGHT
-from campaigns.domain.plan.step import MAX_METHOD, MAX_STEPS
-from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
-from campaigns.domain.plan.step_order import StepOrder
+from campaigns.domain.plan.step import MAX_METHOD, MAX_STEPS, StepOrder
+from campaigns.domain.plan.step import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.threshold import KINDS_IN_RULES, MAX_LIMIT
 from campaigns.domain.plan.variables import (
     MAX_NUMBER,

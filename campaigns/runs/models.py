@@ -36,7 +36,6 @@ from campaigns.domain.metrics.packed_second import line_of, pack, second_of
 from campaigns.domain.metrics.series import Point, chunks_of, points_of_chunks
 from campaigns.domain.metrics.snapshot import Second, Total
 from campaigns.domain.plan.frozen_run import FrozenRun, version_of_parts, with_parts
-from campaigns.domain.plan.questions import seeks_limit
 from campaigns.plans.models import PlanVersion
 from campaigns.projects.models import Project, ProjectQuerySet, SharedQuerySet
 from campaigns.targets.models import Target
@@ -220,7 +219,7 @@ class Run(models.Model):
     @property
     def has_found_limit(self) -> bool:
         """Whether its target was overloaded by a load that looks for the limit."""
-        return self.target_state == TargetState.OVERLOADED and seeks_limit(self.frozen.plan)
+        return self.target_state == TargetState.OVERLOADED and self.frozen.plan.seeks_limit
 
     @property
     def ends(self) -> list[InjectorEnd]:

@@ -28,8 +28,7 @@ from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind, makes_visits
 from campaigns.domain.plan.shards import LoadSlice
-from campaigns.domain.plan.step import own_host
-from campaigns.domain.plan.step_order import draw
+from campaigns.domain.plan.step import draw, own_host
 from campaigns.domain.plan.variables import (
     RowOrder,
     ValueMaker,

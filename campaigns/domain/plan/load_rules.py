@@ -1,5 +1,7 @@
-"""Reads a load from JSON; the rules between its fields, in words."""
+"""Reads a load from JSON; the rules between its fields, in words; and the load of a number of
+injectors, or why they cannot share it."""
 
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
@@ -7,6 +9,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import fields_of, read_scalars
 from campaigns.domain.plan.load import (
+    MAX_CONNECTIONS,
     MAX_DURATION_S,
     MAX_RATE_PER_S,
     MAX_REQUESTS,
@@ -14,16 +17,20 @@ from campaigns.domain.plan.load import (
     Hold,
     Load,
     Model,
+    late_start_fault,
 )
 from campaigns.domain.plan.shards import (
     MAX_INJECTORS,
     MAX_STAGES,
     MAX_WEIGHT,
+    LoadSlice,
     Stage,
     count_staged,
     is_weight,
+    split,
 )
 from campaigns.domain.typed_text import per_second_in, seconds_in
+from campaigns.domain.units import counted
 
 # The fields of a load that each model uses.
 USES = {
@@ -198,3 +205,61 @@ def _read_stage(number: int, item: Any) -> Stage:
         name, sentence = next(iter(reader.errors.items()))
         raise InvalidPlan({"stages": f"Stage {number}, {name}: {sentence}"})
     return stage
+
+
+def load_for(load: Load, injectors: int) -> Load:
+    """A per-injector load times their number; any other load unchanged.
+
+    Several injectors with sequential loads become one closed load with as many connections.
+    """
+    if not load.per_injector:
+        return load
+    whole = replace(load, per_injector=False, requests=load.requests and load.requests * injectors)
+    if load.model == Model.CLOSED:
+        return replace(whole, connections=load.connections * injectors)
+    if load.model == Model.SEQUENTIAL and injectors > 1:
+        return replace(whole, model=Model.CLOSED, connections=injectors)
+    return whole
+
+
+def largest_share(load: Load, injectors: int) -> float:
+    """The part of the load that the busiest injector has."""
+    return max(load.shares) / sum(load.shares) if load.shares else 1 / injectors
+
+
+def _without_share(whole: Load, injectors: int) -> int | None:
+    """The number, from 1, of an injector whose share is empty, or None."""
+    shards = [LoadSlice(index, injectors, whole.shares) for index in range(injectors)]
+    for shard in shards:
+        counts = [len(shard.own(0, whole.connections))] if whole.connections else []
+        if whole.requests:
+            counts += [split(whole.requests, shard), len(shard.own(0, whole.requests))]
+        if 0 in counts:
+            return shard.index + 1
+    return None
+
+
+def share_fault(load: Load, injectors: int) -> str | None:
+    """Why this many injectors cannot share the load, or None. The text follows a name."""
+    whole = load_for(load, injectors)
+    for count, most, noun in (
+        (whole.connections, MAX_CONNECTIONS, "connections"),
+        (whole.requests, MAX_REQUESTS, "requests"),
+    ):
+        if count is not None and count > most:
+            processes = counted(injectors, "injector processes")
+            return f"has {counted(count, noun)} with {processes}, at most {most:,} are possible"
+    if load.shares and len(load.shares) != injectors:
+        shares = counted(len(load.shares), "injector processes")
+        return f"has shares for {shares}, not for {injectors}"
+    if injectors == 1:
+        return None
+    if whole.model == Model.SEQUENTIAL:
+        return "sends one request after the other: use one injector process"
+    for count, noun in ((whole.connections, "connections"), (whole.requests, "requests")):
+        if count is not None and count < injectors:
+            return f"has {counted(count, noun)}, too few to share among {injectors}"
+    if idle := _without_share(whole, injectors):
+        return f"has too few connections or requests for its shares: process {idle} would get none"
+    late = late_start_fault(whole, injectors)
+    return late and f"cannot be shared so: {late}"

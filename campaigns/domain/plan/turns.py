@@ -16,7 +16,6 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from campaigns.domain.plan.exchange import Exchange, ExchangeMode
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     Load,
     Model,
@@ -25,7 +24,7 @@ from campaigns.domain.plan.load import (
     planned_duration_s,
 )
 from campaigns.domain.plan.plan import Plan, Resolve
-from campaigns.domain.plan.session import ThinkKind, calls_per_arrival, makes_visits
+from campaigns.domain.plan.session import HttpVersion, ThinkKind, calls_per_arrival, makes_visits
 from campaigns.domain.plan.shards import LoadSlice, Stage
 from campaigns.domain.units import duration
 

@@ -26,8 +26,7 @@ from uuid import UUID
 from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, listed, read_scalars, text
 from campaigns.domain.plan.reply_rules import VARIABLE_NAME
-from campaigns.domain.plan.step import Step
-from campaigns.domain.plan.step_order import draw
+from campaigns.domain.plan.step import Step, draw
 
 MAX_GENERATORS, MAX_WORDS, MAX_WORD = 50, 1000, 200
 MAX_NUMBER = 10**15
