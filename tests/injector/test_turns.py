@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.shards import Stage

@@ -17,8 +17,7 @@ from gevent.event import AsyncResult, Event
 
 from campaigns.domain.analysis.side_by_side import LOOKS, is_settled, next_look
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
-from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED, ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.turns import (

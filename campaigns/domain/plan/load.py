@@ -233,6 +233,11 @@ class Load:
         return self.model == Model.WINDOW or self.arrival_unit == ArrivalUnit.CONNECTION
 
     @property
+    def only_rises(self) -> bool:
+        rates = [rate for each in self.stages for rate in (each.from_per_s, each.to_per_s)]
+        return rates == sorted(rates) and rates[:1] != rates[-1:]
+
+    @property
     def mean_gap_s(self) -> float | None:
         """Mean seconds between two arrivals that are drawn from a range; else None."""
         if self.distribution != Distribution.UNIFORM or self.uniform_max_s is None:

@@ -354,9 +354,7 @@ class Plan:
     def seeks_limit(self) -> bool:
         """Whether the load looks for how much the target can take, so that overload is what was
         looked for: it is flat out, or its stages only rise."""
-        rates = [rate for each in self.load.stages for rate in (each.from_per_s, each.to_per_s)]
-        is_rising = bool(rates) and rates == sorted(rates) and rates[0] < rates[-1]
-        return is_rising or self.is_flat_out
+        return self.load.only_rises or self.is_flat_out
 
     def for_injectors(self, n: int) -> Self:
         """With the total load of all injectors, as stored in a run."""

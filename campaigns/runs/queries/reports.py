@@ -18,7 +18,7 @@ from campaigns.domain.metrics.kept_requests import (
     phases_of_requests,
 )
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.reply_sizes import reply_sizes
+from campaigns.domain.metrics.series import reply_sizes
 from campaigns.domain.metrics.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.percentiles import P50
 from campaigns.domain.plan.load import mean_rate_per_s
