@@ -2,9 +2,9 @@
 
 import pytest
 
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.typed_text import (
     LONGEST_NAME,
+    JsonReader,
     clean_name,
     clean_tags,
     next_name,

@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import Allowed, host_key, is_address, parse_networks
+from campaigns.domain.plan.arrivals import LoadSlice
 from campaigns.domain.plan.body import file_bytes, with_bodies
+from campaigns.domain.plan.load import MAX_WEIGHT
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.shards import MAX_WEIGHT, LoadSlice
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.turns import MOST_ARMS, TurnsOrder, why_not_in_turns
+from campaigns.domain.typed_text import JsonReader
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
 _OF_ALL_ARMS = ("run", "policy", "seed", "shard", "bodies")

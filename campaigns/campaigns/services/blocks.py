@@ -23,8 +23,8 @@ from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
+from campaigns.domain.plan.arrivals import share_fault
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
-from campaigns.domain.plan.load_rules import share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import (

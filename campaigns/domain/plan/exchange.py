@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.body import MAX_PATTERN_LENGTH
 from campaigns.domain.plan.fields import (
     choice,
@@ -26,7 +25,7 @@ from campaigns.domain.plan.fields import (
 )
 from campaigns.domain.plan.reply_rules import CheckKind, ReplyCheck, parse_check, read_checks
 from campaigns.domain.plan.step import MAX_PATH_LENGTH, Step, header_fault, path_fault, read_headers
-from campaigns.domain.typed_text import seconds_in
+from campaigns.domain.typed_text import JsonReader, seconds_in
 
 MAX_MESSAGES = 10_000_000
 # What of an exchange is in its opening request.

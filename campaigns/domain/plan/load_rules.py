@@ -1,36 +1,28 @@
 """Reads a load from JSON; the rules between its fields, in words; and the load of a number of
-injectors, or why they cannot share it."""
+injectors."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import fsum
 from typing import Any
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import fields_of, read_scalars
 from campaigns.domain.plan.load import (
-    MAX_CONNECTIONS,
     MAX_DURATION_S,
+    MAX_INJECTORS,
     MAX_RATE_PER_S,
     MAX_REQUESTS,
+    MAX_STAGES,
+    MAX_WEIGHT,
     Distribution,
     Hold,
     Load,
     Model,
-    late_start_fault,
-)
-from campaigns.domain.plan.shards import (
-    MAX_INJECTORS,
-    MAX_STAGES,
-    MAX_WEIGHT,
-    LoadSlice,
     Stage,
     count_staged,
-    is_weight,
-    split,
 )
-from campaigns.domain.typed_text import per_second_in, seconds_in
-from campaigns.domain.units import counted
+from campaigns.domain.typed_text import JsonReader, per_second_in, seconds_in
 
 # The fields of a load that each model uses.
 USES = {
@@ -74,7 +66,7 @@ def read_load(reader: JsonReader) -> Load:
 def _read_shares(reader: JsonReader) -> tuple[int, ...]:
     raw = reader.data.get("shares") or ()
     is_list = isinstance(raw, list | tuple) and len(raw) <= MAX_INJECTORS
-    if not is_list or len(raw) == 1 or not all(is_weight(each) for each in raw):
+    if not is_list or len(raw) == 1 or not all(_is_weight(each) for each in raw):
         reader.fail(
             "shares",
             f"Write a whole number from 1 to {MAX_WEIGHT} for each of 2 to {MAX_INJECTORS} "
@@ -84,6 +76,11 @@ def _read_shares(reader: JsonReader) -> tuple[int, ...]:
     if raw and reader.data.get("per_injector"):
         reader.fail("shares", "The values are per injector process already; choose one of the two.")
     return tuple(raw)
+
+
+def _is_weight(value: Any) -> bool:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole and 1 <= value <= MAX_WEIGHT
 
 
 def _check_stop(reader: JsonReader, load: Load) -> None:
@@ -227,39 +224,6 @@ def largest_share(load: Load, injectors: int) -> float:
     return max(load.shares) / sum(load.shares) if load.shares else 1 / injectors
 
 
-def _without_share(whole: Load, injectors: int) -> int | None:
-    """The number, from 1, of an injector whose share is empty, or None."""
-    shards = [LoadSlice(index, injectors, whole.shares) for index in range(injectors)]
-    for shard in shards:
-        counts = [len(shard.own(0, whole.connections))] if whole.connections else []
-        if whole.requests:
-            counts += [split(whole.requests, shard), len(shard.own(0, whole.requests))]
-        if 0 in counts:
-            return shard.index + 1
-    return None
-
-
-def share_fault(load: Load, injectors: int) -> str | None:
-    """Why this many injectors cannot share the load, or None. The text follows a name."""
-    whole = load_for(load, injectors)
-    for count, most, noun in (
-        (whole.connections, MAX_CONNECTIONS, "connections"),
-        (whole.requests, MAX_REQUESTS, "requests"),
-    ):
-        if count is not None and count > most:
-            processes = counted(injectors, "injector processes")
-            return f"has {counted(count, noun)} with {processes}, at most {most:,} are possible"
-    if load.shares and len(load.shares) != injectors:
-        shares = counted(len(load.shares), "injector processes")
-        return f"has shares for {shares}, not for {injectors}"
-    if injectors == 1:
-        return None
-    if whole.model == Model.SEQUENTIAL:
-        return "sends one request after the other: use one injector process"
-    for count, noun in ((whole.connections, "connections"), (whole.requests, "requests")):
-        if count is not None and count < injectors:
-            return f"has {counted(count, noun)}, too few to share among {injectors}"
-    if idle := _without_share(whole, injectors):
-        return f"has too few connections or requests for its shares: process {idle} would get none"
-    late = late_start_fault(whole, injectors)
-    return late and f"cannot be shared so: {late}"
+def smallest_share(shares: Sequence[int], injectors: int) -> float:
+    """The part of a load that the least busy injector has; without shares all have the same."""
+    return min(shares) / sum(shares) if shares else 1 / injectors

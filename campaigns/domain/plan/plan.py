@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.exchange import Exchange, read_optional_exchange
 from campaigns.domain.plan.fields import (
     choice,
@@ -61,6 +60,7 @@ from campaigns.domain.plan.step import (
 )
 from campaigns.domain.plan.threshold import Threshold, read_thresholds
 from campaigns.domain.plan.variables import NO_VARIABLES, Variables, declared_names, read_variables
+from campaigns.domain.typed_text import JsonReader
 
 MAX_TIMEOUT_S = 600
 MAX_WARM_UP_S = 3600

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, flag, number, part, read_scalars, text, whole
 from campaigns.domain.plan.load import MAX_REQUESTS, ArrivalUnit, Load, Model, planned_arrivals
 from campaigns.domain.plan.step import REPEATABLE_METHODS, Redirects, Step
+from campaigns.domain.typed_text import JsonReader
 
 MAX_CALLS = 1_000_000
 MAX_THINK_S = 3600

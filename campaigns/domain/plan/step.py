@@ -18,7 +18,6 @@ from itertools import accumulate
 from typing import Any, Self
 from urllib.parse import quote, urljoin, urlsplit
 
-from campaigns.domain.json_reader import JsonReader, is_number
 from campaigns.domain.plan.body import (
     FORM_TYPE,
     MAX_FILES_BYTES,
@@ -34,7 +33,7 @@ from campaigns.domain.plan.body import (
 from campaigns.domain.plan.fields import choice, listed, read_scalars, whole
 from campaigns.domain.plan.reply_rules import TOKEN, Extract, ReplyCheck, read_checks, read_extracts
 from campaigns.domain.plan.target import DEFAULT_PORTS, host_fault
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import JsonReader, clean_name, is_number
 
 # The usual ones; any other token of RFC 9110 is sent as well.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")

@@ -10,7 +10,6 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from campaigns.domain.errors import InvalidFields, InvalidTarget
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import is_address, never_words, parse_address
 from campaigns.domain.plan.tls_options import (
     NO_PROFILES,
@@ -19,7 +18,7 @@ from campaigns.domain.plan.tls_options import (
     TlsProfile,
     read_tls_options,
 )
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import JsonReader, clean_name
 
 SCHEMES = ("http", "https", "ws", "wss")
 DEFAULT_PORTS = {"http": 80, "https": 443}

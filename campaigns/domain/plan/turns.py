@@ -19,13 +19,14 @@ from campaigns.domain.plan.exchange import Exchange, ExchangeMode
 from campaigns.domain.plan.load import (
     Load,
     Model,
+    Stage,
     mean_rate_per_s,
     peak_rate_per_s,
     planned_duration_s,
 )
+from campaigns.domain.plan.load_rules import smallest_share
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.session import HttpVersion, ThinkKind, calls_per_arrival, makes_visits
-from campaigns.domain.plan.shards import LoadSlice, Stage
 from campaigns.domain.units import duration
 
 MOST_ARMS = 16
@@ -193,9 +194,8 @@ def slowest_share(load: Load) -> float:
 def turn_s(plan: Plan, injectors: int = 1) -> float:
     """How long a turn is at least, on one host."""
     load = plan.load
-    smallest_share = float(LoadSlice(0, injectors, load.shares).smallest_share)
     peak_per_s = paced_per_s(plan) or peak_rate_per_s(load) or 0.0
-    rate_per_s = peak_per_s * slowest_share(load) * smallest_share
+    rate_per_s = peak_per_s * slowest_share(load) * smallest_share(load.shares, injectors)
     return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 

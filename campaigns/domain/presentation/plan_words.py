@@ -19,10 +19,10 @@ from campaigns.domain.plan.load import (
     peak_rate_per_s,
     planned_arrivals,
     planned_duration_s,
+    text_of_stages,
 )
 from campaigns.domain.plan.plan import Plan, Resolve
 from campaigns.domain.plan.session import AuthKind, HttpVersion, ThinkKind, ThinkTime
-from campaigns.domain.plan.shards import text_of_stages
 from campaigns.domain.plan.step import OrderKind, Redirects
 from campaigns.domain.units import counted, duration
 

@@ -1,6 +1,7 @@
 """Presets and questions are plans like others, and have names like others."""
 
-from campaigns.domain.plan.load_rules import load_for, share_fault
+from campaigns.domain.plan.arrivals import share_fault
+from campaigns.domain.plan.load_rules import load_for
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS, PROPOSALS, proposal_for
 from campaigns.domain.plan.questions import QUESTIONS, recommended

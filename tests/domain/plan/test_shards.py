@@ -9,11 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.arrivals import connections_of, ramp_offsets_ns, requests_of, schedule
-from campaigns.domain.plan.load import Load, Model
-from campaigns.domain.plan.load_rules import largest_share, load_for, share_fault
+from campaigns.domain.plan.arrivals import (
+    LoadSlice,
+    connections_of,
+    places_of,
+    ramp_offsets_ns,
+    requests_of,
+    schedule,
+    share_fault,
+    split,
+)
+from campaigns.domain.plan.load import Load, Model, shares_of_text
+from campaigns.domain.plan.load_rules import largest_share, load_for
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.shards import LoadSlice, places_of, shares_of_text, split
 from campaigns.domain.plan.step import OrderKind, StepOrder
 from tests.values import plan_spec
 
