@@ -57,7 +57,7 @@ _NAME_TAKEN = {"name": "The target already has a machine with this name. Choose 
 
 @transaction.atomic
 def add_exporter(*, by: Actor, target: Target, **fields: Any) -> Exporter:
-    """`fields` as in domain.plan.exporters.check_exporter. Raises InvalidFields."""
+    """`fields` as in domain.plan.target.check_exporter. Raises InvalidFields."""
     require(by, Action.EDIT, target.project)
     keep_target(target)  # which holds it, so that two at once do not exceed the limit together
     if target.archived_at:

@@ -335,7 +335,7 @@ class Round(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="rounds", db_index=False)  # leader
     number = models.PositiveIntegerField()  # from 0
     shard = models.PositiveIntegerField(default=0)
-    line = models.JSONField()  # domain.metrics.rounds.ArmsRound
+    line = models.JSONField()  # domain.metrics.injector_end.ArmsRound
 
     def __str__(self) -> str:
         return f"round {self.number} of run {self.run_id}"

@@ -146,7 +146,7 @@ class Load:
     process opens connections, at most `high` at a time; when fewer than `low` are being opened, up
     to `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
     `per_injector`: connections and requests are those of each process, not of all together; an
-    order always has the whole (domain.plan.injectors). `shares`: a weight for each process; none:
+    order always has the whole (`Plan.for_injectors`). `shares`: a weight for each process; none:
     all have the same share.
 
     Where `arrival_unit` is a connection or a session, `requests`, the rates and `max_in_flight`
