@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.figures import GoalRow
 from benchmarks.noises import Beside
 from benchmarks.servers import Server, free_ports, program
-from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.metrics.injector_end import ArmsRound
 
 RATE_PER_S, REPLY_MS = 200, 3.0  # of campaigns of the demo target
 _START_DELAY_NS = 50_000_000

@@ -23,7 +23,7 @@ from campaigns.domain.analysis.side_by_side import (
     compare,
     next_look,
 )
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
 
 TRIALS, RECORDED_S = 2_000, 60.0
 _STRETCH = 25  # rounds, most of which hold a period of each noise

@@ -10,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from campaigns.domain.analysis.judgement import Observed, judge
 from campaigns.domain.lifecycle import Outcome, RunState, ShardState
-from campaigns.domain.metrics.packed_second import pack
+from campaigns.domain.metrics.series import pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.models import Campaign, Run, RunSummary, Test
 from campaigns.runs.services import summarise_run

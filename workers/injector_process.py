@@ -24,8 +24,8 @@ from django.conf import settings
 
 from campaigns.domain.errors import CorruptHistogram
 from campaigns.domain.metrics.histogram import Histogram
+from campaigns.domain.metrics.injector_end import ArmsRound
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.rounds import ArmsRound
 from campaigns.domain.metrics.snapshot import TIMINGS, Total
 
 logger = logging.getLogger(__name__)

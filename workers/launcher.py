@@ -21,9 +21,8 @@ from django.db import connection
 
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
-from campaigns.domain.metrics.injector_end import InjectorEnd
+from campaigns.domain.metrics.injector_end import InjectorEnd, ends_of
 from campaigns.domain.metrics.kept_requests import requests_fault
-from campaigns.domain.metrics.rounds import ends_of
 from campaigns.engine.services import rounds, shards
 from campaigns.engine.services.shards import Lease
 from campaigns.machines.services import ScrapeOrder, exporters_to_scrape

@@ -40,7 +40,7 @@ from campaigns.domain.metrics.exporter import (
 )
 from campaigns.domain.metrics.profiles import read_profile
 from campaigns.domain.plan.addresses import parse_networks, why_refused
-from campaigns.domain.plan.exporters import no_token_words
+from campaigns.domain.plan.target import no_token_words
 from campaigns.domain.plan.tls_options import TlsOptions
 from campaigns.domain.units import size
 from campaigns.engine.services.shards import Lease

@@ -17,10 +17,10 @@ from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import LIVE_SHARD_STATES, RunState
-from campaigns.engine.queries.engine import stuck_runs
 from campaigns.engine.services.endings import stop_run
 from campaigns.models import InjectorHost, LoadControl, Run, Shard
 from tests.factories import make_endpoint, make_plan, make_project, make_target, make_user
+from tests.stuck import stuck_runs
 from workers.database import UNREACHABLE, drop_connection
 
 RATE_PER_S, WARM_UP_S, MEASURED_S = 40, 1, 3
@@ -166,4 +166,4 @@ def unended(run_ids: list[int]) -> list[str]:
 
 
 def overdue() -> list[str]:
-    return [f"run {each.run_id} is stuck in {each.state}" for each in stuck_runs()]
+    return [f"run {run} is stuck in {state}" for run, state in stuck_runs()]

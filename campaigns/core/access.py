@@ -32,7 +32,7 @@ from campaigns.core.forms import CheckedForm
 from campaigns.core.permissions import Action, Actor, project_of, require, rights
 from campaigns.core.transfer import client_address
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
-from campaigns.domain.json_reader import Content, version_token
+from campaigns.domain.typed_text import Content, version_token
 from campaigns.domain.units import and_joined
 from campaigns.models import Project
 

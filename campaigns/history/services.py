@@ -27,8 +27,7 @@ from campaigns.domain.analysis.changes import Change
 from campaigns.domain.analysis.histories import Sighting, TestHistory, same_changes
 from campaigns.domain.analysis.ratio import MIN_REPEATS
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.json_reader import check_unchanged
-from campaigns.domain.typed_text import clean_name, is_web_address, storable
+from campaigns.domain.typed_text import check_unchanged, clean_name, is_web_address, storable
 from campaigns.history.models import HistoryKey
 from campaigns.history.queries.baselines import against_baselines, counted_of, with_baselines
 from campaigns.history.queries.history import histories_of, with_facts_around

@@ -15,8 +15,7 @@ from campaigns.core import audit
 from campaigns.core.database import db_now
 from campaigns.core.permissions import NOBODY, Actor, require
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.json_reader import Content, check_unchanged
-from campaigns.domain.typed_text import clean_name, clean_tags
+from campaigns.domain.typed_text import Content, check_unchanged, clean_name, clean_tags
 from campaigns.items.queries.items import refusal_to_archive, refusal_to_delete
 from campaigns.models import Campaign, Project, SavedPlan, Target, Test
 from campaigns.operations.models import AuditEvent

@@ -21,8 +21,8 @@ from campaigns.domain.metrics.figures import TYPICAL
 from campaigns.domain.metrics.injector_end import TlsHandshakes, sum_of, tls_libraries_of
 from campaigns.domain.metrics.outcomes import everything_failed, failure_words
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken, is_ladder, section_of, spoken_by
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import is_post_quantum
 from campaigns.domain.presentation.ladder import (

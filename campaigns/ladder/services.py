@@ -10,9 +10,9 @@ from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.rungs import RUNGS, Rung, profile_of_rung, rung_of_profile, spec_of_rung
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.typed_text import clean_name
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project
 from campaigns.plans.services import plan_of_spec

@@ -9,7 +9,7 @@ from drf_spectacular.utils import OpenApiResponse
 from rest_framework import serializers
 
 from campaigns.core.tables import text_stream
-from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
+from campaigns.domain.plan.target import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import MAX_PEM_BYTES
 from campaigns.items.queries.filters import ListFilterSet, WholeFilter
 from campaigns.machines.services import add_exporter, change_exporter, remove_exporter

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.db import models
 
 from campaigns.domain.metrics.profiles import Profile
-from campaigns.domain.plan.exporters import MOST_NAME, ExporterAddress
+from campaigns.domain.plan.target import MOST_NAME, ExporterAddress
 from campaigns.projects.models import ProjectQuerySet
 from campaigns.runs.models import Run
 from campaigns.targets.models import Target
@@ -56,7 +56,7 @@ class Exporter(models.Model):
 
     target = models.ForeignKey(Target, models.CASCADE, related_name="exporters")
     name = models.CharField(max_length=MOST_NAME)
-    url = models.CharField(max_length=600)  # domain.plan.exporters.ExporterAddress, written whole
+    url = models.CharField(max_length=600)  # domain.plan.target.ExporterAddress, written whole
     verify_tls = models.BooleanField(default=True)
     ca_pem = models.TextField(default="", blank=True)  # trusted instead of the host's authorities
     # Whether the process that answers is what is measured; node_exporter is not.

@@ -22,12 +22,11 @@ from campaigns.core import audit, queue
 from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import PROCESS, busy_s, machine_of, watched_s
 from campaigns.domain.metrics.profiles import PerfOf, Profile
-from campaigns.domain.plan.exporters import ExporterAddress, ExporterFields, check_exporter
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.plan.target import ExporterAddress, ExporterFields, check_exporter
+from campaigns.domain.typed_text import Content, check_unchanged, clean_name
 from campaigns.domain.units import size
 from campaigns.engine.services.shards import LATE_SECONDS
 from campaigns.machines.models import EXPORTER_PROBLEM
@@ -58,7 +57,7 @@ _NAME_TAKEN = {"name": "The target already has a machine with this name. Choose 
 
 @transaction.atomic
 def add_exporter(*, by: Actor, target: Target, **fields: Any) -> Exporter:
-    """`fields` as in domain.plan.exporters.check_exporter. Raises InvalidFields."""
+    """`fields` as in domain.plan.target.check_exporter. Raises InvalidFields."""
     require(by, Action.EDIT, target.project)
     keep_target(target)  # which holds it, so that two at once do not exceed the limit together
     if target.archived_at:

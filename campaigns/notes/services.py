@@ -6,8 +6,7 @@ from django.utils import timezone
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require, rights
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
-from campaigns.domain.json_reader import Content, check_unchanged
-from campaigns.domain.typed_text import storable
+from campaigns.domain.typed_text import Content, check_unchanged, storable
 from campaigns.items.services import hold
 from campaigns.models import Campaign, Note, Project, Run, Test
 from campaigns.operations.models import AuditEvent

@@ -9,14 +9,12 @@ from campaigns.domain.plan.body import MAX_NAME, MAX_PATTERN_LENGTH
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import PlanField, fields_of
 from campaigns.domain.plan.flows import MAX_FLOW_NAME, MAX_SHARE
-from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, Load
+from campaigns.domain.plan.load import MAX_DURATION_S, MAX_RATE_PER_S, MAX_WEIGHT, Load
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.reply_rules import CheckKind, Source
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
-from campaigns.domain.plan.shards import MAX_WEIGHT
-from campaigns.domain.plan.step import MAX_METHOD, MAX_STEPS
-from campaigns.domain.plan.step_order import MAX_WEIGHT as MAX_STEP_WEIGHT
-from campaigns.domain.plan.step_order import StepOrder
+from campaigns.domain.plan.step import MAX_METHOD, MAX_STEPS, StepOrder
+from campaigns.domain.plan.step import MAX_WEIGHT as MAX_STEP_WEIGHT
 from campaigns.domain.plan.threshold import KINDS_IN_RULES, MAX_LIMIT
 from campaigns.domain.plan.variables import (
     MAX_NUMBER,

@@ -12,12 +12,11 @@ from django.db.models.functions import Cast, Length, Now
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidFields, InvalidPlan, Refused
-from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.plan.body import Blob, digests_in
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.step import Step
 from campaigns.domain.plan.threshold import never_kept
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import Content, check_unchanged, clean_name
 from campaigns.items.services import clean_item_name, free_name, hold
 from campaigns.models import PlanVersion, Probe, Project, SavedPlan, StoredBody
 from campaigns.operations.services.caps import require_room_for_plan

@@ -36,8 +36,7 @@ from campaigns.domain.other_tools.equivalents import equivalents
 from campaigns.domain.percentiles import highest_percentile
 from campaigns.domain.plan.estimates import estimate_test, sessions_by_flow
 from campaigns.domain.plan.fields import all_fields
-from campaigns.domain.plan.load import planned_arrivals, planned_duration_s
-from campaigns.domain.plan.load_curve import LoadCurve, load_curve
+from campaigns.domain.plan.load import LoadCurve, load_curve, planned_arrivals, planned_duration_s
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import GENERAL, PRESETS, STUDIES, Preset
 from campaigns.domain.presentation import plan_words

@@ -28,8 +28,8 @@ from campaigns.domain.lifecycle import (
     Trust,
 )
 from campaigns.domain.metrics.profiles import PerfOf
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.tls_options import VERSIONS
 from campaigns.domain.plan.variables import RowOrder
 from campaigns.domain.presentation.history_words import HistoryStatus

@@ -32,11 +32,16 @@ from campaigns.domain.metrics.figures import read_whole
 from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.outcomes import without_addresses
-from campaigns.domain.metrics.packed_second import line_of, pack, second_of
-from campaigns.domain.metrics.series import Point, chunks_of, points_of_chunks
+from campaigns.domain.metrics.series import (
+    Point,
+    chunks_of,
+    line_of,
+    pack,
+    points_of_chunks,
+    second_of,
+)
 from campaigns.domain.metrics.snapshot import Second, Total
 from campaigns.domain.plan.frozen_run import FrozenRun, version_of_parts, with_parts
-from campaigns.domain.plan.questions import seeks_limit
 from campaigns.plans.models import PlanVersion
 from campaigns.projects.models import Project, ProjectQuerySet, SharedQuerySet
 from campaigns.targets.models import Target
@@ -220,7 +225,7 @@ class Run(models.Model):
     @property
     def has_found_limit(self) -> bool:
         """Whether its target was overloaded by a load that looks for the limit."""
-        return self.target_state == TargetState.OVERLOADED and seeks_limit(self.frozen.plan)
+        return self.target_state == TargetState.OVERLOADED and self.frozen.plan.seeks_limit
 
     @property
     def ends(self) -> list[InjectorEnd]:
@@ -287,7 +292,7 @@ class ShardSecond(models.Model):
     second = models.IntegerField()
     step = models.PositiveIntegerField()
     epoch = models.PositiveIntegerField()
-    packed = models.BinaryField()  # domain.metrics.packed_second
+    packed = models.BinaryField()  # domain.metrics.series
 
     def __str__(self) -> str:
         return f"run {self.run_id} shard {self.shard} second {self.second} step {self.step}"
@@ -330,7 +335,7 @@ class Round(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="rounds", db_index=False)  # leader
     number = models.PositiveIntegerField()  # from 0
     shard = models.PositiveIntegerField(default=0)
-    line = models.JSONField()  # domain.metrics.rounds.ArmsRound
+    line = models.JSONField()  # domain.metrics.injector_end.ArmsRound
 
     def __str__(self) -> str:
         return f"round {self.number} of run {self.run_id}"
@@ -470,7 +475,7 @@ class KeptMinute(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="minutes", db_index=False)
     minute = models.IntegerField()  # its seconds are those from 60 · minute on
     step = models.PositiveIntegerField()
-    # domain.metrics.packed_second, without what is of one instant: vitals and requests in flight.
+    # domain.metrics.series, without what is of one instant: vitals and requests in flight.
     packed = models.BinaryField()
 
     def __str__(self) -> str:

@@ -27,7 +27,7 @@ from campaigns.domain.lifecycle import RunState, ShardState
 from campaigns.domain.metrics.figures import histograms_of
 from campaigns.domain.metrics.injector_end import peers_of
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.packed_second import pack
+from campaigns.domain.metrics.series import pack
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan.threshold import TARGET_METRICS
 from campaigns.history.services import judge_by_baselines, note_changes

@@ -20,9 +20,8 @@ from campaigns.campaigns.services.campaigns import repeat_campaigns, start_campa
 from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Forbidden, InvalidFields, Refused
-from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.timetable import Timetable
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import Content, check_unchanged, clean_name
 from campaigns.models import Campaign, Firing, Project, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind, EventMessage
 from campaigns.notifications.messages import site_url

@@ -11,10 +11,10 @@ from campaigns.campaigns.queries.campaign_grid import Arm, Grid, GridPlan
 from campaigns.campaigns.queries.cells import MAX_REPEATS, CampaignCell
 from campaigns.campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
 from campaigns.core.forms import amount_field, number_field, text_field, text_widget
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import MAX_RATE_PER_S
 from campaigns.domain.plan.presets import rules_of_text
 from campaigns.domain.plan.rungs import RUNGS, USUAL_RUNGS, Rung, rung_of_profile
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.threshold import EXAMPLES
 from campaigns.domain.plan.tls_options import TlsProfile
 from campaigns.domain.presentation.ladder import SECTION_TITLES

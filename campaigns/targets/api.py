@@ -14,8 +14,7 @@ from rest_framework.views import APIView
 
 from campaigns.core.permissions import Action, may, require
 from campaigns.domain.errors import InvalidFields, InvalidPlan
-from campaigns.domain.plan.redirects import Redirects
-from campaigns.domain.plan.step import BODIES, MAX_METHOD
+from campaigns.domain.plan.step import BODIES, MAX_METHOD, Redirects
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.tls_options import (
     LONGEST_OFFER,

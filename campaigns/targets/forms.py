@@ -8,7 +8,7 @@ from django import forms
 
 from campaigns.core.forms import CheckedForm, area, text_field, text_widget
 from campaigns.domain.plan import tls_options
-from campaigns.domain.plan.exporters import MOST_NAME, MOST_TOKEN, MOST_URL
+from campaigns.domain.plan.target import MOST_NAME, MOST_TOKEN, MOST_URL
 from campaigns.domain.plan.tls_options import (
     CIPHERSUITES,
     GROUPS,

@@ -20,7 +20,6 @@ from campaigns.core import audit, queue
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require, require_administrator
 from campaigns.domain.errors import InvalidFields, InvalidTarget, Refused
-from campaigns.domain.json_reader import Content, JsonReader, check_unchanged
 from campaigns.domain.plan.addresses import MOST_PORTS, HostCheck, host_key
 from campaigns.domain.plan.target import Origin, check_target
 from campaigns.domain.plan.tls_options import (
@@ -31,7 +30,7 @@ from campaigns.domain.plan.tls_options import (
     check_profile,
     read_tls_options,
 )
-from campaigns.domain.typed_text import clean_name, storable
+from campaigns.domain.typed_text import Content, JsonReader, check_unchanged, clean_name, storable
 from campaigns.domain.units import counted
 from campaigns.items.services import free_name, hold
 from campaigns.models import Endpoint, HostClaim, HostPermit, OwnTlsProfile, Project, Target

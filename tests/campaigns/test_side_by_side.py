@@ -21,7 +21,6 @@ from campaigns.domain.metrics.injector_end import InjectorEnd
 from campaigns.domain.plan.sweep import INJECTORS, Sweep
 from campaigns.domain.plan.turns import ALONE_S
 from campaigns.domain.presentation.sentences import plain_text
-from campaigns.engine.queries.engine import stuck_runs
 from campaigns.engine.queries.injector_hosts import taken_slots
 from campaigns.engine.services import dispatch, endings
 from campaigns.engine.services.rounds import begin_of_rounds
@@ -45,6 +44,7 @@ from tests.engine.scenes import host, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
 from tests.machines.test_target_costs import tell
 from tests.measured import measure
+from tests.stuck import stuck_runs
 from tests.values import make_second, plan_spec
 
 pytestmark = pytest.mark.django_db

@@ -19,8 +19,7 @@ from campaigns.core.drawings import (
 )
 from campaigns.core.plots import difference_panel
 from campaigns.domain.analysis.pair import shift_of
-from campaigns.domain.plan.load import stored_load
-from campaigns.domain.plan.load_curve import load_curve
+from campaigns.domain.plan.load import load_curve, stored_load
 from campaigns.domain.presentation.overhead_table import SplitAnswer
 from campaigns.domain.presentation.tables import Cell, Column, Row, Table, count_cell
 from campaigns.plans.views import load_charts

@@ -18,7 +18,7 @@ from django.conf import settings
 from django.urls import reverse
 
 from campaigns.domain.lifecycle import Outcome
-from campaigns.domain.metrics.packed_second import pack
+from campaigns.domain.metrics.series import pack
 from campaigns.domain.metrics.snapshot import Timing
 from campaigns.domain.other_tools.reports import styles_for
 from campaigns.models import Campaign, Run, RunSummary, ShardSecond

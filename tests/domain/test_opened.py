@@ -1,7 +1,7 @@
 import pytest
 
 from campaigns.domain.errors import ChangedMeanwhile
-from campaigns.domain.json_reader import check_unchanged, version_token
+from campaigns.domain.typed_text import check_unchanged, version_token
 
 WAS = {"name": "shop", "load": {"rate_per_s": 5, "model": "open"}, "steps": [{"path": "/"}]}
 

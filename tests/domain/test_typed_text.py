@@ -2,8 +2,16 @@
 
 import pytest
 
-from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.typed_text import clean_name, clean_tags, per_second_in, seconds_in, storable
+from campaigns.domain.typed_text import (
+    LONGEST_NAME,
+    JsonReader,
+    clean_name,
+    clean_tags,
+    next_name,
+    per_second_in,
+    seconds_in,
+    storable,
+)
 
 
 def test_only_nul_and_space_around_it_are_left_out():
@@ -107,3 +115,19 @@ def test_another_unit_is_refused_with_those_that_there_are():
     for read, text in [(seconds_in, "2x"), (seconds_in, "1/s"), (per_second_in, "5s")]:
         with pytest.raises(ValueError, match="or such as"):
             read(text)
+
+
+def test_the_first_free_number_follows_the_name():
+    for name, taken, again in [
+        ("Nightly", {"Nightly"}, "Nightly (2)"),
+        ("Nightly (2)", {"Nightly", "Nightly (2)"}, "Nightly (3)"),
+        ("Nightly", {"Nightly (2)", "Nightly (3)"}, "Nightly (4)"),
+        ("Release (4.21)", set(), "Release (4.21) (2)"),
+    ]:
+        assert next_name(name, taken) == again
+
+
+def test_a_long_name_stays_within_the_limit():
+    again = next_name("x" * LONGEST_NAME, set())
+    assert len(again) == LONGEST_NAME
+    assert again.endswith(" (2)")

@@ -12,7 +12,7 @@ from django.db import connection
 from campaigns.core.database import db_now
 from campaigns.core.permissions import NOBODY, Actor
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.engine.queries.engine import stuck_runs, waiting_reason
+from campaigns.engine.queries.engine import waiting_reason
 from campaigns.engine.services import dispatch
 from campaigns.engine.services.endings import stop_any_run
 from campaigns.engine.services.shards import LOST_IN_COPY, claim_shard
@@ -28,6 +28,7 @@ from campaigns.operations.services.load_control import (
 from local.servers import binaries
 from tests.engine.scenes import at_once, finish, host, owner_of, running, settled, started, states
 from tests.factories import make_endpoint, make_target
+from tests.stuck import stuck_runs
 
 
 class TestAdmission:

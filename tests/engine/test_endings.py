@@ -11,7 +11,6 @@ from campaigns.core.database import db_now
 from campaigns.domain.errors import Refused
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
 from campaigns.domain.metrics.snapshot import Second
-from campaigns.engine.queries.engine import stuck_runs
 from campaigns.engine.services import dispatch, endings
 from campaigns.engine.services.dispatch import finish_campaigns
 from campaigns.engine.services.endings import stop_by_itself, stop_if_everything_failed, stop_run
@@ -44,6 +43,7 @@ from tests.engine.scenes import (
     tick,
 )
 from tests.factories import store_second
+from tests.stuck import stuck_runs
 from tests.values import make_second
 
 pytestmark = pytest.mark.django_db

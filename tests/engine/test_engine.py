@@ -4,18 +4,13 @@ import pytest
 
 from campaigns.core.database import db_now
 from campaigns.domain.lifecycle import MAX_AGE_S, RunState
-from campaigns.engine.queries.engine import (
-    STUCK_SLACK_S,
-    Waiting,
-    head_runs,
-    stuck_runs,
-    under_way,
-)
+from campaigns.engine.queries.engine import Waiting, head_runs, under_way
 from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, Probe, Run, Search
 from tests.engine.scenes import age, armed, host, preparing, running, started
 from tests.factories import make_endpoint, make_target
 from tests.searches import searching
+from tests.stuck import STUCK_SLACK_S, stuck_runs
 
 pytestmark = pytest.mark.django_db
 

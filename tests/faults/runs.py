@@ -1,6 +1,6 @@
 """Runs of an installation that is being broken: how far they have come, and how they have ended."""
 
-from campaigns.engine.queries.engine import stuck_runs
+from tests.stuck import stuck_runs
 from tests.waiting import eventually
 
 RATE_PER_S = 40

@@ -8,8 +8,8 @@ from django.utils import timezone
 from campaigns.core.permissions import Actor
 from campaigns.domain.caps import STORED_GB
 from campaigns.domain.errors import ChangedMeanwhile, InvalidFields, Refused
-from campaigns.domain.json_reader import version_token
 from campaigns.domain.lifecycle import Trust
+from campaigns.domain.typed_text import version_token
 from campaigns.engine.services.dispatch import finish_campaigns
 from campaigns.history.services import content_of, delete_mark, edit_entry, note_changes, set_mark
 from campaigns.machines.services import add_output, delete_output

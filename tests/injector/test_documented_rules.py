@@ -11,7 +11,7 @@ from campaigns.domain.plan.arrivals import MEASURED, WARM_UP, _generator, schedu
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.flows import flow_order
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step_order import OrderKind, StepOrder, draw
+from campaigns.domain.plan.step import OrderKind, StepOrder, draw
 from tests.injector.test_contract import DOCS
 from workers.injector.users import _STREAM, _THINK_STREAM
 from workers.injector.websocket.channel import UpgradeRequest

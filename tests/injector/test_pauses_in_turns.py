@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, total_of
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.turns import turn_s, why_not_in_turns

@@ -11,7 +11,7 @@ import pytest
 
 from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.analysis.side_by_side import LOOKS, compare
-from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, total_of
 from tests.injector.forked import FORKED
 from tests.injector.servers import OK_REPLY, after, always, scripted

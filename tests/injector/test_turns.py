@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
 from campaigns.domain.plan import arrivals
-from campaigns.domain.plan.load import Load, Model
-from campaigns.domain.plan.shards import Stage
+from campaigns.domain.plan.load import Load, Model, Stage
 from campaigns.domain.plan.turns import load_at_rate, slowest_share
 from workers.injector.order import ArmsOrder, Refusal
 from workers.injector.turn_loads import ArrivalsInTurns

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from campaigns.domain.lifecycle import TargetState
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.step import OrderKind, StepOrder
 from tests.injector.servers import (
     OK_REPLY,
     against,

@@ -3,7 +3,7 @@
 import pytest
 
 from campaigns.domain.analysis.ratio import Word
-from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, total_of
 from tests.injector.servers import OK_REPLY, after, scripted
 from tests.injector.test_side_by_side import arms_order, heard

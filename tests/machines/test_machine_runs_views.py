@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from campaigns.campaigns.views.campaign_drawings import machine_run_charts
 from campaigns.domain.metrics.machine import MachineRun, MachineRuns, MachineStep
-from campaigns.machines.charts import machine_run_charts
 from tests.cast import token_client
 from tests.machines.test_machine_runs_queries import tell
 from tests.measured import https_campaign, run_in_blocks

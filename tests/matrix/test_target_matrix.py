@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.compare.queries.side_by_side import Pass
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
 from campaigns.domain.plan.turns import TurnsOrder
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Run

@@ -8,7 +8,7 @@ from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import start_campaign, stop_campaign
 from campaigns.core.database import db_now
 from campaigns.domain.errors import Forbidden, Refused
-from campaigns.engine.queries.engine import stuck_runs, waiting_reason
+from campaigns.engine.queries.engine import waiting_reason
 from campaigns.engine.services import dispatch
 from campaigns.models import Campaign, Probe
 from campaigns.probes.queries.first_requests import first_requests_of
@@ -22,6 +22,7 @@ from campaigns.probes.services.probes import (
 )
 from tests.engine.scenes import at_once, create, draft, host, others_use, owner_of
 from tests.factories import make_endpoint, make_plan, make_target
+from tests.stuck import stuck_runs
 from tests.values import plan_spec
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from campaigns.core.permissions import Actor
 from campaigns.domain.errors import ChangedMeanwhile, Forbidden, InvalidFields
-from campaigns.domain.json_reader import version_token
+from campaigns.domain.typed_text import version_token
 from campaigns.items.services import archive_items, delete_items, restore_items
 from campaigns.models import AuditEntry, Campaign, Firing, Membership, Schedule, TestFigures
 from campaigns.notifications.domain import EventKind

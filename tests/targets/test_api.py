@@ -9,8 +9,7 @@ from campaigns.domain.plan.load import Load
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.presets import PRESETS
 from campaigns.domain.plan.session import Auth, Session, ThinkTime
-from campaigns.domain.plan.step import Step
-from campaigns.domain.plan.step_order import StepOrder
+from campaigns.domain.plan.step import Step, StepOrder
 from campaigns.domain.plan.threshold import Threshold
 from campaigns.domain.plan.variables import Variables
 from campaigns.models import OwnTlsProfile, Target

@@ -10,7 +10,7 @@ from campaigns.campaigns.queries.answers import campaign_answer
 from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.campaigns.services.campaigns import create_campaign, start_campaign
 from campaigns.compare.queries.side_by_side import passes_of
-from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.metrics.injector_end import ArmsRound
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.engine.services.endings import stop_run
 from campaigns.models import Campaign, Round, Shard

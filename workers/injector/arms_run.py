@@ -22,10 +22,9 @@ from campaigns.domain.analysis.side_by_side import (
     next_look,
 )
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.metrics.injector_end import COMPLETE
+from campaigns.domain.metrics.injector_end import COMPLETE, ArmsEnd, ArmsRound, of_all_shards
 from campaigns.domain.metrics.kept_requests import KeptRequests
 from campaigns.domain.metrics.outcomes import FailureRow, row_words
-from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Second, Total, total_of
 from campaigns.domain.plan.turns import pace_of_all
 from campaigns.domain.presentation.intervals import answer, limits_of, ratio_text

@@ -19,8 +19,8 @@ from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS
 from campaigns.domain.percentiles import P50, P99, Shown, shown
 from campaigns.domain.plan.addresses import parse_networks
+from campaigns.domain.plan.load import MAX_INJECTORS
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES, address_fault
 from campaigns.domain.plan.turns import LIMIT_S, MOST_ARMS, turns_limit_s, why_not_in_turns
 from campaigns.domain.presentation.request_tables import csv_rows

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.metrics.outcomes import ALSO, Detail, Kind
 from campaigns.domain.plan.addresses import NO_LOAD
 from campaigns.domain.plan.fields import PlanField, all_fields, fields_of
@@ -24,7 +23,7 @@ from campaigns.domain.plan.target import TLS_SCHEMES
 from campaigns.domain.plan.tls_options import PROFILES, STANDARD, VERSIONS, read_tls_options
 from campaigns.domain.plan.variables import Variables, parse_lines
 from campaigns.domain.presentation.plan_words import option_help
-from campaigns.domain.typed_text import AMOUNTS, seconds_in
+from campaigns.domain.typed_text import AMOUNTS, JsonReader, seconds_in
 from workers.injector.order import Refusal
 from workers.injector.summary import LocalRun
 from workers.injector.tls_library import KeyLog

@@ -16,13 +16,11 @@ from campaigns.domain.errors import InvalidFields
 from campaigns.domain.paste.reader import read_paste
 from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.flows import parse_flow
-from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import Plan, Timeouts
 from campaigns.domain.plan.reply_rules import Source, parse_check
 from campaigns.domain.plan.session import AuthKind, Session
-from campaigns.domain.plan.step import MAX_BODY_BYTES
-from campaigns.domain.plan.step_order import StepOrder
+from campaigns.domain.plan.step import MAX_BODY_BYTES, StepOrder
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.threshold import parse_rule
 from campaigns.domain.plan.typed_request import shared_credentials
@@ -264,7 +262,7 @@ def make_plan(
     else:
         plan = _plan_of(options, scheme, path)
     if plan["load"].get("per_injector"):
-        return plan_for(Plan.from_json(plan), options.processes).to_json()
+        return Plan.from_json(plan).for_injectors(options.processes).to_json()
     return plan
 
 

@@ -8,13 +8,11 @@ from typing import Any
 from campaigns.domain.metrics.kept_requests import most_kept
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.plan import arrivals, flows
-from campaigns.domain.plan.http_version import HttpVersion
+from campaigns.domain.plan.arrivals import LoadSlice
 from campaigns.domain.plan.load import Hold, Model, planned_arrivals
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.redirects import Redirects
-from campaigns.domain.plan.session import makes_visits
-from campaigns.domain.plan.shards import LoadSlice
-from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.session import HttpVersion, makes_visits
+from campaigns.domain.plan.step import Redirects, Step
 from workers.injector import http1
 from workers.injector.attempt import Worker
 from workers.injector.connection import NS, Dialler

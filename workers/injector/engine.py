@@ -16,7 +16,7 @@ from campaigns.domain.metrics.snapshot import Second, is_tail
 from campaigns.domain.plan.addresses import is_address
 from campaigns.domain.plan.load import planned_duration_s
 from campaigns.domain.plan.plan import Plan, Resolve
-from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.step import OrderKind, StepOrder
 from workers.injector.attempt import interrupt_overdue
 from workers.injector.connection import NS, Dialler, now
 from workers.injector.crew import Crew, Load, arrivals_of, make_driver, protocol_of, requests_of

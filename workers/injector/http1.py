@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from campaigns.domain.metrics.outcomes import Detail, Kind
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.step import Step, own_host
 from workers.injector.order import DEFAULT_PORTS
 

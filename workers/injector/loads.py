@@ -18,9 +18,8 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.plan.arrivals import AnySchedule
+from campaigns.domain.plan.arrivals import AnySchedule, LoadSlice
 from campaigns.domain.plan.load import WhenSaturated
-from campaigns.domain.plan.shards import LoadSlice
 from workers.injector.attempt import Worker
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.following import Follow, FollowingWorker

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.addresses import Allowed, host_key, is_address, parse_networks
+from campaigns.domain.plan.arrivals import LoadSlice
 from campaigns.domain.plan.body import file_bytes, with_bodies
-from campaigns.domain.plan.injectors import plan_for
+from campaigns.domain.plan.load import MAX_WEIGHT
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.shards import MAX_WEIGHT, LoadSlice
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions, read_tls_options
 from campaigns.domain.plan.turns import MOST_ARMS, TurnsOrder, why_not_in_turns
+from campaigns.domain.typed_text import JsonReader
 
 PROTOCOL, PROTOCOL_OF_ARMS = 1, 2
 _OF_ALL_ARMS = ("run", "policy", "seed", "shard", "bodies")
@@ -82,7 +82,7 @@ class Order:
             raise ValueError("an exchange needs ws or wss, and steps need http or https")
         return cls(
             run=str(data.get("run", "")),
-            plan=plan_for(plan, shard.count),
+            plan=plan.for_injectors(shard.count),
             endpoint=endpoint,
             mode=ConnectionMode(data.get("connection_mode") or plan.connection_mode),
             shard=shard,

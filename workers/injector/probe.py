@@ -8,9 +8,9 @@ import gevent
 
 from campaigns.domain.metrics.outcomes import Kind, printable, redacted
 from campaigns.domain.plan.addresses import is_address
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.redirects import Redirects
+from campaigns.domain.plan.session import HttpVersion
+from campaigns.domain.plan.step import Redirects
 from workers.injector import faults, http1
 from workers.injector.attempt import interrupt_overdue, kind_of
 from workers.injector.connection import NS, Connection, Dialler, now

@@ -13,7 +13,7 @@ import gevent
 from gevent.event import AsyncResult
 
 from campaigns.domain.lifecycle import StopReason, as_told_to_injectors
-from campaigns.domain.metrics.rounds import ArmsRound
+from campaigns.domain.metrics.injector_end import ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from workers.injector import probe
 from workers.injector.connection import NS, now

@@ -13,16 +13,17 @@ from typing import Any
 from campaigns.domain.metrics.outcomes import Kind, redacted
 from campaigns.domain.plan.addresses import host_key, is_address
 from campaigns.domain.plan.plan import Plan, Resolve
-from campaigns.domain.plan.redirects import (
+from campaigns.domain.plan.session import NO_AUTH
+from campaigns.domain.plan.step import (
     MOST_REDIRECTS,
     STATUSES,
     Redirects,
+    Step,
     Url,
+    own_host,
     step_after,
     without_credentials,
 )
-from campaigns.domain.plan.session import NO_AUTH
-from campaigns.domain.plan.step import Step, own_host
 from campaigns.domain.plan.target import Origin
 from workers.injector import http1
 from workers.injector.attempt_row import Hops

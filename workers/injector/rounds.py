@@ -17,10 +17,10 @@ from gevent.event import AsyncResult, Event
 
 from campaigns.domain.analysis.side_by_side import LOOKS, is_settled, next_look
 from campaigns.domain.lifecycle import StopReason
-from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED
-from campaigns.domain.metrics.rounds import ArmsEnd, ArmsRound
+from campaigns.domain.metrics.injector_end import COMPLETE, STOPPED, ArmsEnd, ArmsRound
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.plan.load import planned_duration_s
+from campaigns.domain.plan.load_rules import smallest_share
 from campaigns.domain.plan.turns import (
     LONGEST_TRIAL_S,
     TRIAL_S,
@@ -184,12 +184,12 @@ class Rounds:
     def _try_out(self, start_ns: int) -> tuple[Pace, int]:
         """(the pace that all keep up with, or the last that was tried, when it was over)."""
         turns, arms = self._turns, self._arms
-        load = arms[0].order.plan.load
+        load, shard = arms[0].order.plan.load, arms[0].order.shard
         pace = Pace.first(
             arms[0].rate_per_s,
             turns.slice_s,
             may_lower=turns.may_lower_rate,
-            slowest_share=slowest_share(load) * float(arms[0].order.shard.smallest_share),
+            slowest_share=slowest_share(load) * smallest_share(shard.weights, shard.count),
             keeps_time=bool(load.stages),
             paced_per_s=paced_per_s(arms[0].order.plan),
         )

@@ -10,9 +10,8 @@ from typing import Any
 
 import gevent
 
-from campaigns.domain.plan.arrivals import AnySchedule
+from campaigns.domain.plan.arrivals import AnySchedule, LoadSlice
 from campaigns.domain.plan.load import WhenSaturated
-from campaigns.domain.plan.shards import LoadSlice
 from workers.injector.attempt import Worker
 from workers.injector.connection import now
 from workers.injector.loads import ClosedLoad, ClosedStage, OpenLoad

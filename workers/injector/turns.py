@@ -26,7 +26,7 @@ from campaigns.domain.analysis.side_by_side import (
     builds_up,
     spilled_share,
 )
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import PARTS, Second
 from campaigns.domain.plan.turns import REQUESTS_OF_A_TURN, SHORTEST_TURN_S
 from workers.injector.attempt_row import END, FIELDS, INTENDED, RECEIVED, START

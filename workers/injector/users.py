@@ -23,13 +23,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from campaigns.domain.metrics.snapshot import SESSIONS, Timing, late, length_counter
+from campaigns.domain.plan.arrivals import LoadSlice
 from campaigns.domain.plan.flows import flow_order, steps_of, weights_of
 from campaigns.domain.plan.load import ArrivalUnit, Hold, Model
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.session import ThinkKind, makes_visits
-from campaigns.domain.plan.shards import LoadSlice
-from campaigns.domain.plan.step import own_host
-from campaigns.domain.plan.step_order import draw
+from campaigns.domain.plan.step import draw, own_host
 from campaigns.domain.plan.variables import (
     RowOrder,
     ValueMaker,

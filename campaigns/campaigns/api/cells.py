@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from campaigns.campaigns.queries.cells import CampaignCell
 from campaigns.core.permissions import Actor
+from campaigns.domain.plan.load import MAX_INJECTORS
 from campaigns.domain.plan.plan import ConnectionMode
-from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import (
     BEYOND_VALUES,
     INJECTORS,

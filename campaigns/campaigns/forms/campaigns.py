@@ -16,7 +16,7 @@ from campaigns.campaigns.services.campaigns import MAX_INJECTORS, MAX_PAUSE_S
 from campaigns.core.forms import amount_field, number_field
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.profiles import PerfOf
-from campaigns.domain.plan.injectors import share_fault
+from campaigns.domain.plan.arrivals import share_fault
 from campaigns.domain.plan.sweep import (
     INJECTORS,
     MAX_POINTS,

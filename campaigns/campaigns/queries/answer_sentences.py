@@ -22,7 +22,6 @@ from campaigns.domain.analysis.thresholds import Verdict
 from campaigns.domain.lifecycle import Outcome, Trust
 from campaigns.domain.metrics.figures import Figures
 from campaigns.domain.metrics.outcomes import everything_failed
-from campaigns.domain.plan.questions import is_flat_out
 from campaigns.domain.presentation.intervals import difference_words
 from campaigns.domain.presentation.ladder_words import ladder_sentence
 from campaigns.domain.presentation.report_words import (
@@ -407,7 +406,7 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
         errors, attempts = (sum(getattr(each, name) for each in every) for name in _COUNTED)
         failed = errors_text(errors, attempts, arm.noun)
         per_s = f"{rate(figures.rate_per_s)} ok {arm.noun}/s"
-        if is_flat_out(arm.counted[0].measurement.plan):
+        if arm.counted[0].measurement.plan.is_flat_out:
             at_most = "about" if arm.is_busy else "at most"
             return [
                 (f"{so_far}{name} answers {at_most} ", False),

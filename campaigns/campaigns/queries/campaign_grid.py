@@ -15,10 +15,10 @@ from campaigns.campaigns.queries.references import has_own_reference, reference_
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.reference import next_name
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.plan.target import TLS_TWINS, WEBSOCKET_SCHEMES
 from campaigns.domain.presentation.plan_words import plan_load_words
+from campaigns.domain.typed_text import next_name
 from campaigns.models import (
     Campaign,
     Endpoint,

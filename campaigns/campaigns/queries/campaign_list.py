@@ -32,7 +32,6 @@ from campaigns.domain.lifecycle import (
     TargetState,
     Trust,
 )
-from campaigns.domain.plan.questions import seeks_limit
 from campaigns.items.queries.items import ARCHIVED, IN_USE
 from campaigns.models import Campaign, PlanVersion, Project, Run, RunSummary, Test
 
@@ -180,7 +179,7 @@ def _limit_seekers(actor: Actor) -> list[int]:
 
 def _seeks_limit(version: PlanVersion) -> bool:
     try:
-        return seeks_limit(version.value())
+        return version.value().seeks_limit
     except InvalidPlan:  # stored by an older version
         return False
 

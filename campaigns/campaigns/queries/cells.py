@@ -12,9 +12,8 @@ from campaigns.domain.plan.estimates import (
     estimate_side_by_side,
     estimate_test,
 )
-from campaigns.domain.plan.http_version import HttpVersion
-from campaigns.domain.plan.injectors import plan_for
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.sweep import INJECTORS, MAX_POINTS, Sweep, swept_plan
 from campaigns.domain.plan.turns import (
     ArmsOfPlan,
@@ -155,7 +154,7 @@ def estimates_of_runs(campaign: Campaign, tests: Sequence[Test]) -> dict[int, Te
             test.injectors,
         )
         for test in tests
-        for n, plan in [(sizes.get(test.pk), plan_for(test.plan(), test.injectors))]
+        for n, plan in [(sizes.get(test.pk), test.plan().for_injectors(test.injectors))]
     }
 
 

@@ -13,7 +13,7 @@ from campaigns.compare.queries.compared_facts import compared_pair
 from campaigns.core.permissions import Actor
 from campaigns.domain.analysis.likeness import partners
 from campaigns.domain.plan.addresses import is_address, parse_networks, vet
-from campaigns.domain.plan.reference import REFERENCE_PLAN
+from campaigns.domain.plan.plan import REFERENCE_PLAN
 from campaigns.domain.presentation.compared import ReferenceState, reference_of
 from campaigns.domain.typed_text import REFERENCE_TAG
 from campaigns.domain.units import ms

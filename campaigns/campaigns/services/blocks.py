@@ -23,8 +23,8 @@ from campaigns.core import audit
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
+from campaigns.domain.plan.arrivals import share_fault
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
-from campaigns.domain.plan.injectors import plan_for, share_fault
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
 from campaigns.domain.plan.turns import (
@@ -109,7 +109,7 @@ def _new_runs(campaign: Campaign, tests: Sequence[Test], after: int) -> list[Run
         return _runs_side_by_side(campaign, tests, after)
     is_random = campaign.order == Campaign.Order.BLOCKS
     turns = order_of_runs(len(tests), campaign.repeats, is_random=is_random, seed=campaign.seed)
-    snapshots = [snapshot_of(test, plan_for(test.plan(), test.injectors)) for test in tests]
+    snapshots = [snapshot_of(test, test.plan().for_injectors(test.injectors)) for test in tests]
     return [
         queued_run(tests[turn.test], turn, snapshots[turn.test])
         for turn in turns
@@ -129,7 +129,7 @@ def _runs_side_by_side(campaign: Campaign, tests: Sequence[Test], after: int) ->
         threshold = max(campaign.practical_threshold, _LEAST_THRESHOLD)
         settings |= {"threshold": threshold, "pairs": _compared(group)}
         for test in group:
-            plan, in_turns = plan_for(test.plan(), test.injectors), None
+            plan, in_turns = test.plan().for_injectors(test.injectors), None
             if len(group) > 1:
                 plan, in_turns = plan_in_turns(plan, len(group), limit_s), TurnsOrder(**settings)
             if test in watched:
@@ -158,7 +158,7 @@ def _runs_alone(campaign: Campaign, watched: Sequence[Test], n_before: int) -> l
     for turn in turns:
         test = watched[turn.test]
         turn = replace(turn, position=n_before + turn.position)
-        plan = plan_alone(plan_for(test.plan(), test.injectors))
+        plan = plan_alone(test.plan().for_injectors(test.injectors))
         runs.append(queued_run(test, turn, snapshot_of(test, plan)))
         runs[-1].is_alone = True
     return runs

@@ -30,17 +30,27 @@ from campaigns.core import audit
 from campaigns.core.database import db_now
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.profiles import PerfOf
 from campaigns.domain.plan.addresses import is_local
-from campaigns.domain.plan.plan import ConnectionMode
+from campaigns.domain.plan.load import MAX_INJECTORS
+from campaigns.domain.plan.plan import (
+    REFERENCE_MODE,
+    REFERENCE_NAME,
+    REFERENCE_PLAN,
+    ConnectionMode,
+)
 from campaigns.domain.plan.presets import FILE_SET_REPEATS, file_sets, lasting_file_sets
-from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_NAME, REFERENCE_PLAN
-from campaigns.domain.plan.shards import MAX_INJECTORS
 from campaigns.domain.plan.sweep import Sweep
 from campaigns.domain.plan.turns import LIMIT_S, LONGEST_LIMIT_S, USUAL_BLOCKS
-from campaigns.domain.typed_text import REFERENCE_TAG, clean_name, is_web_address, storable
+from campaigns.domain.typed_text import (
+    REFERENCE_TAG,
+    Content,
+    check_unchanged,
+    clean_name,
+    is_web_address,
+    storable,
+)
 from campaigns.engine.services.endings import (
     STOPPED_BEFORE,
     StopCall,

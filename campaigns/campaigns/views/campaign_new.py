@@ -44,8 +44,8 @@ from campaigns.core.access import (
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.profiles import perf_scope
+from campaigns.domain.plan.plan import REFERENCE_PLAN
 from campaigns.domain.plan.presets import Proposal, proposal_for
-from campaigns.domain.plan.reference import REFERENCE_PLAN
 from campaigns.domain.plan.sweep import Sweep, text_of_values
 from campaigns.domain.plan.turns import USUAL_BLOCKS
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes

@@ -10,7 +10,11 @@ from campaigns.campaigns.queries.answers import answer_of
 from campaigns.campaigns.queries.campaigns import current_run_of, newest_event, why_archived
 from campaigns.campaigns.queries.cells import MAX_REPEATS
 from campaigns.campaigns.queries.references import reference_sentence
-from campaigns.campaigns.views.campaign_drawings import drawn_ladder, drawn_matrix
+from campaigns.campaigns.views.campaign_drawings import (
+    drawn_ladder,
+    drawn_machine_runs,
+    drawn_matrix,
+)
 from campaigns.campaigns.views.campaign_runs import (
     are_crowded,
     drawn_plots,
@@ -53,14 +57,13 @@ from campaigns.engine.queries.injector_hosts import busy_host
 from campaigns.history.queries.baselines import campaign_against, changed_tests, may_be_baseline
 from campaigns.ladder.queries import ladder_metric
 from campaigns.live.hub import Cursor
-from campaigns.machines.queries.machine_runs import target_resources
+from campaigns.machines.queries.machine_runs import runs_beside_each_other, target_resources
 from campaigns.machines.queries.target_costs import perf_counters, target_costs
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.probes.queries.first_requests import FirstResponses, first_requests_of
 from campaigns.runs.queries.runs import examples_of, programs_beside
 from campaigns.runs.views.run_page import (
     errors_section,
-    machine_runs_section,
     remedies_context,
     run_context,
     worst_test,
@@ -289,7 +292,7 @@ def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
     return {
         "target_costs": target_costs(campaign, answer),
         "counters": perf_counters(campaign, answer),
-        "machine_runs": machine_runs_section(campaign, answer),
+        "machine_runs": drawn_machine_runs(runs_beside_each_other(campaign), answer.tests),
         "resources": resource_tables(target_resources(campaign, answer), answer.tests),
     }
 

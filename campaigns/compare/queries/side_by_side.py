@@ -25,7 +25,7 @@ from campaigns.domain.analysis.side_by_side import (
 )
 from campaigns.domain.lifecycle import Outcome
 from campaigns.domain.metrics.figures import TYPICAL
-from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
+from campaigns.domain.metrics.injector_end import ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Second
 from campaigns.domain.presentation.intervals import (
     limits_of,

@@ -34,7 +34,6 @@ from campaigns.domain.metrics.series import Point
 from campaigns.domain.metrics.snapshot import Total
 from campaigns.domain.percentiles import P50, P90, P99, WHOLE, Shown, name, shown
 from campaigns.domain.plan.load import Model, planned_arrivals, planned_duration_s
-from campaigns.domain.plan.questions import seeks_limit
 from campaigns.domain.units import percent, second_text
 
 # Little's law needs enough requests in flight: below this, rounding to whole requests dominates.
@@ -342,7 +341,7 @@ def _target_errors(measurement: Measurement) -> dict[str, Observed]:
     if not total.timing("response").n:
         return {"no_success": Observed(1, measure=_cause(measurement))}
     of_overload = (row.count for row in of_target(measurement.failures) if is_of_overload(row))
-    at_limit = sum(of_overload) if seeks_limit(measurement.plan) else 0
+    at_limit = sum(of_overload) if measurement.plan.seeks_limit else 0
     if not at_limit:
         return {"errors": Observed(failed / _attempts(total), second, measure=_cause(measurement))}
     others = max(0, failed - at_limit)

@@ -25,7 +25,7 @@ from campaigns.domain.analysis.ratio import (
     word_of,
 )
 from campaigns.domain.metrics.figures import QUIETER, added_us, figures_of, quieter_half
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound
+from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
 from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from campaigns.domain.percentiles import P50, P90, P95, P99, WHOLE
 from campaigns.domain.plan.turns import FEWEST_ROUNDS, PRACTICAL, TurnsOrder

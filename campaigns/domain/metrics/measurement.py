@@ -21,8 +21,7 @@ from campaigns.domain.metrics.figures import (
 )
 from campaigns.domain.metrics.injector_end import NO_END, InjectorEnd, most_of, sending_s_of
 from campaigns.domain.metrics.outcomes import FailureRow, FailureTally, rows_of_totals
-from campaigns.domain.metrics.reply_sizes import BodyWatch
-from campaigns.domain.metrics.series import Point, most_in_flight, point_of
+from campaigns.domain.metrics.series import BodyWatch, Point, most_in_flight, point_of
 from campaigns.domain.metrics.snapshot import Second, Total, joined, late
 from campaigns.domain.plan.flows import steps_of
 from campaigns.domain.plan.load import Model, planned_duration_s

@@ -20,9 +20,8 @@ from statistics import NormalDist
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.json_reader import JsonReader, is_number
 from campaigns.domain.percentiles import CONFIDENCE
-from campaigns.domain.typed_text import storable
+from campaigns.domain.typed_text import JsonReader, is_number, storable
 
 EVENTS = (
     *("task-clock", "context-switches", "cpu-migrations", "page-faults"),

@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from campaigns.domain.metrics.histogram import Histogram, SummedHistogram
-from campaigns.domain.plan.redirects import MOST_REDIRECTS
+from campaigns.domain.plan.step import MOST_REDIRECTS
 
 # The measured time of a run, over which all its rates are, and the tail that comes after it.
 #

@@ -10,7 +10,7 @@ from campaigns.domain.metrics.certificates import key_bits
 from campaigns.domain.metrics.injector_end import servers_of
 from campaigns.domain.metrics.measurement import Measurement
 from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.reply_sizes import reply_sizes
+from campaigns.domain.metrics.series import reply_sizes
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.other_tools.report_words import (
     DASH,

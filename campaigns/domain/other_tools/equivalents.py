@@ -11,7 +11,6 @@ from math import ceil
 
 from campaigns.domain.other_tools.k6_script import script, why_no_script
 from campaigns.domain.plan.exchange import Deflate
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     MAX_REQUESTS,
     ArrivalUnit,
@@ -23,9 +22,8 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
 )
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.redirects import Redirects
-from campaigns.domain.plan.session import PLAIN_SESSION, AuthKind, ThinkKind
-from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.session import PLAIN_SESSION, AuthKind, HttpVersion, ThinkKind
+from campaigns.domain.plan.step import Redirects, Step
 
 URL = "http://TARGET"
 _CLOSED = {Model.CLOSED, Model.SEQUENTIAL}

@@ -2,35 +2,174 @@
 
 Even arrival k is due at ⌊k·period⌋ after the start of the measurement, so rounding errors do not
 add up: 3 over 1 s are due at 0, 333333333 and 666666666 ns. The warm-up has the same rate, with
-arrivals −1, −2, … before zero. Each arrival belongs to one shard (domain.plan.shards), so together
+arrivals −1, −2, … before zero. Each arrival belongs to one shard (`LoadSlice`), so together
 they send exactly the intended schedule, evenly spread; of a random schedule each shard draws all
 arrivals and keeps its own.
+
+Equal shares alternate: number k belongs to shard k mod count. With weights the order repeats with
+the weights' sum as period; within it a number goes to the eligible shard whose next one is due
+first. So after any count each shard has its share, rounded down or up; docs/injector.md specifies
+the rule.
 """
 
-from collections.abc import Callable, Iterator
+import itertools
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 
 from campaigns.domain.plan.load import (
+    MAX_CONNECTIONS,
+    MAX_REQUESTS,
     Distribution,
     Load,
     Model,
+    Stage,
+    late_start_fault,
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.shards import (
-    ALONE,
-    LoadSlice,
-    Numbers,
-    RateCurve,
-    Stage,
-    part_among,
-    split,
-)
+from campaigns.domain.plan.load_rules import load_for
+from campaigns.domain.units import counted
 
 NS = 1_000_000_000
+
+
+@cache
+def places_of(weights: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
+    """For each shard its own numbers of the first sum(weights), in order."""
+    whole = sum(weights)
+    places: list[list[int]] = [[] for _ in weights]
+    for number in range(whole):
+        owed = [
+            (-(-(len(own) + 1) * whole // weight), index)
+            for index, (own, weight) in enumerate(zip(places, weights, strict=True))
+            if len(own) * whole < (number + 1) * weight
+        ]
+        _, index = min(owed)
+        places[index].append(number)
+    return tuple(map(tuple, places))
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers first ≤ k < stop of which k mod period is one of `places`, in order."""
+
+    places: tuple[int, ...]
+    period: int
+    first: int
+    stop: int
+
+    def __iter__(self) -> Iterator[int]:
+        n_places = len(self.places)
+        for nth in range(self._count_below(self.first), self._count_below(self.stop)):
+            yield nth // n_places * self.period + self.places[nth % n_places]
+
+    def __len__(self) -> int:
+        return max(0, self._count_below(self.stop) - self._count_below(self.first))
+
+    def _count_below(self, number: int) -> int:
+        rounds, place = divmod(number, self.period)
+        return rounds * len(self.places) + bisect_left(self.places, place)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadSlice:
+    """One of `count` injector processes that share a run; `index` counts from 0. `weights` has one
+    for each process; none: equal shares.
+    """
+
+    index: int = 0
+    count: int = 1
+    weights: tuple[int, ...] = ()
+
+    def own(self, first: int, stop: int) -> range | Numbers:
+        """Its numbers of those from `first` on and below `stop`."""
+        if self.weights:
+            return Numbers(self._places, sum(self.weights), first, stop)
+        return range(first + (self.index - first) % self.count, stop, self.count)
+
+    def nth(self, number: int) -> int:
+        """Its own number `number`, both counted from 0."""
+        if not self.weights:
+            return number * self.count + self.index
+        places = self._places
+        return number // len(places) * sum(self.weights) + places[number % len(places)]
+
+    def all(self) -> Iterator[int]:
+        """Its own numbers from 0 on, without end."""
+        if not self.weights:
+            return itertools.count(self.index, self.count)
+        return map(self.nth, itertools.count())
+
+    @property
+    def share(self) -> Fraction:
+        """Its part of the whole."""
+        if not self.weights:
+            return Fraction(1, self.count)
+        return Fraction(self.weights[self.index], sum(self.weights))
+
+    @property
+    def _places(self) -> tuple[int, ...]:
+        return places_of(self.weights)[self.index]
+
+
+ALONE = LoadSlice()
+
+
+def split(total: int, shard: LoadSlice) -> int:
+    """The shard's part of a whole number by largest remainder: 1000 over 3 is 334 + 333 + 333; of
+    equal remainders the first shards' are the largest.
+    """
+    weights = shard.weights or (1,) * shard.count
+    whole = sum(weights)
+    remainders = [total * weight % whole for weight in weights]
+    n_left = sum(remainders) // whole
+    by_size = sorted(range(shard.count), key=lambda index: -remainders[index])
+    return total * weights[shard.index] // whole + (shard.index in by_size[:n_left])
+
+
+def part_among(shard: LoadSlice, indexes: list[int]) -> LoadSlice:
+    """The shard as one of those with these indexes only."""
+    weights = tuple(shard.weights[index] for index in indexes) if shard.weights else ()
+    return LoadSlice(indexes.index(shard.index), len(indexes), weights)
+
+
+class RateCurve:
+    """Where the integral of the rate reaches a position."""
+
+    def __init__(self, stages: Sequence[Stage]):
+        areas = [Fraction(0)]
+        starts = [Fraction(0)]
+        for stage in stages:
+            areas.append(areas[-1] + stage.area)
+            starts.append(starts[-1] + Fraction(str(stage.duration_s)))
+        self.area = float(areas[-1])
+        self._ends = np.array([float(each) for each in areas[1:]])
+        self._areas = np.array([float(each) for each in areas[:-1]])
+        self._starts_ns = np.array([float(each * NS) for each in starts[:-1]])
+        self._last_ns = int(starts[-1] * NS) - 1
+        self._rates = np.array([stage.from_per_s for stage in stages], dtype=np.float64)
+        self._slopes = np.array(
+            [(stage.to_per_s - stage.from_per_s) / stage.duration_s for stage in stages]
+        )
+
+    def due_ns(self, positions: np.ndarray) -> np.ndarray:
+        """When each position is reached, in ns from the start; for one in a pause, the pause's end.
+
+        a·t + s·t²/2 = c has the root 2c / (a + √(a² + 2·s·c)), which loses no digits.
+        """
+        at = np.minimum(np.searchsorted(self._ends, positions, side="right"), len(self._ends) - 1)
+        beyond = np.maximum(positions - self._areas[at], 0.0)
+        rate = self._rates[at]
+        root = np.sqrt(np.maximum(rate * rate + 2 * self._slopes[at] * beyond, 0.0))
+        divisor = rate + root
+        seconds = np.divide(2 * beyond, divisor, out=np.zeros_like(divisor), where=divisor > 0)
+        dues = np.floor(self._starts_ns[at] + seconds * NS).astype(np.int64)
+        return np.minimum(np.maximum.accumulate(dues), self._last_ns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,3 +396,41 @@ def uniform_offsets(
         sums = passed + np.cumsum(low + (high - low) * generator.random(size))
         passed = float(sums[-1])
         yield sums
+
+
+def _without_share(whole: Load, injectors: int) -> int | None:
+    """The number, from 1, of an injector whose share is empty, or None."""
+    shards = [LoadSlice(index, injectors, whole.shares) for index in range(injectors)]
+    for shard in shards:
+        counts = [len(shard.own(0, whole.connections))] if whole.connections else []
+        if whole.requests:
+            counts += [split(whole.requests, shard), len(shard.own(0, whole.requests))]
+        if 0 in counts:
+            return shard.index + 1
+    return None
+
+
+def share_fault(load: Load, injectors: int) -> str | None:
+    """Why this many injectors cannot share the load, or None. The text follows a name."""
+    whole = load_for(load, injectors)
+    for count, most, noun in (
+        (whole.connections, MAX_CONNECTIONS, "connections"),
+        (whole.requests, MAX_REQUESTS, "requests"),
+    ):
+        if count is not None and count > most:
+            processes = counted(injectors, "injector processes")
+            return f"has {counted(count, noun)} with {processes}, at most {most:,} are possible"
+    if load.shares and len(load.shares) != injectors:
+        shares = counted(len(load.shares), "injector processes")
+        return f"has shares for {shares}, not for {injectors}"
+    if injectors == 1:
+        return None
+    if whole.model == Model.SEQUENTIAL:
+        return "sends one request after the other: use one injector process"
+    for count, noun in ((whole.connections, "connections"), (whole.requests, "requests")):
+        if count is not None and count < injectors:
+            return f"has {counted(count, noun)}, too few to share among {injectors}"
+    if idle := _without_share(whole, injectors):
+        return f"has too few connections or requests for its shares: process {idle} would get none"
+    late = late_start_fault(whole, injectors)
+    return late and f"cannot be shared so: {late}"

@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 
 import re2
 
-from campaigns.domain.json_reader import JsonReader
+from campaigns.domain.typed_text import JsonReader
 
 MAX_FILE_BYTES = 8 * 1024 * 1024
 # Of all files of a plan together; they are in each order.

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 from campaigns.domain.percentiles import HighestPercentile, highest_percentile
 from campaigns.domain.plan.exchange import longest_attempt_s
 from campaigns.domain.plan.flows import mean_steps, sessions_of
-from campaigns.domain.plan.injectors import largest_share, plan_for
 from campaigns.domain.plan.load import (
     MAX_DURATION_S,
     ArrivalUnit,
@@ -26,8 +25,14 @@ from campaigns.domain.plan.load import (
     planned_arrivals,
     planned_duration_s,
 )
-from campaigns.domain.plan.plan import ConnectionMode, Plan, Timeouts
-from campaigns.domain.plan.reference import REFERENCE_MODE, REFERENCE_PLAN
+from campaigns.domain.plan.load_rules import largest_share
+from campaigns.domain.plan.plan import (
+    REFERENCE_MODE,
+    REFERENCE_PLAN,
+    ConnectionMode,
+    Plan,
+    Timeouts,
+)
 from campaigns.domain.plan.session import (
     PLAIN_SESSION,
     Session,
@@ -123,7 +128,7 @@ def estimate_campaign(
             rows=estimates.rows + own.rows,
         )
     each = [
-        estimate_test(plan_for(plan, injectors), mode, pause_s, injectors)
+        estimate_test(plan.for_injectors(injectors), mode, pause_s, injectors)
         for plan, mode, injectors in tests
     ]
     known_s = sum(test.duration_s or 0.0 for test in each)

@@ -15,8 +15,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.typed_text import AMOUNTS
+from campaigns.domain.typed_text import AMOUNTS, JsonReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.load import ArrivalUnit, Load, Model
-from campaigns.domain.plan.step import MAX_STEPS, Step
-from campaigns.domain.plan.step_order import IN_TURNS, StepOrder, draw
+from campaigns.domain.plan.step import IN_TURNS, MAX_STEPS, Step, StepOrder, draw
 from campaigns.domain.plan.threshold import KINDS_IN_RULES
 from campaigns.domain.plan.variables import Variables, declared_names, names_used
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import JsonReader, clean_name
 
 MAX_FLOW_NAME = 40
 MAX_SHARE = 1_000_000

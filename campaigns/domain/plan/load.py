@@ -1,23 +1,17 @@
-"""How hard a plan loads its target, and what can be known of it before it runs."""
+"""How hard a plan loads its target; what can be known of it before it runs; and the load over time,
+as a drawing shows it: arrivals a second, or connections.
+"""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import fsum
+from fractions import Fraction
+from math import ceil, fsum
 from typing import Any
 
 from campaigns.domain.plan.fields import choice, flag, json_of, listed, number, whole
-from campaigns.domain.plan.shards import (
-    MAX_INJECTORS,
-    MAX_STAGES,
-    MAX_WEIGHT,
-    Stage,
-    count_staged,
-    shares_of_text,
-    stages_of_text,
-    text_of_shares,
-    text_of_stages,
-)
+from campaigns.domain.typed_text import per_second_in, seconds_in
 
 MAX_CONNECTIONS = 20_000
 MAX_RATE_PER_S = 100_000
@@ -25,6 +19,73 @@ MAX_REQUESTS = 100_000_000
 MAX_DURATION_S = 12 * 3600
 MAX_GAP_S = 3600
 MAX_OFFSET_S = 3600
+MAX_INJECTORS = 64
+MAX_WEIGHT = 100  # of an injector's share
+MAX_STAGES = 100
+_NUMBER = r"(?:\d+(?:\.\d*)?|\.\d+)"
+_LINE = re.compile(
+    rf"\s*({_NUMBER}\s*(?:ms|s|m|min|h)?)\s*:"
+    rf"\s*({_NUMBER})\s*(?:-\s*({_NUMBER})\s*)?(/(?:s|m|min|h))?\s*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """For `duration_s` the rate goes evenly from one value to the other; a step where equal."""
+
+    duration_s: float
+    from_per_s: float
+    to_per_s: float
+
+    @property
+    def area(self) -> Fraction:
+        """The exact integral of the rate: arrivals, not yet whole."""
+        rates = Fraction(str(self.from_per_s)) + Fraction(str(self.to_per_s))
+        return Fraction(str(self.duration_s)) * rates / 2
+
+
+def count_staged(stages: Sequence[Stage]) -> int:
+    """Arrivals k of which the integral reaches k before the end: as many as fit, from 0 on."""
+    return ceil(sum(stage.area for stage in stages))
+
+
+def stages_of_text(text: str) -> list[dict[str, float] | str]:
+    """The stages of "30: 10, 60: 10-50"; unparsable text is kept for the plan to reject."""
+    stages: list[dict[str, float] | str] = []
+    for line in filter(None, map(str.strip, re.split(r"[,;\n]", text))):
+        if match := _LINE.fullmatch(line):
+            duration, start, end, per = match.groups()
+            ends = (start, end or start)
+            from_per_s, to_per_s = (per_second_in(f"{each}{per or ''}") for each in ends)
+            rates = {"from_per_s": from_per_s, "to_per_s": to_per_s}
+            stages.append({"duration_s": seconds_in(duration), **rates})
+        else:
+            stages.append(line)
+    return stages
+
+
+def text_of_stages(stages: Sequence[dict[str, Any]]) -> str:
+    """The stages as typed, one per line."""
+    lines = []
+    for stage in stages:
+        start, end = _plain(stage["from_per_s"]), _plain(stage["to_per_s"])
+        rates = start if start == end else f"{start}-{end}"
+        lines.append(f"{_plain(stage['duration_s'])}: {rates}")
+    return "\n".join(lines)
+
+
+def _plain(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(float(value))
+
+
+def shares_of_text(text: str) -> list[int | str]:
+    """2, 1, 1 or 2:1:1 as numbers; other text is kept for the plan to reject."""
+    words = re.split(r"[\s,;:/]+", text.strip())
+    return [int(word) if word.isdecimal() else word for word in words if word]
+
+
+def text_of_shares(shares: Sequence[int]) -> str:
+    return ", ".join(map(str, shares))
 
 
 class Model(StrEnum):
@@ -85,7 +146,7 @@ class Load:
     process opens connections, at most `high` at a time; when fewer than `low` are being opened, up
     to `high` again. Of a closed load or a window injector i begins i·`start_offset_s` later.
     `per_injector`: connections and requests are those of each process, not of all together; an
-    order always has the whole (domain.plan.injectors). `shares`: a weight for each process; none:
+    order always has the whole (`Plan.for_injectors`). `shares`: a weight for each process; none:
     all have the same share.
 
     Where `arrival_unit` is a connection or a session, `requests`, the rates and `max_in_flight`
@@ -233,6 +294,11 @@ class Load:
         return self.model == Model.WINDOW or self.arrival_unit == ArrivalUnit.CONNECTION
 
     @property
+    def only_rises(self) -> bool:
+        rates = [rate for each in self.stages for rate in (each.from_per_s, each.to_per_s)]
+        return rates == sorted(rates) and rates[:1] != rates[-1:]
+
+    @property
     def mean_gap_s(self) -> float | None:
         """Mean seconds between two arrivals that are drawn from a range; else None."""
         if self.distribution != Distribution.UNIFORM or self.uniform_max_s is None:
@@ -316,3 +382,76 @@ def count_arrivals(rate_per_s: float, duration_s: float) -> int:
     """Arrivals i/rate that lie in [0, duration): 37.5/s over 10 s are 375, not 376."""
     count = int(rate_per_s * duration_s)
     return count + 1 if count / rate_per_s < duration_s - 1e-9 else count
+
+
+# More single starts than this are indistinguishable in a drawing.
+MOST_ARRIVALS = 120
+# The minimum time that a drawing shows if only the target decides how long the load lasts.
+_OPEN_END_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadCurve:
+    """`points`: (second, level), from minus the warm-up to the end; between two of them the level
+    changes evenly. `peak`: the highest level. `arrivals_s`: when single arrivals are due, [] where
+    they are random or too many to draw. `is_open_ended`: the target decides when it ends.
+    """
+
+    points: list[tuple[float, float]]
+    peak: float
+    arrivals_s: list[float]
+    is_open_ended: bool
+
+    @property
+    def begin_s(self) -> float:
+        return self.points[0][0]
+
+    @property
+    def end_s(self) -> float:
+        return self.points[-1][0]
+
+
+def load_curve(load: Load, warm_up_s: float) -> LoadCurve:
+    """The curve of a load that was checked, with its warm-up before second 0."""
+    duration_s = planned_duration_s(load)
+    end_s = duration_s or max(_OPEN_END_S, warm_up_s * 4, 1.5 * (load.ramp_up_s - warm_up_s))
+    peak, begin_s = _peak(load), -warm_up_s
+    if load.stages:
+        points = _stage_points(load, warm_up_s)
+    elif load.ramp_up_s:  # which is always shorter than the load; load_rules sees to that
+        points = [(begin_s, 0), (begin_s + load.ramp_up_s, peak), (end_s, peak)]
+    else:
+        points = [(begin_s, peak), (end_s, peak)]
+    return LoadCurve(points, peak, _arrivals_s(load), is_open_ended=duration_s is None)
+
+
+def _peak(load: Load) -> float:
+    match load.model:
+        case Model.CLOSED:
+            return load.connections
+        case Model.SEQUENTIAL:
+            return 1
+        case Model.WINDOW:
+            return load.high
+    return peak_rate_per_s(load)
+
+
+def _stage_points(load: Load, warm_up_s: float) -> list[tuple[float, float]]:
+    """Two points a stage, so that a step is upright; the warm-up has the first stage's rate."""
+    first = load.stages[0].from_per_s
+    points = [(-warm_up_s, first), (0.0, first)] if warm_up_s else []
+    begin_s = 0.0
+    for stage in load.stages:
+        points.append((begin_s, stage.from_per_s))
+        begin_s += stage.duration_s
+        points.append((begin_s, stage.to_per_s))
+    return points
+
+
+def _arrivals_s(load: Load) -> list[float]:
+    if load.stages or load.distribution != Distribution.DETERMINISTIC:
+        return []
+    count, rate_per_s = planned_arrivals(load), mean_rate_per_s(load)
+    if rate_per_s is None or count is None or count > MOST_ARRIVALS:
+        return []
+    return [number / rate_per_s for number in range(count)]

@@ -1,29 +1,28 @@
-"""Reads a load from JSON; the rules between its fields, in words."""
+"""Reads a load from JSON; the rules between its fields, in words; and the load of a number of
+injectors."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from math import fsum
 from typing import Any
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import fields_of, read_scalars
 from campaigns.domain.plan.load import (
     MAX_DURATION_S,
+    MAX_INJECTORS,
     MAX_RATE_PER_S,
     MAX_REQUESTS,
+    MAX_STAGES,
+    MAX_WEIGHT,
     Distribution,
     Hold,
     Load,
     Model,
-)
-from campaigns.domain.plan.shards import (
-    MAX_INJECTORS,
-    MAX_STAGES,
-    MAX_WEIGHT,
     Stage,
     count_staged,
-    is_weight,
 )
-from campaigns.domain.typed_text import per_second_in, seconds_in
+from campaigns.domain.typed_text import JsonReader, per_second_in, seconds_in
 
 # The fields of a load that each model uses.
 USES = {
@@ -67,7 +66,7 @@ def read_load(reader: JsonReader) -> Load:
 def _read_shares(reader: JsonReader) -> tuple[int, ...]:
     raw = reader.data.get("shares") or ()
     is_list = isinstance(raw, list | tuple) and len(raw) <= MAX_INJECTORS
-    if not is_list or len(raw) == 1 or not all(is_weight(each) for each in raw):
+    if not is_list or len(raw) == 1 or not all(_is_weight(each) for each in raw):
         reader.fail(
             "shares",
             f"Write a whole number from 1 to {MAX_WEIGHT} for each of 2 to {MAX_INJECTORS} "
@@ -77,6 +76,11 @@ def _read_shares(reader: JsonReader) -> tuple[int, ...]:
     if raw and reader.data.get("per_injector"):
         reader.fail("shares", "The values are per injector process already; choose one of the two.")
     return tuple(raw)
+
+
+def _is_weight(value: Any) -> bool:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    return is_whole and 1 <= value <= MAX_WEIGHT
 
 
 def _check_stop(reader: JsonReader, load: Load) -> None:
@@ -198,3 +202,28 @@ def _read_stage(number: int, item: Any) -> Stage:
         name, sentence = next(iter(reader.errors.items()))
         raise InvalidPlan({"stages": f"Stage {number}, {name}: {sentence}"})
     return stage
+
+
+def load_for(load: Load, injectors: int) -> Load:
+    """A per-injector load times their number; any other load unchanged.
+
+    Several injectors with sequential loads become one closed load with as many connections.
+    """
+    if not load.per_injector:
+        return load
+    whole = replace(load, per_injector=False, requests=load.requests and load.requests * injectors)
+    if load.model == Model.CLOSED:
+        return replace(whole, connections=load.connections * injectors)
+    if load.model == Model.SEQUENTIAL and injectors > 1:
+        return replace(whole, model=Model.CLOSED, connections=injectors)
+    return whole
+
+
+def largest_share(load: Load, injectors: int) -> float:
+    """The part of the load that the busiest injector has."""
+    return max(load.shares) / sum(load.shares) if load.shares else 1 / injectors
+
+
+def smallest_share(shares: Sequence[int], injectors: int) -> float:
+    """The part of a load that the least busy injector has; without shares all have the same."""
+    return min(shares) / sum(shares) if shares else 1 / injectors

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.exchange import Exchange, read_optional_exchange
 from campaigns.domain.plan.fields import (
     choice,
@@ -28,26 +27,40 @@ from campaigns.domain.plan.flows import (
     requests_of,
     steps_of,
 )
-from campaigns.domain.plan.http_version import MAX_STREAMS, HttpVersion, version_faults
-from campaigns.domain.plan.load import Load, mean_rate_per_s, planned_arrivals
-from campaigns.domain.plan.load_rules import read_load
-from campaigns.domain.plan.redirects import MOST_REDIRECTS, Redirects, redirect_faults
+from campaigns.domain.plan.load import Load, Model, mean_rate_per_s, planned_arrivals
+from campaigns.domain.plan.load_rules import load_for, read_load
 from campaigns.domain.plan.reply_rules import STATUS_RULE
 from campaigns.domain.plan.session import (
+    MAX_STREAMS,
     NO_AUTH,
     PLAIN_SESSION,
     Auth,
+    HttpVersion,
     Session,
+    ThinkKind,
     calls_per_arrival,
     counts_sessions,
     makes_visits,
     read_auth,
     read_session,
+    redirect_faults,
+    version_faults,
 )
-from campaigns.domain.plan.step import MAX_STEPS, Step, default_label, read_steps, told_apart
-from campaigns.domain.plan.step_order import IN_TURNS, StepOrder, read_order
+from campaigns.domain.plan.step import (
+    IN_TURNS,
+    MAX_STEPS,
+    MOST_REDIRECTS,
+    Redirects,
+    Step,
+    StepOrder,
+    default_label,
+    read_order,
+    read_steps,
+    told_apart,
+)
 from campaigns.domain.plan.threshold import Threshold, read_thresholds
 from campaigns.domain.plan.variables import NO_VARIABLES, Variables, declared_names, read_variables
+from campaigns.domain.typed_text import JsonReader
 
 MAX_TIMEOUT_S = 600
 MAX_WARM_UP_S = 3600
@@ -328,6 +341,25 @@ class Plan:
             return False
         return self.session == PLAIN_SESSION and not self.variable_names
 
+    @property
+    def is_flat_out(self) -> bool:
+        """Whether connections send without a pause until a time is over: then the rate of the
+        replies is the answer, and their times follow from the number of connections."""
+        load, think_time = self.load, self.session.think_time
+        is_pausing = self.exchange is not None or think_time.kind != ThinkKind.NONE
+        is_crowd = load.model == Model.CLOSED and (load.connections or 1) > 1
+        return is_crowd and bool(load.duration_s) and not is_pausing
+
+    @property
+    def seeks_limit(self) -> bool:
+        """Whether the load looks for how much the target can take, so that overload is what was
+        looked for: it is flat out, or its stages only rise."""
+        return self.load.only_rises or self.is_flat_out
+
+    def for_injectors(self, n: int) -> Self:
+        """With the total load of all injectors, as stored in a run."""
+        return replace(self, load=load_for(self.load, n))
+
     def status_is_expected(self, status: int) -> bool:
         return status_fits(status, self.expected_status)
 
@@ -359,3 +391,17 @@ def _read_timeouts(reader: JsonReader) -> Timeouts:
             reader.fail(name, f"Cannot be longer than the total limit of {timeouts.total_s:g} s.")
         timeouts = replace(timeouts, **{name: timeouts.total_s})
     return timeouts
+
+
+# What a campaign sends to the installation's own target, to see whether the environment moved.
+REFERENCE_NAME = "benchsite's own target"
+REFERENCE_MODE = ConnectionMode.KEEP_ALIVE
+# Enough requests for a p95, at a rate that leaves any machine idle.
+REFERENCE_PLAN = Plan.from_json(
+    {
+        "steps": [{"method": "GET", "path": "/"}],
+        "load": {"model": "open", "rate_per_s": 200, "duration_s": 3},
+        "connection_mode": str(REFERENCE_MODE),
+        "warm_up_s": 1,
+    }
+)

@@ -4,9 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.session import ThinkKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,23 +125,6 @@ QUESTIONS: dict[str, Question] = {
         ),
     )
 }
-
-
-def seeks_limit(plan: Plan) -> bool:
-    """Whether the load looks for how much the target can take, so that overload is what was looked
-    for: it is flat out, or its stages only rise."""
-    rates = [rate for each in plan.load.stages for rate in (each.from_per_s, each.to_per_s)]
-    is_rising = bool(rates) and rates == sorted(rates) and rates[0] < rates[-1]
-    return is_rising or is_flat_out(plan)
-
-
-def is_flat_out(plan: Plan) -> bool:
-    """Whether connections send without a pause until a time is over: then the rate of the replies
-    is the answer, and their times follow from the number of connections."""
-    load = plan.load
-    is_pausing = plan.exchange is not None or plan.session.think_time.kind != ThinkKind.NONE
-    is_crowd = load.model == Model.CLOSED and (load.connections or 1) > 1
-    return is_crowd and bool(load.duration_s) and not is_pausing
 
 
 def recommended(schemes: Sequence[str]) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Self
 
-from campaigns.domain.json_reader import JsonReader, is_number
 from campaigns.domain.plan.body import MAX_PATTERN_LENGTH, PatternFault, bounded, json_path
+from campaigns.domain.typed_text import JsonReader, is_number
 
 MAX_EXTRACTS = MAX_CHECKS = 20
 VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")

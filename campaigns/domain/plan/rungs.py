@@ -8,9 +8,9 @@ from typing import Any
 
 from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.estimates import Estimate, estimate_campaign, estimate_side_by_side
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import Load, Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import (
     STANDARD,

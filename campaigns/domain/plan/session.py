@@ -1,5 +1,5 @@
-"""What one connection and one simulated user do: calls, bursts, pauses, cookies, credentials; and
-the rules between these and the load, in words.
+"""What one connection and one simulated user do: calls, bursts, pauses, cookies, credentials; the
+versions of HTTP; and the rules between these and the load, in words.
 """
 
 import math
@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, flag, number, part, read_scalars, text, whole
 from campaigns.domain.plan.load import MAX_REQUESTS, ArrivalUnit, Load, Model, planned_arrivals
-from campaigns.domain.plan.step import REPEATABLE_METHODS, Step
+from campaigns.domain.plan.step import REPEATABLE_METHODS, Redirects, Step
+from campaigns.domain.typed_text import JsonReader
 
 MAX_CALLS = 1_000_000
 MAX_THINK_S = 3600
@@ -388,3 +388,81 @@ def _retry_fault(session: Session, load: Load, steps: tuple[Step, ...]) -> str |
 
 def _is_closed(load: Load) -> bool:
     return load.model in {Model.CLOSED, Model.SEQUENTIAL}
+
+
+MAX_STREAMS = 1000
+
+
+class HttpVersion(StrEnum):
+    """1.0 keeps a connection only where both sides say keep-alive, as ab -k does. 2 is agreed on by
+    ALPN over TLS, and taken for granted without TLS."""
+
+    HTTP_1_1 = "1.1"
+    HTTP_1_0 = "1.0"
+    HTTP_2 = "2"
+
+
+def version_faults(
+    version: HttpVersion, streams: int, load: Load, session: Session
+) -> Iterator[tuple[str, str]]:
+    """(field, sentence) for what the version cannot do."""
+    if version == HttpVersion.HTTP_1_0 and session.pipeline_depth > 1:
+        yield "http_version", "HTTP/1.0 does not support pipelining; choose 1.1."
+    if version == HttpVersion.HTTP_2:
+        if session.pipeline_depth > 1:
+            yield (
+                "http_version",
+                "HTTP/2 has no pipelining; set the streams per connection instead, or choose 1.1.",
+            )
+        if streams > 1 and (sentence := _why_one_stream(load, session)):
+            yield "streams", sentence
+    elif streams > 1:
+        yield (
+            "streams",
+            f"HTTP/{version} has one request at a time on a connection; choose HTTP/2, or leave "
+            "this empty.",
+        )
+
+
+def _why_one_stream(load: Load, session: Session) -> str:
+    """A sentence where connections have one request at a time; else ""."""
+    if load.model == Model.SEQUENTIAL:
+        return "One after another is one stream; leave this empty, or choose closed."
+    if makes_visits(load, session):
+        if session.burst_length > 1:
+            return ""
+        return (
+            "Requests are sent one after another, so one stream is enough; make the bursts longer, "
+            "or leave this empty."
+        )
+    if load.counts_connections:
+        return (
+            "Each connection sends one request, so one stream is enough; set the requests per "
+            "connection and make the bursts longer, or leave this empty."
+        )
+    if session.calls_per_session is not None:
+        return (
+            "With several streams users share a connection, so a session cannot end with its own; "
+            "leave this empty, or let sessions arrive."
+        )
+    return ""
+
+
+def redirect_faults(
+    redirects: Redirects, load: Load, session: Session
+) -> Iterator[tuple[str, str]]:
+    """(field, sentence) for what cannot follow."""
+    if redirects == Redirects.OFF:
+        return
+    if session.pipeline_depth > 1:
+        yield (
+            "redirects",
+            "With pipelining other requests are on their way before a redirect comes. Leave one "
+            "of the two out.",
+        )
+    if load.counts_connections:
+        yield (
+            "redirects",
+            "This load counts connections, and redirects open others. Let requests or sessions "
+            "arrive, or choose a closed load.",
+        )

@@ -1,12 +1,23 @@
-"""A step of a plan: one request, and its valid content."""
+"""A step of a plan: one request, and its valid content; which step a request sends; and what is
+sent after a redirect.
+
+The step of a run's k-th request does not depend on its sender: random orders are a function of the
+seed and of k, so that injectors that share a run together send what one alone would have sent.
+
+Redirects lead where they lead browsers and curl -L: 301 and 302 make a POST a GET, 303 makes every
+method but HEAD a GET, 307 and 308 change nothing. Credentials stay with the plan's own origin.
+"""
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import accumulate
+from typing import Any, Self
+from urllib.parse import quote, urljoin, urlsplit
 
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.body import (
     FORM_TYPE,
     MAX_FILES_BYTES,
@@ -19,8 +30,10 @@ from campaigns.domain.plan.body import (
     read_form,
     read_multipart,
 )
+from campaigns.domain.plan.fields import choice, listed, read_scalars, whole
 from campaigns.domain.plan.reply_rules import TOKEN, Extract, ReplyCheck, read_checks, read_extracts
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.plan.target import DEFAULT_PORTS, host_fault
+from campaigns.domain.typed_text import JsonReader, clean_name, is_number
 
 # The usual ones; any other token of RFC 9110 is sent as well.
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
@@ -213,3 +226,182 @@ def header_fault(name: str, value: str) -> str | None:
     if name.lower() == "host" and not _HOST_VALUE.fullmatch(value.strip()):
         return f"{value!r} is no value of Host; write it as in shop.example or shop.example:8443."
     return None
+
+
+MAX_BLOCK_REPEAT = 10_000_000
+MAX_WEIGHT = 1_000_000
+_64_BITS = (1 << 64) - 1
+
+
+class OrderKind(StrEnum):
+    ROUND_ROBIN = "round_robin"
+    BLOCKS = "blocks"
+    RANDOM = "random"
+    WEIGHTED = "weighted"
+
+
+def weights_of_text(text: str) -> list[float | str]:
+    """3, 1, 1 as numbers; other text is kept for the plan to reject."""
+    return [_number_or_text(word) for word in text.split(",") if word.strip()]
+
+
+def _number_or_text(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """`block_repeat`: requests of a step before the next one's. `weights`: one for each step."""
+
+    # fmt: off
+    kind: OrderKind = choice("Order", OrderKind.ROUND_ROBIN,
+        {OrderKind.ROUND_ROBIN: "In turns", OrderKind.BLOCKS: "In blocks",
+        OrderKind.RANDOM: "At random", OrderKind.WEIGHTED: "By weight"},
+        help="Which step the next request sends: in turns, in blocks of one step, or drawn by the "
+        "recorded seed, evenly or by weight.",
+        detail="Each works with one step too.",
+        option="--order",
+        option_help="which request comes next: in turns, in blocks, drawn by --seed, or drawn by "
+        "--weights")
+    block_repeat: int = whole("Requests per block", 1, low=1, high=MAX_BLOCK_REPEAT, example=1000,
+        used_by={OrderKind.BLOCKS},
+        help="Requests of one step before the next one; for the order in blocks.",
+        option="--block-repeat N")
+    weights: tuple[float, ...] = listed("Weight", f"numbers from 0 to {MAX_WEIGHT:,}, []",
+        help="A weight for each step, not all 0; for the order by weight.",
+        from_text=weights_of_text,
+        option="--weights W,W")
+    # fmt: on
+
+    def step_at(self, number: int, n_steps: int, seed: int) -> int:
+        """The step of request `number` of the run, which may be negative in the warm-up."""
+        match self.kind:
+            case OrderKind.BLOCKS:
+                return number // self.block_repeat % n_steps
+            case OrderKind.RANDOM:
+                return draw(seed, number) * n_steps >> 64
+            case OrderKind.WEIGHTED:
+                bounds = list(accumulate(self.weights))
+                return min(
+                    bisect_right(bounds, draw(seed, number) / (1 << 64) * bounds[-1]), n_steps - 1
+                )
+        return number % n_steps
+
+
+IN_TURNS = StepOrder()
+
+
+def draw(seed: int, number: int) -> int:
+    """The `number`-th of the evenly spread 64-bit numbers of a seed (SplitMix64)."""
+    mixed = (seed * 0xD1342543DE82EF95 + (number + 1) * 0x9E3779B97F4A7C15) & _64_BITS
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 & _64_BITS
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB & _64_BITS
+    return mixed ^ mixed >> 31
+
+
+def read_order(reader: JsonReader, n_steps: int) -> StepOrder:
+    order = StepOrder(**read_scalars(reader, StepOrder), weights=_read_weights(reader))
+    is_weighted, weights = order.kind == OrderKind.WEIGHTED, order.weights
+    if is_weighted and not reader.errors and len(weights) != n_steps:
+        reader.fail("weights", f"Enter a weight for each of the {n_steps} steps.")
+    if not is_weighted and weights:
+        reader.fail("weights", f"The order {order.kind} does not use weights; leave them empty.")
+    if order.kind != OrderKind.BLOCKS and order.block_repeat != 1:
+        reader.fail("block_repeat", f"The order {order.kind} has no blocks; leave it at 1.")
+    return order
+
+
+def _read_weights(reader: JsonReader) -> tuple[float, ...]:
+    raw = reader.data.get("weights") or []
+    if not isinstance(raw, list | tuple):
+        reader.fail("weights", "Write a list of numbers, one for each step.")
+        return ()
+    wrong = [
+        place for place, each in enumerate(raw) if not (is_number(each) and 0 <= each <= MAX_WEIGHT)
+    ]
+    for place in wrong:
+        reader.fail(f"weights.{place}", f"Write a number from 0 to {MAX_WEIGHT:,}.")
+    if not wrong and raw and not any(raw):
+        reader.fail("weights", "Give at least one step a weight above 0.")
+    return () if wrong else tuple(float(each) for each in raw)
+
+
+MOST_REDIRECTS = 10
+STATUSES = frozenset({301, 302, 303, 307, 308})
+# What a URL may have as it is; a Location may have any byte.
+_SAFE = "!#$%&'()*+,/:;=?@[]~|^`{}\"<>\\"
+_OF_A_BODY = frozenset({"content-type", "content-encoding", "content-language", "content-location"})
+# They name or prove who asks, to the plan's own origin.
+_FOR_ITS_ORIGIN = frozenset({"authorization", "cookie", "host", "proxy-authorization"})
+
+
+class Redirects(StrEnum):
+    OFF = "off"
+    SAME_ORIGIN = "same_origin"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Url:
+    """Where a request goes; `host` is in lower case, an IPv6 address without brackets."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = "/"
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        return self.scheme, self.host, self.port
+
+    @property
+    def authority(self) -> str:
+        """Without the port if it is the scheme's default."""
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        return name if self.port == DEFAULT_PORTS[self.scheme] else f"{name}:{self.port}"
+
+    def __str__(self) -> str:
+        """The origin: paths may hold secrets, and there are many."""
+        return f"{self.scheme}://{self.authority}"
+
+    @classmethod
+    def parse(cls, url: str) -> Self:
+        """Raises ValueError with what is wrong."""
+        parts = urlsplit(url)
+        if parts.scheme not in DEFAULT_PORTS:
+            raise ValueError(f"the scheme {parts.scheme[:20]!r} is not followed")
+        host = (parts.hostname or "").lower()
+        if host_fault(host):
+            raise ValueError(f"{host[:100]!r} is no host that load may go to")
+        port = DEFAULT_PORTS[parts.scheme] if parts.port is None else parts.port
+        if not port:
+            raise ValueError("there is no port 0")
+        path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        if len(path) > MAX_PATH_LENGTH:
+            raise ValueError(f"a path of more than {MAX_PATH_LENGTH:,} characters")
+        return cls(parts.scheme, host, port, path)
+
+    def led_to(self, location: str) -> Self:
+        """The place that a Location header (ISO 8859-1) leads to from here, without a fragment.
+        Raises ValueError with what is wrong."""
+        reference = quote(location.strip(" \t").encode("latin-1"), safe=_SAFE)
+        return type(self).parse(urljoin(f"{self}{self.path}", reference))
+
+
+def step_after(step: Step, status: int, path: str) -> Step:
+    """What is sent after this redirect of a step, to its own origin."""
+    is_get = status == 303 and step.method != "HEAD"
+    if not (is_get or (status in {301, 302} and step.method == "POST")):
+        return replace(step, path=path)
+    headers = tuple(pair for pair in step.headers if pair[0].lower() not in _OF_A_BODY)
+    bare = {"body": "", "body_file": None, "form": (), "multipart": ()}
+    return replace(step, method="GET", path=path, headers=headers, **bare)
+
+
+def without_credentials(step: Step) -> Step:
+    """The same for another origin."""
+    headers = tuple(pair for pair in step.headers if pair[0].lower() not in _FOR_ITS_ORIGIN)
+    return replace(step, headers=headers)

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.typed_text import PER_SECOND, SECONDS, clean_name
+from campaigns.domain.typed_text import PER_SECOND, SECONDS, JsonReader, clean_name
 
 MAX_THRESHOLDS = 20
 SESSION_PREFIX, FIRST_BYTE_PREFIX = "session_", "first_byte_"

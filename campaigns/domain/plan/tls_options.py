@@ -15,8 +15,7 @@ from types import MappingProxyType
 from typing import Any, Self
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.json_reader import JsonReader
-from campaigns.domain.typed_text import clean_name
+from campaigns.domain.typed_text import JsonReader, clean_name
 
 # What browsers offer since 2024.
 USUAL_GROUPS = "X25519MLKEM768:X25519:P-256:P-384"

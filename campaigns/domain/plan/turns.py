@@ -16,17 +16,17 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from campaigns.domain.plan.exchange import Exchange, ExchangeMode
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     Load,
     Model,
+    Stage,
     mean_rate_per_s,
     peak_rate_per_s,
     planned_duration_s,
 )
+from campaigns.domain.plan.load_rules import smallest_share
 from campaigns.domain.plan.plan import Plan, Resolve
-from campaigns.domain.plan.session import ThinkKind, calls_per_arrival, makes_visits
-from campaigns.domain.plan.shards import LoadSlice, Stage
+from campaigns.domain.plan.session import HttpVersion, ThinkKind, calls_per_arrival, makes_visits
 from campaigns.domain.units import duration
 
 MOST_ARMS = 16
@@ -94,7 +94,7 @@ def why_not_in_turns(plan: Plan) -> str:
         return "A window cannot be cut into turns."
     if messages_take_turns(plan) and (why := _why_not_messages(plan.exchange, load)):
         return why
-    if _only_rises(load):
+    if load.only_rises:
         return "A load that only rises looks for the limit. It needs whole runs of one arm."
     if load.ramp_up_s:
         return "Turns begin with all connections. A ramp-up needs whole runs of one arm."
@@ -111,26 +111,21 @@ def why_not_in_turns(plan: Plan) -> str:
         return "Sessions on open connections cannot be cut into turns. Let sessions arrive."
     if calls_per_arrival(load, session) > MOST_CALLS:
         return f"More than {MOST_CALLS} requests of an arrival cannot be cut into turns."
-    if makes_visits(load, session) and _retries_or_shares(plan):
+    is_shared = plan.streams > 1 or (session.connections_per_session or 1) > 1
+    if makes_visits(load, session) and (is_shared or session.retry_on_failure):
         return "Sessions that retry, or send several requests at once, cannot be cut into turns."
     return ""
-
-
-def _retries_or_shares(plan: Plan) -> bool:
-    session = plan.session
-    is_shared = plan.streams > 1 or (session.connections_per_session or 1) > 1
-    return is_shared or session.retry_on_failure
-
-
-def _only_rises(load: Load) -> bool:
-    rates = [rate for each in load.stages for rate in (each.from_per_s, each.to_per_s)]
-    return rates == sorted(rates) and rates[:1] != rates[-1:]
 
 
 def messages_take_turns(plan: Plan) -> bool:
     """Whether connections are too long for a turn, so that they stay open and their messages take
     turns."""
-    return plan.exchange is not None and _is_long(plan.exchange)
+    exchange = plan.exchange
+    if exchange is None:
+        return False
+    n_messages = exchange.n_messages
+    talk_s = n_messages / exchange.rate_per_s if exchange.rate_per_s else 0.0
+    return n_messages > MOST_MESSAGES or talk_s + exchange.waits_s > LONGEST_TALK_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +176,6 @@ def _why_not_messages(exchange: Exchange, load: Load) -> str:
     return ""
 
 
-def _is_long(exchange: Exchange) -> bool:
-    n_messages = exchange.n_messages
-    talk_s = n_messages / exchange.rate_per_s if exchange.rate_per_s else 0.0
-    talk_s += exchange.waits_s
-    return n_messages > MOST_MESSAGES or talk_s > LONGEST_TALK_S
-
-
 class ArmsOfPlan(NamedTuple):
     """The arms of a campaign that send the same plan."""
 
@@ -206,9 +194,8 @@ def slowest_share(load: Load) -> float:
 def turn_s(plan: Plan, injectors: int = 1) -> float:
     """How long a turn is at least, on one host."""
     load = plan.load
-    smallest_share = float(LoadSlice(0, injectors, load.shares).smallest_share)
     peak_per_s = paced_per_s(plan) or peak_rate_per_s(load) or 0.0
-    rate_per_s = peak_per_s * slowest_share(load) * smallest_share
+    rate_per_s = peak_per_s * slowest_share(load) * smallest_share(load.shares, injectors)
     return max(SHORTEST_TURN_S, REQUESTS_OF_A_TURN / rate_per_s if rate_per_s else 0.0)
 
 
@@ -295,17 +282,16 @@ def load_at_rate(load: Load, rate_per_s: float) -> Load:
     load = replace(load, model=Model.OPEN, over_s=None)
     if load.stages:
         factor = rate_per_s / peak_rate_per_s(load)
-        return replace(load, stages=tuple(_scaled(stage, factor) for stage in load.stages))
+        scaled = (
+            Stage(each.duration_s, each.from_per_s * factor, each.to_per_s * factor)
+            for each in load.stages
+        )
+        return replace(load, stages=tuple(scaled))
     if load.mean_gap_s is None:
         return replace(load, rate_per_s=rate_per_s)
     factor = 1 / (rate_per_s * load.mean_gap_s)
     gaps_s = factor * load.uniform_min_s, factor * load.uniform_max_s
     return replace(load, uniform_min_s=gaps_s[0], uniform_max_s=gaps_s[1])
-
-
-def _scaled(stage: Stage, factor: float) -> Stage:
-    rates = stage.from_per_s * factor, stage.to_per_s * factor
-    return replace(stage, from_per_s=rates[0], to_per_s=rates[1])
 
 
 def plan_at_pace(plan: Plan, pace: Mapping[str, Any]) -> Plan:

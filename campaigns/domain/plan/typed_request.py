@@ -13,16 +13,13 @@ from urllib.parse import quote, unquote
 
 from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.plan.exchange import OPENING, Exchange
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.redirects import Redirects
-from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.step import BODIES, Step
-from campaigns.domain.plan.target import host_fault
+from campaigns.domain.plan.session import AuthKind, HttpVersion
+from campaigns.domain.plan.step import BODIES, Redirects, Step
+from campaigns.domain.plan.target import DEFAULT_PORTS, host_fault
 from campaigns.domain.plan.variables import ValueMaker, filled_in, needed_values
 
 MAX_TYPED = 100_000
-DEFAULT_PORTS = {"http": 80, "https": 443}
 # The usual pairs, and the demo target's: it answers on 8081 as well.
 _TWINS = {
     ("http", 80): ("https", 443),

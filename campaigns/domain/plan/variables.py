@@ -23,11 +23,10 @@ from typing import Any
 from urllib.parse import quote
 from uuid import UUID
 
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.fields import choice, listed, read_scalars, text
 from campaigns.domain.plan.reply_rules import VARIABLE_NAME
-from campaigns.domain.plan.step import Step
-from campaigns.domain.plan.step_order import draw
+from campaigns.domain.plan.step import Step, draw
+from campaigns.domain.typed_text import JsonReader
 
 MAX_GENERATORS, MAX_WORDS, MAX_WORD = 50, 1000, 200
 MAX_NUMBER = 10**15

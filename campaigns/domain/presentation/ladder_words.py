@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from campaigns.domain.analysis.messages import Sentence, joined, sentence
 from campaigns.domain.analysis.ratio import BOUNDED, Word
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.rungs import Section, Spoken
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.presentation.intervals import bounds_words, difference_words
 from campaigns.domain.presentation.ladder import Ladder, LadderRung, RungStep, told_steps
 from campaigns.domain.units import and_joined, change_size, percent

@@ -9,7 +9,6 @@ from typing import Any
 from campaigns.domain.plan.exchange import Deflate, Exchange
 from campaigns.domain.plan.fields import PlanField, all_fields, fields_of
 from campaigns.domain.plan.flows import Flow
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import (
     ArrivalUnit,
     Distribution,
@@ -20,12 +19,11 @@ from campaigns.domain.plan.load import (
     peak_rate_per_s,
     planned_arrivals,
     planned_duration_s,
+    text_of_stages,
 )
 from campaigns.domain.plan.plan import Plan, Resolve
-from campaigns.domain.plan.redirects import Redirects
-from campaigns.domain.plan.session import AuthKind, ThinkKind, ThinkTime
-from campaigns.domain.plan.shards import text_of_stages
-from campaigns.domain.plan.step_order import OrderKind
+from campaigns.domain.plan.session import AuthKind, HttpVersion, ThinkKind, ThinkTime
+from campaigns.domain.plan.step import OrderKind, Redirects
 from campaigns.domain.units import counted, duration
 
 _DISTRIBUTION_WORDS = {

@@ -29,7 +29,6 @@ from campaigns.domain.metrics.outcomes import (
 from campaigns.domain.percentiles import P50, P95, P99, Shown, name, shown, why_not_shown
 from campaigns.domain.plan.load import Load, planned_duration_s
 from campaigns.domain.plan.plan import Plan, Resolve
-from campaigns.domain.plan.questions import is_flat_out, seeks_limit
 from campaigns.domain.presentation.badges import Answers
 from campaigns.domain.presentation.metrics import WHERE
 from campaigns.domain.presentation.results import ShownAnswer
@@ -72,7 +71,7 @@ class RunStatus:
         return Answers(
             trust=self.judged.measurement.state,
             target_state=target or "",
-            finds_limit=target == TargetState.OVERLOADED and seeks_limit(self.plan),
+            finds_limit=target == TargetState.OVERLOADED and self.plan.seeks_limit,
         )
 
     @property
@@ -221,7 +220,7 @@ def _measured_words(run: RunStatus) -> Sentence:
     per_s = f"{rate} ok {run.plan.nouns}/s"
     errors = f"{errors_text(figures.errors, figures.attempts, run.plan.nouns)}."
     lead = failure_lead(run.failures, figures.attempts, run.plan.nouns)
-    if is_flat_out(run.plan):
+    if run.plan.is_flat_out:
         at_most = so_far or ("" if is_busy else " at most")
         per_s = f"about {per_s}" if is_busy else per_s
         return [*lead, (f"{per_s}{at_most}", True), (f", {''.join(took)}, {errors}", False)]

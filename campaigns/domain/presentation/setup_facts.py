@@ -14,8 +14,8 @@ from campaigns.domain.metrics.injector_end import (
 )
 from campaigns.domain.metrics.snapshot import Timing, Total
 from campaigns.domain.percentiles import P50, P99, Shown, shown
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import ConnectionMode, Plan
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.presentation.plan_words import order_words, plan_load_words
 from campaigns.domain.presentation.report_tables import certificates_of
 from campaigns.domain.units import count, counted, ms

@@ -33,7 +33,7 @@ from django.utils.timezone import localtime
 from campaigns.campaigns.models import UNDER_WAY
 from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import NOBODY, Actor
-from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, MAX_AGE_S, RunState
+from campaigns.domain.lifecycle import ACTIVE_STATES, LIVE_SHARD_STATES, RunState
 from campaigns.domain.lifecycle import ShardState as Part
 from campaigns.domain.metrics.outcomes import without_addresses
 from campaigns.domain.plan.addresses import machines_of, written_addresses
@@ -46,7 +46,6 @@ from campaigns.machines.models import THE_ROW
 from campaigns.models import Campaign, InjectorHost, LoadControl, Probe, Run, Search, Shard
 from campaigns.operations.queries import (
     Active,
-    has_been_on_for,
     waiting_campaigns,
     why_load_is_off,
     why_no_room,
@@ -54,7 +53,6 @@ from campaigns.operations.queries import (
 )
 
 # Extra time for the dispatcher, which acts once per tick, before a row counts as stuck.
-STUCK_SLACK_S = 15.0
 
 
 def unheard_shards(host: str, waited_s: float) -> int:
@@ -161,10 +159,11 @@ def head_runs():
 def overrun_runs() -> list[tuple[int, float]]:
     """Running runs that may still send and exceed their time limit: (pk, limit in seconds)."""
     may_send = has_shard(Part.OPEN, Part.CLAIMED, Part.READY, Part.RUNNING)
-    return [(pk, limit_s) for pk, limit_s, late_s in _running_ages(may_send) if late_s > 0]
+    return [(pk, limit_s) for pk, limit_s, late_s in running_ages(may_send) if late_s > 0]
 
 
-def _running_ages(condition) -> list[tuple[int, float, float]]:
+def running_ages(condition) -> list[tuple[int, float, float]]:
+    """Of running runs: (pk, limit in seconds, by how many seconds it is exceeded)."""
     running = Run.objects.filter(condition, state=RunState.RUNNING, t0__isnull=False)
     rows = running.values_list(
         "pk",
@@ -191,30 +190,6 @@ def _running_ages(condition) -> list[tuple[int, float, float]]:
 
 def has_shard(*states: Part) -> Exists:
     return Exists(Shard.objects.filter(run=OuterRef("pk"), state__in=states))
-
-
-def _has_more_than_to_store():
-    """What only stores takes as long as PostgreSQL does, while its lease is renewed."""
-    return has_shard(Part.RUNNING) | ~has_shard(Part.STORING)
-
-
-def stuck_runs() -> list[tuple[int, str]]:
-    """(run, state) beyond the maximum age of the state. Must become empty after any fault."""
-    too_old = Q()
-    for state in (
-        RunState.PREPARING,
-        RunState.ARMED,
-        RunState.STOPPING,
-        RunState.FINALIZING,
-    ):
-        too_old |= Q(state=state, state_at__lt=db_now(-MAX_AGE_S[state] - STUCK_SLACK_S))
-    unstored = Run.objects.filter(_has_more_than_to_store())
-    stuck = list(unstored.filter(too_old).values_list("pk", "state"))
-    expired = head_runs().filter(due_at__lt=db_now(-MAX_AGE_S[RunState.QUEUED] - STUCK_SLACK_S))
-    if has_been_on_for(MAX_AGE_S[RunState.QUEUED] + STUCK_SLACK_S):
-        stuck += expired.values_list("pk", "state")
-    ages = _running_ages(_has_more_than_to_store())
-    return stuck + [(pk, RunState.RUNNING) for pk, _, late_s in ages if late_s > STUCK_SLACK_S]
 
 
 def waiting_reason(campaign: Campaign, actor: Actor = NOBODY) -> str:

@@ -11,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from campaigns.core.database import db_now
 from campaigns.domain.analysis.side_by_side import LOOKS, is_settled, next_look
-from campaigns.domain.metrics.rounds import ArmsRound, of_all_shards
+from campaigns.domain.metrics.injector_end import ArmsRound, of_all_shards
 from campaigns.domain.plan.turns import pace_of_all
 from campaigns.engine.services.shards import Lease, keep_pace, lock_run
 from campaigns.models import Round, Run, Shard

@@ -27,7 +27,7 @@ from campaigns.domain.metrics.kept_requests import pack
 from campaigns.domain.metrics.outcomes import printable, redacted, redacted_head
 from campaigns.domain.plan.addresses import common_networks
 from campaigns.domain.plan.frozen_run import ordered_plan
-from campaigns.domain.plan.redirects import Redirects
+from campaigns.domain.plan.step import Redirects
 from campaigns.live.notify import notify_viewers
 from campaigns.models import (
     FailureExample,

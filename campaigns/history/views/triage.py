@@ -17,7 +17,6 @@ from campaigns.core.pages import page_of, sorted_by
 from campaigns.core.permissions import Action, Actor, may
 from campaigns.core.tables import text_file
 from campaigns.domain.errors import InvalidFields, Refused
-from campaigns.domain.json_reader import version_token
 from campaigns.domain.presentation.history_words import (
     day,
     entry_sentence,
@@ -26,6 +25,7 @@ from campaigns.domain.presentation.history_words import (
     moved_beside,
 )
 from campaigns.domain.presentation.intervals import change_interval
+from campaigns.domain.typed_text import version_token
 from campaigns.domain.units import change_size
 from campaigns.history.exports import csv_of_triage
 from campaigns.history.models import HistoryKey

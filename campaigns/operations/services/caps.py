@@ -21,9 +21,9 @@ from campaigns.domain.caps import (
     Cap,
 )
 from campaigns.domain.errors import Refused
-from campaigns.domain.json_reader import Content, check_unchanged
 from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
+from campaigns.domain.typed_text import Content, check_unchanged
 from campaigns.items.services import hold
 from campaigns.models import Project, Run, RunUse, Test
 from campaigns.operations.models import AuditEvent

@@ -35,8 +35,7 @@ from campaigns.domain.plan.exchange import Exchange
 from campaigns.domain.plan.fields import fields_of
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.reply_rules import Extract, ReplyCheck, parse_check, parse_extract
-from campaigns.domain.plan.step import MAX_STEPS, METHODS, Step, default_label
-from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.step import MAX_STEPS, METHODS, OrderKind, Step, StepOrder, default_label
 from campaigns.domain.plan.typed_request import SAFE_METHODS
 from campaigns.domain.plan.variables import Variables
 from campaigns.domain.units import counted

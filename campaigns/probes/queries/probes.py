@@ -12,7 +12,7 @@ from campaigns.core.database import count_of
 from campaigns.core.permissions import Actor
 from campaigns.domain.metrics.outcomes import CLIENT_KINDS
 from campaigns.domain.metrics.snapshot import PARTS
-from campaigns.domain.plan.redirects import Redirects
+from campaigns.domain.plan.step import Redirects
 from campaigns.domain.presentation.exchange_tables import close_words
 from campaigns.domain.presentation.what_to_do import remedy, words_of
 from campaigns.domain.units import counted, decimals_for_parts, number

@@ -38,9 +38,8 @@ from campaigns.domain.metrics.certificates import chain_facts
 from campaigns.domain.metrics.outcomes import CERTIFICATE_KINDS, CLIENT_KINDS
 from campaigns.domain.plan.exchange import OPENING
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.redirects import Redirects
 from campaigns.domain.plan.session import AuthKind
-from campaigns.domain.plan.step import BODIES
+from campaigns.domain.plan.step import BODIES, Redirects
 from campaigns.domain.plan.target import WEBSOCKET_SCHEMES
 from campaigns.domain.plan.typed_request import first_request
 from campaigns.engine.queries.injector_hosts import busy_host

@@ -18,12 +18,12 @@ from campaigns.domain.metrics.kept_requests import (
     phases_of_requests,
 )
 from campaigns.domain.metrics.measurement import Measurement
-from campaigns.domain.metrics.reply_sizes import reply_sizes
+from campaigns.domain.metrics.series import reply_sizes
 from campaigns.domain.metrics.snapshot import Second, Timing, Total, total_of
 from campaigns.domain.percentiles import P50
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.load import mean_rate_per_s
 from campaigns.domain.plan.plan import Plan
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.presentation import report_tables as tables
 from campaigns.domain.presentation.exchange_tables import close_codes, closes_table, exchange_table
 from campaigns.domain.presentation.latency_table import addresses_table, steps_table

@@ -16,11 +16,6 @@ from campaigns.core.plots import over_time_charts, percentile_charts, request_ch
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.outcomes import FailureRow
 from campaigns.domain.presentation.host_use import programs_table
-from campaigns.domain.presentation.machine_table import (
-    machine_means_table,
-    machine_runs_table,
-    namer_of_runs,
-)
 from campaigns.domain.presentation.plan_words import plan_load_words
 from campaigns.domain.presentation.request_tables import Errors
 from campaigns.domain.presentation.results import Answer, RunReport
@@ -30,14 +25,12 @@ from campaigns.domain.presentation.what_to_do import Place, Remedy
 from campaigns.domain.units import count, counted, second_text
 from campaigns.engine.queries.engine import waiting_reason
 from campaigns.live.hub import Cursor, ended_run, points_so_far, report_of
-from campaigns.machines.charts import machine_run_charts
 from campaigns.machines.queries.machine_runs import (
     MOST_SHOWN,
     machine_report,
     outputs_of_run,
-    runs_beside_each_other,
 )
-from campaigns.models import Campaign, FailureExample, Run, Test
+from campaigns.models import FailureExample, Run, Test
 from campaigns.runs.queries.reports import report_between
 from campaigns.runs.queries.runs import (
     Key,
@@ -74,6 +67,8 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
     programs = programs_beside([run], actor, run.campaign.project) if run.is_done else ()
     has_caveat = report.has_no_answer or any(mark != "info" for mark, _ in report.checks)
     sparks = sparks_of(points, drawing["wholeSeconds"])
+    scheme = run.frozen.endpoint.scheme
+    line = {"label": "this run", "scheme": scheme, "mode": "new", "curve": report.curve}
     # What a queued run waits for; names only what this actor may see.
     waiting = (
         ""
@@ -86,7 +81,7 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "range": words,
         "parts_bar": parts_bar(report.parts),
         "over_time": over_time_charts("Over time"),
-        "percentiles": percentile_charts("percentiles", [_curve_line(run, report)], "this run"),
+        "percentiles": percentile_charts("percentiles", [line], "this run"),
         "requests": request_charts(report.requests, plan.nouns),
         "errors": errors_section(report.errors, examples_of(actor, run=run)),
         "is_live": not run.is_done,
@@ -113,11 +108,6 @@ def run_context(run: Run, actor: Actor, time: str = "") -> dict[str, Any]:
         "tabs": _tabs(report),
         **remedies_context(report.remedies, run.test),
     }
-
-
-def _curve_line(run: Run, report: RunReport) -> dict[str, Any]:
-    scheme = run.frozen.endpoint.scheme
-    return {"label": "this run", "scheme": scheme, "mode": "new", "curve": report.curve}
 
 
 def _tabs(report: RunReport) -> list[tuple[str, str, str]]:
@@ -289,14 +279,3 @@ def _is_archived(place: str, test: Test) -> bool:
     if place == Place.PLAN:
         return test.plan_version.plan.archived_at is not None
     return place != Place.AGAIN and test.endpoint.target.archived_at is not None
-
-
-def machine_runs_section(campaign: Campaign, answer: Answer) -> dict[str, Any] | None:
-    """None where fewer than two runs were told."""
-    runs = runs_beside_each_other(campaign)
-    if runs is None:
-        return None
-    name_of = namer_of_runs(answer.tests)
-    charts, table = machine_run_charts(runs, name_of), machine_runs_table(runs, name_of)
-    means = machine_means_table(runs, answer.tests)
-    return {"told": runs, "charts": charts, "means": means, "table": table}

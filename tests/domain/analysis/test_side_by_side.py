@@ -27,7 +27,7 @@ from campaigns.domain.analysis.side_by_side import (
     spilled_share,
     typical_parts_us,
 )
-from campaigns.domain.metrics.rounds import ArmRound, ArmsRound, of_all_shards
+from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound, of_all_shards
 from campaigns.domain.metrics.snapshot import Timing
 
 SLICE_S = 0.1

@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from campaigns.domain.errors import CorruptHistogram
-from campaigns.domain.metrics.packed_second import line_of, pack, second_of
 from campaigns.domain.metrics.series import (
     POINTS_OF_CHUNK,
     chunks_of,
     columns_of,
     columns_of_chunks,
+    line_of,
+    pack,
     points_of_chunks,
+    second_of,
 )
 from campaigns.domain.metrics.snapshot import Second, Timing
 from tests.values import make_point

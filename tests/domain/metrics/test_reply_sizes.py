@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from campaigns.domain.metrics.reply_sizes import BodyWatch, reply_sizes
+from campaigns.domain.metrics.series import BodyWatch, reply_sizes
 from campaigns.domain.metrics.snapshot import Second, Total
 
 

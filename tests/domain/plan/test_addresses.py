@@ -21,7 +21,7 @@ from campaigns.domain.plan.addresses import (
     written_addresses,
     written_place,
 )
-from campaigns.domain.plan.exporters import ExporterAddress, check_exporter
+from campaigns.domain.plan.target import ExporterAddress, check_exporter
 from tests.injector.authority import issue
 
 EVERYTHING = parse_networks(["0.0.0.0/0", "::/0"])

@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.plan.arrivals import (
+    LoadSlice,
     connections_of,
     is_scheduled,
     ramp_offsets_ns,
     requests_of,
     schedule,
+    split,
 )
 from campaigns.domain.plan.load import Distribution, Load, Model
-from campaigns.domain.plan.shards import LoadSlice, split
 from tests.domain.plan.reading import dues
 
 MS = 1_000_000

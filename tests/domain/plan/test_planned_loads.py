@@ -3,14 +3,15 @@
 from campaigns.domain.plan.estimates import longest_run_s
 from campaigns.domain.plan.load import (
     MAX_DURATION_S,
+    MOST_ARRIVALS,
     ArrivalUnit,
     Load,
     Model,
+    load_curve,
     planned_arrivals,
     planned_duration_s,
     stored_load,
 )
-from campaigns.domain.plan.load_curve import MOST_ARRIVALS, load_curve
 from campaigns.domain.plan.plan import Timeouts
 from campaigns.domain.plan.session import Session, ThinkKind, ThinkTime
 

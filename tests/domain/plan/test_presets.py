@@ -1,10 +1,10 @@
 """Presets and questions are plans like others, and have names like others."""
 
-from campaigns.domain.plan.injectors import load_for, share_fault
+from campaigns.domain.plan.arrivals import share_fault
+from campaigns.domain.plan.load_rules import load_for
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import PRESETS, PROPOSALS, proposal_for
-from campaigns.domain.plan.questions import QUESTIONS, is_flat_out, recommended, seeks_limit
-from campaigns.domain.plan.reference import LONGEST_NAME, next_name
+from campaigns.domain.plan.questions import QUESTIONS, recommended
 
 
 def test_every_preset_is_a_valid_plan_in_its_stored_form():
@@ -76,34 +76,18 @@ def test_one_question_is_recommended():
 def test_only_the_question_about_the_limit_is_a_search_and_no_load_of_theirs_is_flat_out():
     assert [key for key, each in QUESTIONS.items() if each.is_search] == ["limit"]
     plans = [Plan.from_json(each.spec(STEP, {})) for each in QUESTIONS.values()]
-    assert not any(seeks_limit(plan) for plan in plans)
+    assert not any(plan.seeks_limit for plan in plans)
 
 
 def test_two_presets_look_for_the_limit_and_one_of_them_is_flat_out():
     plans = {key: Plan.from_json(each.spec) for key, each in PRESETS.items()}
-    assert [key for key, plan in plans.items() if seeks_limit(plan)] == ["stress", "capacity"]
-    assert [key for key, plan in plans.items() if is_flat_out(plan)] == ["capacity"]
+    assert [key for key, plan in plans.items() if plan.seeks_limit] == ["stress", "capacity"]
+    assert [key for key, plan in plans.items() if plan.is_flat_out] == ["capacity"]
 
 
 def test_one_connection_or_a_number_of_requests_is_no_search_for_the_limit():
     for changed in [{"connections": 1}, {"duration_s": None, "requests": 1000}]:
         capacity = PRESETS["capacity"].spec
-        assert seeks_limit(Plan.from_json(capacity))
+        assert Plan.from_json(capacity).seeks_limit
         spec = capacity | {"load": capacity["load"] | changed}
-        assert not seeks_limit(Plan.from_json(spec))
-
-
-def test_the_first_free_number_follows_the_name():
-    for name, taken, again in [
-        ("Nightly", {"Nightly"}, "Nightly (2)"),
-        ("Nightly (2)", {"Nightly", "Nightly (2)"}, "Nightly (3)"),
-        ("Nightly", {"Nightly (2)", "Nightly (3)"}, "Nightly (4)"),
-        ("Release (4.21)", set(), "Release (4.21) (2)"),
-    ]:
-        assert next_name(name, taken) == again
-
-
-def test_a_long_name_stays_within_the_limit():
-    again = next_name("x" * LONGEST_NAME, set())
-    assert len(again) == LONGEST_NAME
-    assert again.endswith(" (2)")
+        assert not Plan.from_json(spec).seeks_limit

@@ -6,7 +6,7 @@ from campaigns.domain.errors import InvalidPlan
 from campaigns.domain.plan.frozen_run import ordered_plan
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.questions import QUESTIONS
-from campaigns.domain.plan.redirects import Redirects, Url
+from campaigns.domain.plan.step import Redirects, Url
 from campaigns.domain.plan.typed_request import first_request
 from tests.values import plan_spec
 

@@ -1,6 +1,5 @@
 """What an arm speaks, where it stands on the ladder, and what its rung sends."""
 
-from campaigns.domain.plan.http_version import HttpVersion
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.rungs import (
     AT_ONCE_S,
@@ -12,6 +11,7 @@ from campaigns.domain.plan.rungs import (
     spec_of_rung,
     spoken_by,
 )
+from campaigns.domain.plan.session import HttpVersion
 from campaigns.domain.plan.target import Origin
 from campaigns.domain.plan.tls_options import TlsOptions
 from tests.values import plan_spec

@@ -9,12 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.domain.errors import InvalidPlan
-from campaigns.domain.plan.arrivals import connections_of, ramp_offsets_ns, requests_of, schedule
-from campaigns.domain.plan.injectors import largest_share, load_for, plan_for, share_fault
-from campaigns.domain.plan.load import Load, Model
+from campaigns.domain.plan.arrivals import (
+    LoadSlice,
+    connections_of,
+    places_of,
+    ramp_offsets_ns,
+    requests_of,
+    schedule,
+    share_fault,
+    split,
+)
+from campaigns.domain.plan.load import Load, Model, shares_of_text
+from campaigns.domain.plan.load_rules import largest_share, load_for
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.shards import LoadSlice, places_of, shares_of_text, split
-from campaigns.domain.plan.step_order import OrderKind, StepOrder
+from campaigns.domain.plan.step import OrderKind, StepOrder
 from tests.values import plan_spec
 
 WEIGHTS = st.lists(st.integers(1, 100), min_size=2, max_size=12).map(tuple)
@@ -145,9 +153,9 @@ def test_the_busiest_injector_has_the_largest_share():
 
 def test_the_rest_of_the_plan_stays():
     plan = Plan.from_json(plan_spec(model="sequential", requests=10, **EACH))
-    assert plan_for(plan, 2).steps == plan.steps
+    assert plan.for_injectors(2).steps == plan.steps
     assert Plan.from_json(plan.to_json()) == plan
-    assert Plan.from_json(plan_for(plan, 2).to_json()) == plan_for(plan, 2)
+    assert Plan.from_json(plan.for_injectors(2).to_json()) == plan.for_injectors(2)
 
 
 def test_some_loads_cannot_be_shared():

@@ -6,12 +6,13 @@ from math import isqrt
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from campaigns.domain.plan.arrivals import schedule
-from campaigns.domain.plan.load import Load, Model, planned_arrivals
-from campaigns.domain.plan.shards import (
-    LoadSlice,
+from campaigns.domain.plan.arrivals import LoadSlice, schedule
+from campaigns.domain.plan.load import (
+    Load,
+    Model,
     Stage,
     count_staged,
+    planned_arrivals,
     stages_of_text,
     text_of_stages,
 )

@@ -3,7 +3,6 @@
 import pytest
 
 from campaigns.domain.errors import InvalidFields, InvalidTarget
-from campaigns.domain.json_reader import JsonReader
 from campaigns.domain.plan.rungs import profile_of_rung, rung_of_profile
 from campaigns.domain.plan.target import check_target, host_fault
 from campaigns.domain.plan.tls_options import (
@@ -15,6 +14,7 @@ from campaigns.domain.plan.tls_options import (
     read_tls_options,
     with_key_shares,
 )
+from campaigns.domain.typed_text import JsonReader
 
 
 def faults_of(**given):

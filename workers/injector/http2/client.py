@@ -8,8 +8,7 @@ from typing import Any
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.redirects import Redirects
-from campaigns.domain.plan.step import Step, own_host
+from campaigns.domain.plan.step import Redirects, Step, own_host
 from workers.injector.http1 import HEADER_CAP_BYTES, BadReply, Head
 from workers.injector.http2 import frames
 from workers.injector.http2.frames import (

@@ -9,9 +9,8 @@ import gevent
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan.load import Model
 from campaigns.domain.plan.plan import ConnectionMode, Plan
-from campaigns.domain.plan.redirects import Url
 from campaigns.domain.plan.session import makes_visits
-from campaigns.domain.plan.step import Step
+from campaigns.domain.plan.step import Step, Url
 from workers.injector import faults, http1
 from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import NS, Dialler, now

@@ -18,9 +18,8 @@ import numpy as np
 
 from campaigns.domain.metrics.outcomes import Kind
 from campaigns.domain.plan import arrivals
-from campaigns.domain.plan.exchange import Exchange, ExchangeMode, Verify
+from campaigns.domain.plan.exchange import Exchange, ExchangeMode, LineKind, MessageRule, Verify
 from campaigns.domain.plan.plan import Plan
-from campaigns.domain.plan.talk import LineKind, MessageRule
 from campaigns.domain.plan.variables import filled_in, filled_text, names_used
 from workers.injector import faults
 from workers.injector.attempt_row import FIELDS
