@@ -8,13 +8,16 @@ import signal
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from math import inf
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
 
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect, Limits
 from campaigns.domain.analysis.judgement import LIMITS
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.presentation.metrics import METRICS
 from tests.injector.servers import OK_REPLY, always, scripted
 from tests.injector.test_loads import Arrivals
@@ -236,6 +239,27 @@ def test_a_broken_threshold_is_exit_status_1():
             done = run_unstarved(f"http://127.0.0.1:{server.port}/", *options.split())
         assert done.returncode == status, done.stdout
         assert ("FAILED" in done.stdout) == bool(status)
+
+
+def test_an_open_threshold_passes_unless_it_is_strict():
+    """As in jobs: what a busy machine may have broken has ends that were learnt."""
+    rule = SimpleNamespace(is_broken=False, is_open=True)
+    run_of = partial(SimpleNamespace, verdicts=[rule])
+    usable, useless = (SimpleNamespace(is_usable=each) for each in (True, False))
+    assert cli._status(run_of(judgement=usable), is_strict=False) == cli.OK
+    assert cli._status(run_of(judgement=usable), is_strict=True) == cli.NO_ANSWER
+    assert cli._status(run_of(judgement=useless), is_strict=False) == cli.NO_ANSWER
+    rule.is_broken = True
+    assert cli._status(run_of(judgement=usable), is_strict=True) == cli.BROKEN
+
+
+def test_too_close_to_call_passes_unless_it_is_strict():
+    open_one = SimpleNamespace(word=Word.OPEN)
+    measured = SimpleNamespace(comparisons=[open_one], has_learnt=True, report=lambda: "")
+    both = "http://127.0.0.1:1/", "--against", "http://127.0.0.1:2/"
+    with mock.patch.object(cli, "run_arms", return_value=measured):
+        assert run(*both).returncode == cli.OK
+        assert run(*both, "--strict").returncode == cli.NO_ANSWER
 
 
 def test_numbers_of_each_process_are_multiplied():

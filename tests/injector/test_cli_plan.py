@@ -82,6 +82,11 @@ def test_nothing_else_may_say_what_the_plan_says(plan_file, capsys):
         assert words in refusal(capsys, ADDRESS, "--plan", plan_file(load=CLOSED), option)
 
 
+def test_what_is_written_and_said_of_a_run_is_no_part_of_its_plan(plan_file):
+    beside = ("--hlog", "a", "--requests-csv", "b", "--report", "ab", "--strict")
+    order_of(ADDRESS, "--plan", plan_file(load=CLOSED), *beside)
+
+
 def test_every_option_of_tls_may_stand_beside_a_plan():
     options = ArgumentParser(add_help=False)
     add_tls_options(options)

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from campaigns.domain import units
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import BenchsiteError
 from campaigns.domain.metrics.snapshot import Second, Timing, Total
 from campaigns.domain.other_tools.reports import REPORTS
@@ -141,10 +142,11 @@ examples:
   %(prog)s http://127.0.0.1:8080/ --against https://127.0.0.1:8443/ --rate 200 --insecure
                                                     which of two is slower, and by how much
 exit status: 0 measured, 1 a threshold was broken, 2 refused or wrong usage,
-             3 the measurement has no answer, or a threshold stays open; side by side: nothing
-             was learnt"""
+             3 nothing was learnt; with --strict also where a threshold stays open, or where
+             it is too close to call which is slower"""
 _NO_ADDRESS = "{!r} is not an address such as http://127.0.0.1:8080/path."
 _CSV = "also write the requests: all, where they are at most 2,000, else the slowest (none)"
+_STRICT = "exit with 3 where a threshold stays open, or a comparison too close to call (off)"
 _ALLOW = "one more network to send to (loopback and private networks)"
 
 
@@ -191,6 +193,7 @@ def make_parser() -> argparse.ArgumentParser:
     add("--allow", action="append", default=[], metavar="CIDR", help=_ALLOW)
     add("--hlog", metavar="FILE", help="also write an HdrHistogram log, µs, a second a line (none)")
     add("--requests-csv", metavar="FILE", help=_CSV)
+    add("--strict", action="store_true", help=_STRICT)
     printed = parser.add_mutually_exclusive_group()
     printed.add_argument(
         "--json", action="store_true", help="print one JSON object instead of a report (off)"
@@ -233,7 +236,7 @@ def main(arguments: list[str]) -> int:
         _write(options.requests_csv, lambda: _csv_text(csv_rows(run.kept)))
     except OSError as error:
         return _refuse(parser, error)
-    return _status(run)
+    return _status(run, is_strict=options.strict)
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -253,7 +256,8 @@ def _compare(options: argparse.Namespace) -> int:
     for line in lines:
         line.finish()
     _print(json.dumps(run.to_json()) if options.json else run.report())
-    return OK if run.has_learnt else NO_ANSWER
+    is_open = any(each.word == Word.OPEN for each in run.comparisons)
+    return NO_ANSWER if not run.has_learnt or (is_open and options.strict) else OK
 
 
 def _refuse(parser: argparse.ArgumentParser, error: Exception) -> int:
@@ -289,11 +293,11 @@ def _csv_text(rows: Iterable[list[Any]]) -> str:
     return out.getvalue()
 
 
-def _status(run: LocalRun) -> int:
-    """What a busy machine may have broken is open; so is all of what has no answer."""
+def _status(run: LocalRun, *, is_strict: bool) -> int:
+    """What a busy machine may have broken is open; its ends are told."""
     if any(each.is_broken for each in run.verdicts):
         return BROKEN
-    is_open = any(each.is_open for each in run.verdicts)
+    is_open = is_strict and any(each.is_open for each in run.verdicts)
     return NO_ANSWER if is_open or not run.judgement.is_usable else OK
 
 

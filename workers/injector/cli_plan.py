@@ -227,9 +227,10 @@ def _read_header(text: str) -> list[str]:
 _BESIDE_A_PLAN = frozenset(
     {
         "url", "address", "plan", "mode", "processes", "shares", "seed", "allow", "hlog", "json",
-        "report", "secret_file", "insecure", "fingerprint", "tls_profile", "tls_min", "tls_max",
-        "ciphers", "ciphersuites", "groups", "signatures", "ca_file", "sni", "client_certificate",
-        "client_key", "no_alpn", "key_log", "against", "at_most", "exactly",
+        "requests_csv", "report", "secret_file", "insecure", "fingerprint", "tls_profile",
+        "tls_min", "tls_max", "ciphers", "ciphersuites", "groups", "signatures", "ca_file", "sni",
+        "client_certificate", "client_key", "no_alpn", "key_log", "against", "at_most", "exactly",
+        "strict",
     }
 )  # fmt: skip
 
