@@ -7,6 +7,7 @@ from campaigns.domain.analysis.capacity import Ending
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect
 from campaigns.domain.presentation.sentences import plain_text
 from campaigns.models import Campaign, Run, Search
+from campaigns.search import queries
 from campaigns.search import services as searches
 from campaigns.search.queries import report_of_search
 from campaigns.search.services import start_search
@@ -30,8 +31,9 @@ def _quick(settings, tmp_path, monkeypatch):
     settings.ALLOWED_NETWORKS = ["127.0.0.0/8"]
     settings.JUDGEMENT_LIMITS = NEVER_IN_DOUBT
     monkeypatch.setattr(dispatching, "TIDY_EVERY_S", 0.2)
-    for name, seconds in (("SHORTEST_TRIAL_S", 1), ("PAUSE_S", 0), ("SILENT_AFTER_S", 0)):
-        monkeypatch.setattr(searches, name, seconds)
+    monkeypatch.setattr(searches, "SHORTEST_TRIAL_S", 1)
+    monkeypatch.setattr(searches, "PAUSE_S", 0)
+    monkeypatch.setattr(queries, "SILENT_AFTER_S", 0)
 
 
 def started(
