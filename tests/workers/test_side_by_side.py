@@ -182,7 +182,7 @@ def test_runs_and_comparisons_of_messages_count_messages(project, dispatcher):
         assert run.n > 100
         assert 2_000 < run.lows_us["p50"] <= run.p50_us < 500_000
     answer = campaign_answer(campaign)
-    assert " per message (" in plain_text(answer.sentence)
+    assert " per message" in plain_text(answer.sentence)
     assert all(2 < test.curve[0]["ms"] < 500 for test in answer.tests)
     [pair] = answer.overheads
     assert pair.split is None, "a message has no parts"
