@@ -232,7 +232,7 @@ class ArmInTurns:
         if not self._has_messages:
             return under_way
         talking = self.crew.exchange.talking
-        return under_way - len(talking) + sum(len(each.sent_unanswered) for each in talking)
+        return under_way - len(talking) + sum(each.n_unanswered for each in talking)
 
     def gather(self) -> None:
         """Have the turns know all that has ended."""

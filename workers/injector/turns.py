@@ -11,7 +11,7 @@ requests for a median, and nearly all of them must end in it."""
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import ceil
@@ -27,9 +27,9 @@ from campaigns.domain.analysis.side_by_side import (
     spilled_share,
 )
 from campaigns.domain.metrics.injector_end import ArmRound, ArmsRound
-from campaigns.domain.metrics.snapshot import PARTS, Second
+from campaigns.domain.metrics.snapshot import PARTS
 from campaigns.domain.plan.turns import REQUESTS_OF_A_TURN, SHORTEST_TURN_S
-from workers.injector.attempt_row import END, FIELDS, INTENDED, RECEIVED, START
+from workers.injector.attempt_row import END, FIELDS, INTENDED, RECEIVED, SENT, START
 from workers.injector.connection import NS
 from workers.injector.recorder import NEVER, Failure, StepRecorder
 from workers.injector.users import VisitRecorder
@@ -305,16 +305,14 @@ class ExchangeTurnRecorder(TurnRecorder, ExchangeRecorder):
 
 class MessageTurnRecorder(ExchangeTurnRecorder):
     """Of connections that stay open: each message is a request, from when it was due to its reply.
-    Connections count only where they fail. `talking`: the conversations under way."""
+    Connections count only where they fail. `sent` of a row is from when on it could be sent."""
 
     def __init__(self, *given: Any, **named: Any):
         super().__init__(*given, **named)
         self._is_scheduled = True  # by the messages' rate, however connections are opened
-        self.talking: Collection[Any] = ()
         self._messages: list[int] = []
         # When it was due, sent and answered, and how late the injector sent it.
         self.note_message: Callable[[tuple[int, int, int, int]], None] = self._messages.extend
-        self._late_us: dict[int, int] = {}  # by when it was sent
 
     def note_lost(self, dues: Sequence[int], end: int) -> None:
         """Messages that will get no reply; without any the connection counts as one."""
@@ -333,14 +331,13 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
         for start, end, received in connections[:, (START, END, RECEIVED)].tolist():
             self._at(self.seconds_of(end)).count("bytes_received", received)
             self.looked.pop(start, None)
+            self.lookups_us.pop(start, None)
         messages = np.array(self._messages, dtype=np.int64).reshape(-1, 4)
         self._messages.clear()
         if len(messages):
             rows = np.zeros((len(messages), len(FIELDS)), dtype=np.int64)
             rows[:, (INTENDED, START, END)] = messages[:, :3]
-            self._late_us |= zip(
-                rows[:, START].tolist(), (messages[:, 3] // 1000).tolist(), strict=True
-            )
+            rows[:, SENT] = messages[:, 1] - messages[:, 3]
             self._rows += rows.ravel().tolist()
         super().gather()
 
@@ -362,16 +359,11 @@ class MessageTurnRecorder(ExchangeTurnRecorder):
 
     def _split(self, rows: np.ndarray, lateness_us: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What waited for the reply before was not kept waiting by the injector."""
-        late_us = [self._late_us.pop(start) for start in rows[:, START].tolist()]
-        return np.array(late_us, dtype=np.int64), lateness_us[:0]
+        return (rows[:, START] - rows[:, SENT]) // 1000, lateness_us[:0]
 
     def _tell_failure(self, failure: Failure) -> None:
         if failure.status != _SWITCHING:  # it was not opened
             self.note_lost([], failure.end)
-
-    def finish(self, number: int, starts_in_flight: list[int], dropped: int = 0) -> Second:
-        sent = [instant for each in self.talking for instant in each.sent_unanswered]
-        return super().finish(number, sent, dropped)
 
 
 class VisitTurnRecorder(VisitRecorder):

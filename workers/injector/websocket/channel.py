@@ -35,7 +35,7 @@ _BLANK_LINE = b"\r\n\r\n"
 class Channel:
     """`sent_bytes` and `received_bytes` count payload, without TLS overhead. `close_frame` is ours;
     `has_close_code`: the server's has come. `values` are those of the connection's variables,
-    `agreed` its compression. `unanswered`: when messages were due and sent that it took with it,
+    `agreed` its compression. `unanswered`: when messages were due and sent that have no reply yet,
     where each is a request."""
 
     __slots__ = (

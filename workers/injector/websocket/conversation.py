@@ -348,15 +348,15 @@ class ConversationInTurns(Conversation):
         super().__init__(worker, context, channel, opened)
         self.request, self._turns = context, context.turns
         self._n_skipped = self.began = 0
+        channel.unanswered = self._dues
         if (timed := channel.connection.timed) is not None:
             # So far the opening was, of which all that came counted.
             timed.attempts.clear()
             timed.adds_up = False
 
     @property
-    def sent_unanswered(self) -> list[int]:
-        """When each was sent that is still unanswered."""
-        return [sent for _, sent in self._dues]
+    def n_unanswered(self) -> int:
+        return len(self._dues)
 
     @property
     def next_ns(self) -> int:
@@ -374,7 +374,6 @@ class ConversationInTurns(Conversation):
             super()._talk(start)
         except Exception:
             context.recorder.note_lost([due for due, _ in self._dues], now())
-            self._channel.unanswered = list(self._dues)
             raise
         finally:
             self._skip_overdue(now())

@@ -303,7 +303,6 @@ class ExchangeContext:
         """Call before any connection is opened. `phases`: which part of the time between two
         messages is over when a worker's is due."""
         self.turns, self.alarm, self._phases = turns, alarm, phases
-        self.recorder.talking = self.talking
 
     def first_due(self, worker: Any, clock_ns: int) -> int:
         """Of a connection that was opened then. Arms whose connections took turns in other ways

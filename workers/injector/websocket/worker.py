@@ -26,7 +26,7 @@ from workers.injector.attempt import Worker, kind_of, kind_of_signal
 from workers.injector.connection import Connection, Dialler, now
 from workers.injector.faults import AttemptFailed
 from workers.injector.http1 import INTERIM_CAP, BadReply
-from workers.injector.recorder import Failure
+from workers.injector.recorder import Failure, StepRecorder
 from workers.injector.websocket.channel import Channel, UpgradeRejected
 from workers.injector.websocket.conversation import (
     Conversation,
@@ -58,6 +58,11 @@ class WebSocketWorker(Worker):
         self.is_open = False
         self.note_opened: Callable[[WebSocketWorker], None] | None = None
         self.held_socket: HeldSocket | None = None
+
+    def starts_of(self, recorder: StepRecorder) -> list[int]:
+        if self.request.turns is None:
+            return super().starts_of(recorder)
+        return [sent for _, sent in self._channel.unanswered] if self._channel else []
 
     def attempt(self, request: ExchangeContext, intended: int, start: int) -> float | None:
         """Make one attempt and record it; after a failure, the seconds to wait before the next."""
