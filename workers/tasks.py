@@ -60,7 +60,7 @@ from campaigns.operations.queries import LOAD_IS_OFF, why_load_is_off
 from campaigns.operations.services.load_control import announce_host
 from campaigns.plans.services import forget_unused_bodies
 from campaigns.runs.services import cache_so_far, remove_old_seconds
-from campaigns.schedules.services import fire_due
+from campaigns.schedules.services import fire_due, forget_old_firings
 from campaigns.targets.queries import policy
 from campaigns.targets.services import finish_check, what_to_check
 from workers.database import (
@@ -343,18 +343,19 @@ def remove_seconds() -> None:
 
 @shared_task(name=HOUSEKEEPING)
 def delete_old_rows() -> None:
-    """Delete expired sessions, old probes, what was only tried, and lost hosts, and what
-    has been in the trash for long."""
+    """Delete expired sessions, old probes, what was only tried, lost hosts, old outcomes of
+    schedules, and what has been in the trash for long."""
     call_command("clearsessions")
     # A campaign's first requests are among its results.
     old = Probe.objects.filter(campaign=None, requested_at__lt=db_now(-PROBES_KEPT_S))
     n_probes, _ = old.delete()
     n_hosts, _ = InjectorHost.objects.filter(seen_at__lt=db_now(-HOSTS_KEPT_S)).delete()
     _delete_tried_targets()
+    n_firings = forget_old_firings(database_time())
     n_emptied = empty_trash(is_over=_turn_over())
     forget_unused_bodies()
-    words = "Housekeeping: deleted %d old probes, %d lost hosts and %d items of the trash"
-    logger.info(words, n_probes, n_hosts, n_emptied)
+    words = "Housekeeping: deleted %d probes, %d hosts, %d outcomes of schedules, %d trashed items"
+    logger.info(words, n_probes, n_hosts, n_firings, n_emptied)
 
 
 @transaction.atomic

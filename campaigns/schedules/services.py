@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Greatest
 
 from campaigns.campaigns.models import UNDER_WAY
@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 MOST_SCHEDULES = 200  # of a project
 MOST_AT_ONCE = 50
+FIRINGS_KEPT = timedelta(days=90)
 _EDITED = ("name", "template_id", "cron", "zone", "when_quiet", "result_within_h")
 
 
@@ -298,6 +299,14 @@ def note_silence(now: datetime) -> list[Schedule]:
                 silent.append(schedule)
                 _tell(schedule, since)
     return silent
+
+
+def forget_old_firings(now: datetime) -> int:
+    """Those that started nothing, or whose campaign is gone; their number. A silent schedule keeps
+    the first of its silence."""
+    old = Firing.objects.filter(campaign=None, due_at__lt=now - FIRINGS_KEPT)
+    of_silence = Q(due_at=F("schedule__silent_since"))
+    return old.exclude(of_silence).delete()[0]
 
 
 def _tell(schedule: Schedule, since: datetime) -> None:

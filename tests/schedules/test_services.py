@@ -20,6 +20,7 @@ from campaigns.schedules.services import (
     delete_schedule,
     edit_schedule,
     fire_due,
+    forget_old_firings,
     note_silence,
     run_now,
     switch_schedule,
@@ -243,6 +244,17 @@ def test_a_campaign_that_measured_nothing_is_no_result(schedule):
     campaign = firings(schedule)[0].campaign
     Campaign.objects.filter(pk=campaign.pk).update(finished_at=timezone.now())
     assert note_silence(NIGHT + timedelta(hours=7))
+
+
+def test_old_outcomes_without_a_campaign_go_and_silence_keeps_its_beginning(schedule):
+    fire_due(NIGHT + A_DAY)
+    Schedule.objects.update(template=None)
+    for n in (2, 3, 100):
+        fire_due(NIGHT + n * A_DAY)
+    Schedule.objects.update(silent_since=NIGHT + 2 * A_DAY)
+    assert forget_old_firings(NIGHT + 100 * A_DAY) == 1
+    left = [(firing.due_at - NIGHT) // A_DAY for firing in firings(schedule)]
+    assert left == [1, 2, 100]
 
 
 def test_a_wrong_value_is_refused_at_its_field(project, as_bob):

@@ -18,6 +18,7 @@ from campaigns.domain.plan.turns import (
     has_pauses,
     load_at_rate,
     messages_take_turns,
+    paced_per_s,
 )
 from workers.injector import crew
 from workers.injector.connection import NS, now
@@ -142,7 +143,7 @@ class ArmInTurns:
     @property
     def opens_more(self) -> bool:
         """Whether it opens a connection where all are busy, and keeps it."""
-        return self.is_kept and self.rate_per_s is not None and not self.visits
+        return self.is_kept and arrivals.is_scheduled(self.order.plan.load) and not self.visits
 
     @property
     def n_connections(self) -> int:
@@ -163,13 +164,15 @@ class ArmInTurns:
 
     @property
     def rate_per_s(self) -> float | None:
-        """Of stages the highest. None of a closed load."""
-        return peak_rate_per_s(self.order.plan.load)
+        """Of stages the highest; of messages those of all connections. None where only replies
+        decide."""
+        plan = self.order.plan
+        return paced_per_s(plan) if self._has_messages else peak_rate_per_s(plan.load)
 
     def try_pace(self, pace: Pace) -> None:
         """Send at this pace from the next turn on, to see whether it is kept up with."""
-        n_most = ceil(LONGEST_TRIAL_S * (pace.rate_per_s or 0.0))
-        load = self.order.plan.load
+        per_s = 0.0 if self._has_messages else pace.rate_per_s or 0.0
+        n_most, load = ceil(LONGEST_TRIAL_S * per_s), self.order.plan.load
         even = replace(load, rate_per_s=pace.rate_per_s, stages=()) if load.stages else load
         self._begin(even, pace, {"requests": n_most or None})
 
@@ -190,7 +193,9 @@ class ArmInTurns:
 
     def _begin(self, load: Load, pace: Pace, until: dict[str, Any]) -> None:
         self._own_ns, shard = 0, self.order.shard
-        if pace.rate_per_s is None:
+        if self._has_messages and pace.rate_per_s is not None:
+            self.crew.exchange.send_at(pace.rate_per_s / (load.connections or 1))
+        if self._has_messages or pace.rate_per_s is None:
             most = arrivals.requests_of(replace(load, requests=until.get("requests")), shard)
             self.load.begin(None if most is None else shard.nth(most))
             return

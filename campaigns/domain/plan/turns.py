@@ -296,9 +296,12 @@ def load_at_rate(load: Load, rate_per_s: float) -> Load:
 
 def plan_at_pace(plan: Plan, pace: Mapping[str, Any]) -> Plan:
     """The plan as it was sent: at the rate that the trial has found, until all was settled."""
-    load = plan.load
-    if load.model == Model.OPEN and pace.get("rate_per_s"):
-        load = load_at_rate(load, pace["rate_per_s"])
+    load, rate_per_s = plan.load, pace.get("rate_per_s")
+    if rate_per_s and messages_take_turns(plan):
+        each_per_s = rate_per_s / (load.connections or 1)
+        plan = replace(plan, exchange=replace(plan.exchange, rate_per_s=each_per_s))
+    elif rate_per_s and load.model == Model.OPEN:
+        load = load_at_rate(load, rate_per_s)
     if pace.get("measured_s") and not load.stages:
         load = replace(load, duration_s=pace["measured_s"], requests=None)
         if load.mean_gap_s:

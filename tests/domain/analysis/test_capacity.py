@@ -328,6 +328,12 @@ def test_what_is_no_sign_of_the_limit_passes():
 def test_what_a_busy_machine_may_have_broken_is_not_counted():
     (broken,) = weigh([rule(758, False)], Trust.BUSY)
     assert tried(judged(Trust.BUSY), broken) == (UNTRUSTED, "Busy.")
+    (bounded,) = weigh([replace(rule(758, False), at_least=20.0)], Trust.BUSY)
+    result, reason = tried(judged(Trust.BUSY), bounded)
+    assert (result, reason.replace("\N{NARROW NO-BREAK SPACE}", " ")) == (
+        UNTRUSTED,
+        "p95 758 ms as measured and 20.0 ms without the injector's part",
+    )
     assert tried(judged(Trust.NO_ANSWER), rule(20, True)) == (UNTRUSTED, "Busy.")
 
 

@@ -136,13 +136,21 @@ def test_what_a_message_waits_for_the_injector_is_told_apart(short_trial):
     assert 2_000 < without < 0.5 * with_it
 
 
-def test_who_cannot_keep_the_rate_is_behind_and_has_a_direction_only(short_trial):
-    with scripted(echo(delay_s=0.001)) as one, scripted(echo(delay_s=0.03)) as other:
-        load = TWO | {"connections": 1}
-        run = measured(one.port, other.port, load=load, exchange=STEADY, slice_s=0.5, limit_s=8)
-    [found] = run.comparisons
-    assert list(found.behind) == [1]
-    assert not run.to_json()["pace"]["keeps_up"]
+@pytest.mark.parametrize("may_lower_rate", [True, False])
+def test_who_cannot_keep_the_rate_has_a_lower_one_or_a_direction_only(may_lower_rate, short_trial):
+    with scripted(echo(delay_s=0.001)) as one, scripted(echo(delay_s=0.024)) as other:
+        more = {"load": TWO | {"connections": 1}, "exchange": STEADY, "slice_s": 0.5, "limit_s": 8}
+        run = measured(one.port, other.port, may_lower_rate=may_lower_rate, **more)
+    pace, [found] = run.to_json()["pace"], run.comparisons
+    if may_lower_rate:
+        assert (pace["rate_per_s"], pace["asked_per_s"], pace["keeps_up"]) == (25, 50, True)
+        assert not found.behind
+        assert found.word == Word.SLOWER
+        turns = [arm for each in run.rounds for arm in each.arms]
+        assert 10 <= median(turn.n for turn in turns) <= 13, "25 a second, in turns of 0.5 s"
+    else:
+        assert (pace["rate_per_s"], pace["keeps_up"]) == (50, False)
+        assert list(found.behind) == [1]
     # Each turn begins anew: the last ones wait no longer than the first.
     assert all(each.arms[1].p50_us < 500_000 for each in run.rounds)
 
@@ -186,7 +194,7 @@ def test_connections_send_evenly_whenever_they_were_opened(connections):
     """Else an arm that opens faster would have its messages meet in a queue."""
     workers = [object() for _ in range(connections)]
     phases = {worker: n / connections for n, worker in enumerate(workers)}
-    shared = SimpleNamespace(exchange=SimpleNamespace(rate_per_s=10), _phases=phases)
+    shared = SimpleNamespace(rate_per_s=10, _phases=phases)
     opened = [17, 2 * NS + 5, NS // 3]
     dues = [ExchangeContext.first_due(shared, *each) for each in zip(workers, opened, strict=False)]
     for n, (due, at) in enumerate(zip(dues, opened, strict=False)):

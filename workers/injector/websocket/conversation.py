@@ -362,7 +362,7 @@ class ConversationInTurns(Conversation):
     def next_ns(self) -> int:
         """When the next message is due on the clock of turns; NEVER where only replies decide."""
         context = self._context
-        is_due = context.exchange.rate_per_s and self._n_sent < context.n_messages
+        is_due = context.rate_per_s and self._n_sent < context.n_messages
         return context.due(self._opened_ns, self._n_sent + self._n_skipped) if is_due else NEVER
 
     def _talk(self, start: int) -> None:
@@ -379,6 +379,11 @@ class ConversationInTurns(Conversation):
             self._skip_overdue(now())
             context.talking.discard(self)
 
+    def count_anew(self) -> None:
+        """Messages are due from now on, at another rate."""
+        self._opened_ns = self._context.first_due(self._worker, self._turns.clock_ns(now()))
+        self._n_skipped = -self._n_sent
+
     def _skip_overdue(self, instant: int) -> None:
         """Each turn begins anew: what is left over would carry one stall into many rounds."""
         begun_ns = self._turns.begun_ns(instant)
@@ -388,7 +393,7 @@ class ConversationInTurns(Conversation):
 
     def _due(self, instant: int) -> int:
         turns = self._turns
-        if not self._context.exchange.rate_per_s:
+        if not self._context.rate_per_s:
             return turns.due(turns.clock_ns(instant), instant)
         self._skip_overdue(instant)
         return turns.due(self.next_ns, instant)

@@ -274,7 +274,8 @@ class ExchangeContext:
         self.is_echoed = self.exchange.mode != ExchangeMode.SEND_ONLY
         self.verifies_bytes = self.exchange.verify == Verify.EXACT
         self.n_messages, self.talks = self.exchange.n_messages, self.exchange.talks
-        self.alarm = Alarm() if self.exchange.rate_per_s and self.n_messages else None
+        self.rate_per_s = self.exchange.rate_per_s  # of each connection
+        self.alarm = Alarm() if self.rate_per_s and self.n_messages else None
         self.scenario = scenario_of(self.exchange)
         self._texts = tuple(map(maker_of, self.exchange.texts))
         self.payload = self._text if self._texts else self._numbered
@@ -304,10 +305,18 @@ class ExchangeContext:
         messages is over when a worker's is due."""
         self.turns, self.alarm, self._phases = turns, alarm, phases
 
+    def send_at(self, rate_per_s: float) -> None:
+        """Each connection, from the next turn on."""
+        if rate_per_s == self.rate_per_s:
+            return
+        self.rate_per_s = rate_per_s
+        for conversation in self.talking:
+            conversation.count_anew()
+
     def first_due(self, worker: Any, clock_ns: int) -> int:
         """Of a connection that was opened then. Arms whose connections took turns in other ways
         would queue in other ways."""
-        rate = self.exchange.rate_per_s
+        rate = self.rate_per_s
         if not rate:
             return clock_ns
         phase = self._phases[worker]
@@ -355,7 +364,7 @@ class ExchangeContext:
 
     def due(self, opened: int, number: int) -> int:
         """When message `number` of a connection opened at that instant is to be sent."""
-        rate = self.exchange.rate_per_s
+        rate = self.rate_per_s
         return opened + int(number * NS / rate) if rate else opened
 
     def _text(self, number: int, values: Values) -> bytes:
