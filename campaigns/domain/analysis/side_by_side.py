@@ -142,8 +142,8 @@ def median_us(rounds: Sequence[ArmsRound], arm: int) -> float | None:
 
 
 def typical_parts_us(rounds: Sequence[ArmsRound], arm: int) -> dict[str, float] | None:
-    """Of each part the median of what it took on average in a round of the quieter half, without
-    what the injector added. No bound hangs on it, so few rounds have halves, too."""
+    """Of each part the median of what it took of usual requests in a round of the quieter half,
+    without what the injector added. No bound hangs on it, so few rounds have halves, too."""
     quiet, _ = _halves_by_load(rounds, fewest=2)
     some = [each.arms[arm] for each in quiet if each.arms[arm].n]
     if not some or any(each.parts_us is None for each in some):

@@ -175,8 +175,9 @@ class ArmRound:
     `own_us` is the mean of what the injector added to a request, and `…undelayed_us` are without
     it: None where it was not timed. The quarters are those of the turn, each with the median of
     what was due in it. `p50_bounds_us`: the least and the most that the median may be if some had
-    not failed; None where none did. `parts_us`: means by PARTS and lateness, also without what the
-    injector added; None from an injector that does not tell them.
+    not failed; None where none did. `parts_us`: means by PARTS and lateness of the middle half of
+    the requests, also without what the injector added; None from an injector that does not tell
+    them.
     """
 
     n: int
