@@ -76,9 +76,15 @@ class HostWatch:
         for key in before.processes.keys() - now.processes.keys():
             process = before.processes[key]
             heir = str(process.parent)
+            may_be_adopted = heir not in now.parents
             while heir not in now.parents and heir in before.parents:
                 heir = before.parents[heir]
             ended_s[heir] += process.cpu_s + process.children_s
+            if may_be_adopted:
+                # Its parent ended too, perhaps first; then an older ancestor has it, mostly init.
+                for adopter in now.parents:
+                    if _generation(heir, now.parents, adopter) >= 1:
+                        ended_s[adopter] += process.cpu_s + process.children_s
         used: Counter[str] = Counter()
         for (pid, started), process in now.processes.items():
             earlier = before.processes.get((pid, started))

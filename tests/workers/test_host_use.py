@@ -99,6 +99,19 @@ def test_a_tree_of_programs_that_ends_used_only_what_it_used_since_the_last_read
     assert named(use.take()) == {"bash": 0.2}
 
 
+def test_what_init_adopts_as_it_ends_has_not_used_all_its_life_in_between(proc):
+    proc.process(1, 0, "/sbin/init\0")
+    proc.process(40, 1, "/bin/bash\0")
+    proc.process(41, 40, "/usr/bin/make\0")
+    proc.process(42, 41, "/usr/bin/cc\0", ticks=5000)
+    use = use_of(proc)
+    for pid in (41, 42):
+        (proc.folder / f"{pid}/stat").unlink()
+    proc.process(1, 0, "/sbin/init\0", ended=5100)  # 5000 of them before
+    proc.cpu(user=100, idle=900)
+    assert named(use.take()) == {"init": 0.2}
+
+
 def test_a_program_below_a_twentieth_of_a_core_is_not_named(proc):
     use = use_of(proc)
     proc.process(40, 1, ticks=25)
