@@ -255,7 +255,8 @@ def test_an_open_threshold_passes_unless_it_is_strict():
 
 def test_too_close_to_call_passes_unless_it_is_strict():
     open_one = SimpleNamespace(word=Word.OPEN)
-    measured = SimpleNamespace(comparisons=[open_one], has_learnt=True, report=lambda: "")
+    known = {"comparisons": [open_one], "has_learnt": True, "failures": []}
+    measured = SimpleNamespace(**known, report=lambda: "")
     both = "http://127.0.0.1:1/", "--against", "http://127.0.0.1:2/"
     with mock.patch.object(cli, "run_arms", return_value=measured):
         assert run(*both).returncode == cli.OK

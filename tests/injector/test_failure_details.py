@@ -4,10 +4,8 @@ import re
 
 import pytest
 
-from campaigns.domain.metrics.outcomes import Kind
-from campaigns.domain.metrics.snapshot import Second
+from campaigns.domain.metrics.outcomes import FailureRow, Kind
 from campaigns.domain.presentation.what_to_do import DETAIL_REMEDIES, REMEDIES, remedy
-from tests.domain.plan.reading import read
 from tests.injector.hostile_tls import CASES
 from tests.injector.servers import against, always, make_order, measure, scripted
 from tests.injector.test_hostile_tls import run
@@ -73,9 +71,8 @@ def test_two_faults_of_a_certificate_have_two_remedies():
     assert both.startswith(REMEDIES[Kind.TLS_UNKNOWN_ISSUER])
     assert both.endswith(REMEDIES[Kind.TLS_EXPIRED])
     assert remedy("tls_unknown_issuer", 0, ["issued by Acme"]) == REMEDIES[Kind.TLS_UNKNOWN_ISSUER]
-    failed = {"errors": {"tls_unknown_issuer": 1}, "details": {"tls_unknown_issuer": {detail: 1}}}
-    at_terminal = LocalRun(read(), [(0, Second(0, 0, {"failed": 1}, **failed))])
-    options = [line.partition(" ")[0] for line in advice(at_terminal)]
+    failure = FailureRow(0, "tls_unknown_issuer", 0, 1, details={detail: 1})
+    options = [line.partition(" ")[0] for line in advice([failure])]
     assert options == ["--insecure", "--ca-file"]
 
 

@@ -400,6 +400,8 @@ def test_failures_are_told_of_their_round_and_their_arm(short_trial):
     assert (found.word, found.failing) == (None, [1])
     assert run.has_learnt
     assert "More than a tenth of the requests" in run.report()
+    [row] = run.failures[1]
+    assert f"{other.port}: {row.count:,} × " in run.report()
 
 
 def test_slow_replies_are_waited_for_between_turns(short_trial):

@@ -80,7 +80,13 @@ class ArmsRun:
 
     def report(self) -> str:
         sentences = [line for each in self.comparisons for line in self._sentences(each)]
-        return "\n".join([*sentences, "", *self._table(), "", self._footing()])
+        failures = [
+            f"{self._names[number]}: {row.count:,} × {row_words(row)}"
+            for number, rows in enumerate(self.failures)
+            for row in rows
+        ]
+        parts = sentences, failures, self._table(), [self._footing()]
+        return "\n\n".join("\n".join(lines) for lines in parts if lines)
 
     def to_json(self) -> dict[str, Any]:
         """Times in ms, ratios of the arm's time to the reference's; what is not known is null."""
@@ -106,6 +112,20 @@ class ArmsRun:
     @cached_property
     def _figures(self) -> list[ArmFigures]:
         return self._by_second.figures()
+
+    @cached_property
+    def failures(self) -> list[list[FailureRow]]:
+        """Of each arm, one row a kind."""
+        arms = []
+        for seconds in self._seconds:
+            measured = [each for each in seconds if each.second >= 0]
+            errors = total_of(measured).errors
+            rows = {kind: FailureRow(0, kind, 0, n) for kind, n in errors.items()}
+            for second in measured:
+                for kind, details in second.details.items():
+                    rows[kind].add_details(details)
+            arms.append(list(rows.values()))
+        return arms
 
     def _sentences(self, found: ArmComparison) -> list[str]:
         rates = {name: self._pace.get(name) for name in ("rate_per_s", "asked_per_s")}
@@ -177,10 +197,6 @@ class ArmsRun:
     def _arm_json(self, number: int, arm: ArmFigures) -> dict[str, Any]:
         measured = [each for each in self._seconds[number] if each.second >= 0]
         total: Total = total_of(measured)
-        failed = {kind: FailureRow(0, kind, 0, n) for kind, n in total.errors.items()}
-        for second in measured:
-            for kind, details in second.details.items():
-                failed[kind].add_details(details)
         return {
             "url": self._names[number],
             "connection_mode": self.order.arms[number].mode,
@@ -193,7 +209,7 @@ class ArmsRun:
             "slowest": [asdict(each) for each in self._kept[number].slowest()],
             "counters": total.counters,
             "statuses": total.statuses,
-            "errors": {kind: [row.count, row_words(row)] for kind, row in failed.items()},
+            "errors": {row.kind: [row.count, row_words(row)] for row in self.failures[number]},
         }
 
 

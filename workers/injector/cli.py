@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from io import StringIO
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -230,7 +231,7 @@ def main(arguments: list[str]) -> int:
         return _refuse(parser, error)
     try:
         _print(_report(options, order, run))
-        for line in advice(run):
+        for line in advice(run.measurement.failures):
             tell(line)
         _write(options.hlog, lambda: "".join(f"{line}\n" for line in hlog_lines(run)))
         _write(options.requests_csv, lambda: _csv_text(csv_rows(run.kept)))
@@ -256,6 +257,8 @@ def _compare(options: argparse.Namespace) -> int:
     for line in lines:
         line.finish()
     _print(json.dumps(run.to_json()) if options.json else run.report())
+    for line in advice(chain.from_iterable(run.failures)):
+        tell(line)
     is_open = any(each.word == Word.OPEN for each in run.comparisons)
     return NO_ANSWER if not run.has_learnt or (is_open and options.strict) else OK
 

@@ -8,13 +8,13 @@ What is wrong, said with the names that somebody typed: options, not fields of a
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from campaigns.domain.errors import InvalidFields
-from campaigns.domain.metrics.outcomes import ALSO, Detail, Kind
+from campaigns.domain.metrics.outcomes import ALSO, Detail, FailureRow, Kind
 from campaigns.domain.plan.addresses import NO_LOAD
 from campaigns.domain.plan.fields import PlanField, all_fields, fields_of
 from campaigns.domain.plan.plan import Plan
@@ -25,7 +25,6 @@ from campaigns.domain.plan.variables import Variables, parse_lines
 from campaigns.domain.presentation.plan_words import option_help
 from campaigns.domain.typed_text import AMOUNTS, JsonReader, seconds_in
 from workers.injector.order import Refusal
-from workers.injector.summary import LocalRun
 from workers.injector.tls_library import KeyLog
 
 
@@ -343,11 +342,12 @@ def _at_option(path: str, text: str) -> str:
     return f"{path}: {text}"
 
 
-def advice(run: LocalRun) -> list[str]:
-    """What a person at the keyboard can change about the failures."""
-    details = [detail for row in run.measurement.failures for detail in row.details]
+def advice(failures: Iterable[FailureRow]) -> list[str]:
+    """What a person at the keyboard can change about them."""
+    failures = list(failures)
+    details = [detail for row in failures for detail in row.details]
     also = {
         kind for kind, begins in _ALSO.items() if any(ALSO + begins in each for each in details)
     }
-    kinds = {*run.total.errors, *also}
+    kinds = {*(row.kind for row in failures), *also}
     return list(dict.fromkeys(text for kind, text in _ADVICE.items() if kind in kinds))
