@@ -13,8 +13,9 @@ from unittest import mock
 import hypothesis
 import pytest
 
-# Algebra has no deadline: on a busy machine one example may well take a second.
-hypothesis.settings.register_profile("algebra", deadline=None)
+# Algebra has no deadline: on a busy machine one example may well take a second. Each run draws
+# other examples.
+hypothesis.settings.register_profile("algebra", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ

@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.apps import apps
 
 from benchsite.env import WrongSetting
 
@@ -149,13 +150,10 @@ def test_a_command_without_postgresql_ends_with_a_sentence():
     )
 
 
-def test_a_limit_of_no_criterion_is_answered_at_the_start():
-    limits = {"BENCHSITE_JUDGEMENT_LIMITS": '{"gpu": [0.7, 0.9]}'}
-    done = ended("manage.py", "migrate", **limits)
-    assert done.returncode != 0
-    assert done.stderr.startswith(
-        "BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu. Known codes: "
-    )
+def test_a_limit_of_no_criterion_is_answered_at_the_start(settings):
+    settings.JUDGEMENT_LIMITS = {"gpu": (0.7, 0.9)}
+    with pytest.raises(SystemExit, match="BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu"):
+        apps.get_app_config("campaigns").ready()
 
 
 def test_a_server_binds_its_own_name_to_https_and_no_other_until_told_to():

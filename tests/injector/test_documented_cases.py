@@ -220,6 +220,7 @@ def test_what_the_document_says_comes(program, tally, case, command):
     check_requests(case.get("requests"), injector.requests)
 
 
+@pytest.mark.long
 def test_an_injector_that_refuses_every_order_does_not_pass(tmp_path):
     line = {"type": "refused", "kind": "bad_order", "reason": "I cannot do anything."}
     refuser = tmp_path / "refuser.sh"
