@@ -115,16 +115,19 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable():
             settings(**{name: value})
 
 
-def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write():
-    for process in [
+@pytest.mark.parametrize(
+    "process",
+    [
         "manage.py migrate",
-        "-m celery -A benchsite worker",
-        "-m gunicorn -c benchsite/gunicorn.py benchsite.wsgi",
-        "-m workers.dispatcher",
-    ]:
-        done = ended(*process.split(), BENCHSITE_MODE="production")
-        assert done.returncode == 1
-        assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
+        pytest.param("-m celery -A benchsite worker", marks=pytest.mark.long),
+        pytest.param("-m gunicorn -c benchsite/gunicorn.py benchsite.wsgi", marks=pytest.mark.long),
+        pytest.param("-m workers.dispatcher", marks=pytest.mark.long),
+    ],
+)
+def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write(process):
+    done = ended(*process.split(), BENCHSITE_MODE="production")
+    assert done.returncode == 1
+    assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
 
 
 def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border():
