@@ -44,14 +44,14 @@ FEW_FILES = 40  # so many are compiled in each worker sooner than ahead of all
 
 
 def test(arguments: list[str]) -> int:
-    return _test(arguments, " and not long")
+    return _test(arguments, "not long")
 
 
 def test_all(arguments: list[str]) -> int:
     return _test(arguments, "")
 
 
-def _test(arguments: list[str], also: str) -> int:
+def _test(arguments: list[str], chosen: str) -> int:
     """0 if every test that could run passed. With arguments, runs only pytest with them."""
     with throw_away_servers(*WORKERS) as (supervisor, env):
         make_tables(supervisor, env)
@@ -59,15 +59,11 @@ def _test(arguments: list[str], also: str) -> int:
         if arguments:
             status = _pytest(env, SETTINGS, *arguments)
             return _report({"chosen tests": supervisor.run_to_end(status)})
-        parts = {"Python tests": (*PYTHON_TESTS, "-m", f"not alone{also}")}
+        parts = {"Python tests": (*PYTHON_TESTS, "-m", chosen)}
         if ensure_programs():
-            parts["browser tests"] = (*BROWSER_TESTS, "-m", f"browser{also}")
+            parts["browser tests"] = (*BROWSER_TESTS, "-m", chosen)
         _rewrite_asserts(supervisor, env)
         results = _run_twice(supervisor, env, parts)
-        # To import all other files would take as long as their tests.
-        files = sorted((ROOT / "tests").rglob("test_*.py"))
-        timed = [str(path.relative_to(ROOT)) for path in files if "mark.alone" in path.read_text()]
-        results |= _run_twice(supervisor, env, {"tests of time": ("-m", f"alone{also}", *timed)})
         results["JavaScript tests"] = supervisor.run_to_end(_node_tests(env))
     return _report(results)
 

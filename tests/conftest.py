@@ -13,8 +13,9 @@ from unittest import mock
 import hypothesis
 import pytest
 
-# Algebra has no deadline: on a busy machine one example may well take a second.
-hypothesis.settings.register_profile("algebra", deadline=None)
+# Algebra has no deadline: on a busy machine one example may well take a second. Each run draws
+# other examples.
+hypothesis.settings.register_profile("algebra", deadline=None, max_examples=50)
 hypothesis.settings.load_profile("algebra")
 
 HAS_SETTINGS = "DJANGO_SETTINGS_MODULE" in os.environ
@@ -49,7 +50,10 @@ FIRST = (
     "test_access.py",
     "test_access_of_rest.py",
     "injector/test_side_by_side.py",
+    "injector/websocket/test_messages_in_turns.py",
     "workers/test_side_by_side.py",
+    "workers/test_scraping.py",
+    "workers/test_launcher_storing.py",
     "injector/test_memory.py",
     "local/test_site.py",
     "injector/test_documented_cases.py",

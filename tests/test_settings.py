@@ -10,6 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from django.apps import apps
 
 from benchsite.env import WrongSetting
 
@@ -114,16 +115,19 @@ def test_a_wrong_value_is_answered_with_the_name_of_its_variable():
             settings(**{name: value})
 
 
-def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write():
-    for process in [
+@pytest.mark.parametrize(
+    "process",
+    [
         "manage.py migrate",
-        "-m celery -A benchsite worker",
-        "-m gunicorn -c benchsite/gunicorn.py benchsite.wsgi",
-        "-m workers.dispatcher",
-    ]:
-        done = ended(*process.split(), BENCHSITE_MODE="production")
-        assert done.returncode == 1
-        assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
+        pytest.param("-m celery -A benchsite worker", marks=pytest.mark.long),
+        pytest.param("-m gunicorn -c benchsite/gunicorn.py benchsite.wsgi", marks=pytest.mark.long),
+        pytest.param("-m workers.dispatcher", marks=pytest.mark.long),
+    ],
+)
+def test_a_process_ends_at_a_wrong_value_and_says_only_what_to_write(process):
+    done = ended(*process.split(), BENCHSITE_MODE="production")
+    assert done.returncode == 1
+    assert done.stderr == "BENCHSITE_MODE='production': write one of local, server.\n"
 
 
 def test_a_server_does_not_start_with_a_guessable_secret_or_without_a_border():
@@ -149,13 +153,10 @@ def test_a_command_without_postgresql_ends_with_a_sentence():
     )
 
 
-def test_a_limit_of_no_criterion_is_answered_at_the_start():
-    limits = {"BENCHSITE_JUDGEMENT_LIMITS": '{"gpu": [0.7, 0.9]}'}
-    done = ended("manage.py", "migrate", **limits)
-    assert done.returncode != 0
-    assert done.stderr.startswith(
-        "BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu. Known codes: "
-    )
+def test_a_limit_of_no_criterion_is_answered_at_the_start(settings):
+    settings.JUDGEMENT_LIMITS = {"gpu": (0.7, 0.9)}
+    with pytest.raises(SystemExit, match="BENCHSITE_JUDGEMENT_LIMITS has unknown codes: gpu"):
+        apps.get_app_config("campaigns").ready()
 
 
 def test_a_server_binds_its_own_name_to_https_and_no_other_until_told_to():

@@ -407,6 +407,7 @@ def test_the_real_perf_counts_a_second_of_a_busy_program(busy):
     assert share == 100
 
 
+@pytest.mark.long
 @has_perf
 def test_the_real_perf_finds_where_a_program_spends_its_time(busy):
     def has_used_a_second() -> bool:

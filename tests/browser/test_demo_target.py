@@ -7,6 +7,7 @@ import pytest
 
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.long
 PATH = "/arrivals"
 # How far from its due time the target may see a request on a busy two-core machine. A schedule
 # that is off by one request is off by 100 ms.

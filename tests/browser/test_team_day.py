@@ -12,6 +12,7 @@ from standardwebhooks.webhooks import Webhook
 from tests.notifications.receivers import http_receiver
 from tests.waiting import eventually
 
+pytestmark = pytest.mark.long
 DUE_NOW = """
 from datetime import timedelta
 from django.utils import timezone

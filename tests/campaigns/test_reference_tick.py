@@ -40,11 +40,6 @@ def ended(campaign: Campaign) -> Campaign:
     return campaign
 
 
-def test_the_tick_adds_it_to_the_campaign(saved):
-    campaign = saved(reference="on")
-    assert [test.is_of_reference for test in campaign.tests.all()] == [False, True]
-
-
 def test_it_is_ticked_where_one_of_the_tests_has_a_history(saved, as_editor, project, version):
     campaign = ended(saved())
     again = as_editor.get(new_url(project), {"again": campaign.pk})

@@ -19,7 +19,7 @@ from campaigns.domain.plan.sweep import Sweep
 from campaigns.engine.services import dispatch
 from campaigns.items.services import archive_items, describe_item
 from campaigns.models import Campaign, PlanVersion
-from tests.engine.scenes import create, draft, host, owner_of, running, started
+from tests.engine.scenes import create, draft, host, running, started
 from tests.factories import make_endpoint, make_plan, make_project, make_target
 from tests.values import plan_spec
 
@@ -110,13 +110,6 @@ def test_starting_queues_every_run_of_every_block_with_its_shards(project):
     assert {run.shards.count() for run in runs} == {2}
     assert {run.state for run in runs} == {"queued"}
     assert campaign.state == "running"
-
-
-def test_a_campaign_starts_once(project):
-    campaign = started(project)
-    with pytest.raises(Refused, match="Repeat it"):
-        start_campaign(by=owner_of(project), campaign=campaign)
-    assert campaign.runs.count() == 1
 
 
 def test_a_run_keeps_what_it_was_started_with_whatever_is_edited_later(project, settings):

@@ -13,8 +13,6 @@ from math import inf
 from types import SimpleNamespace
 from unittest import mock
 
-import pytest
-
 from campaigns.domain.analysis.criteria import CRITERIA, Aspect, Limits
 from campaigns.domain.analysis.judgement import LIMITS
 from campaigns.domain.analysis.ratio import Word
@@ -198,24 +196,15 @@ def test_errors_of_this_machine_are_no_usable_measurement():
     assert "Measurement: no answer" in done.stdout
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize(
-    ("options", "n_before"),
-    [
-        ("--duration 60", 20),
-        ("--duration 60 --processes 2", 20),
-        # The first process has 60 of them, and ends long before there are 300.
-        ("--requests 6000 --processes 2 --shares 1,99", 300),
-    ],
-)
-def test_ctrl_c_ends_it_with_what_was_measured(options, n_before):
+def test_ctrl_c_ends_it_with_what_all_processes_measured():
+    # The first has 60 of them, and ends long before there are 300.
+    options = "--requests 6000 --connections 2 --processes 2 --shares 1,99"
     with scripted(Arrivals(service_s=0.01)) as server:
-        url = f"http://127.0.0.1:{server.port}/"
-        process = begun(url, "--json", "--connections", 2, *options.split())
-        eventually(lambda: server.n_requests >= n_before, 30, f"{n_before} requests")
+        process = begun(f"http://127.0.0.1:{server.port}/", "--json", *options.split())
+        eventually(lambda: server.n_requests >= 300, 30, "300 requests")
         os.kill(process.pid, signal.SIGINT)
-        output, errors = process.communicate(timeout=10)
-    assert process.returncode == 0, errors
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode in {cli.OK, cli.NO_ANSWER}, errors
     assert json.loads(output)["counters"]["ok"] == server.n_requests
 
 

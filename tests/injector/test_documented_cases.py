@@ -41,8 +41,12 @@ def is_for_the_other(case):
     )
 
 
-PAIRS = [(case, GIVEN or FORKED) for case in CASES["cases"]]
-PAIRS += [] if GIVEN else [(case, OTHER) for case in CASES["cases"] if is_for_the_other(case)]
+PAIRS = [pytest.param(case, GIVEN or FORKED, id=case["name"]) for case in CASES["cases"]]
+PAIRS += [
+    pytest.param(case, OTHER, id=f"{case['name']}, other", marks=pytest.mark.long)
+    for case in CASES["cases"]
+    if not GIVEN and is_for_the_other(case)
+]
 
 
 @pytest.fixture(scope="module")
@@ -180,11 +184,7 @@ def check_arms(case, lines, end):
             assert least <= counters[name] <= most, name
 
 
-@pytest.mark.parametrize(
-    ("case", "command"),
-    PAIRS,
-    ids=[f"{case['name']}, {command[-1].rpartition('/')[2]}" for case, command in PAIRS],
-)
+@pytest.mark.parametrize(("case", "command"), PAIRS)
 def test_what_the_document_says_comes(program, tally, case, command):
     given = case.get("server", {})
     with scripted(echo() if given.get("echoes") else server_of(**given)) as server:
@@ -220,6 +220,7 @@ def test_what_the_document_says_comes(program, tally, case, command):
     check_requests(case.get("requests"), injector.requests)
 
 
+@pytest.mark.long
 def test_an_injector_that_refuses_every_order_does_not_pass(tmp_path):
     line = {"type": "refused", "kind": "bad_order", "reason": "I cannot do anything."}
     refuser = tmp_path / "refuser.sh"

@@ -42,7 +42,7 @@ def test_seconds_add_up_to_the_end(program):
 
 def test_a_line_that_is_nested_too_deep_is_ignored_and_the_next_one_obeyed(program):
     with scripted(always(OK_REPLY)) as server:
-        injector = program(make_order(server.port))
+        injector = program(make_order(server.port), FORKED)
         injector.hear()
         injector.say("[" * 100_000)
         injector.say({"stop": "kill"})
@@ -53,7 +53,7 @@ def test_a_line_that_is_nested_too_deep_is_ignored_and_the_next_one_obeyed(progr
 def test_a_parent_that_does_not_read_slows_nothing_down(program):
     with scripted(always(OK_REPLY)) as server:
         load = {"model": "open", "rate_per_s": 100, "duration_s": 2}
-        injector = program(make_order(server.port, load=load))
+        injector = program(make_order(server.port, load=load), FORKED)
         injector.start()
         # The load's own two seconds, while nobody reads.
         eventually(lambda: server.n_requests == 200, 20, "all requests are sent")

@@ -50,42 +50,43 @@ def heard(order, program):
     return ready, by_type
 
 
-def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program):
-    for load in [
+UNIFORM = {"distribution": "uniform", "uniform_min_s": 0.002, "uniform_max_s": 0.018}
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
         OPEN,
-        OPEN | {"distribution": "exponential"},
+        pytest.param(OPEN | {"distribution": "exponential"}, marks=pytest.mark.long),
         {"model": "closed", "connections": 3, "duration_s": 60},
-        {"model": "over", "requests": 60, "over_s": 0.6},
-        {
-            "model": "open",
-            "distribution": "uniform",
-            "uniform_min_s": 0.002,
-            "uniform_max_s": 0.018,
-            "requests": 6000,
-        },
-    ]:
-        # A trial on a busy machine would choose longer turns, of which few are over in time.
-        turns = {"slice_s": 0.1, "may_lower_rate": False, "limit_s": 3}
-        with scripted(after(0.002)) as one, scripted(after(0.006)) as other:
-            ready, lines = heard(arms_order(one.port, other.port, load=load, **turns), program)
-        assert ready["protocol"] == 2
-        [line] = lines["end"]
-        end = ArmsEnd.from_json(line)
-        assert (end.outcome, end.reason) == ("complete", "")
-        told = [ArmsRound.from_json(each) for each in lines["round"]]
-        for number, server in enumerate((one, other)):
-            seconds = [Second.from_json(each) for each in lines["second"] if each["arm"] == number]
-            assert [each.second for each in seconds] == list(range(-1, len(seconds) - 1))
-            total = total_of(seconds)
-            assert total.counters == end.arms[number].totals
-            assert total.count("started") == total.count("ok") == server.n_requests
-            measured = total_of(each for each in seconds if each.second >= 0)
-            assert sum(each.arms[number].n for each in told) <= measured.count("ok")
-            if load["model"] != "over":
-                assert sum(each.arms[number].n for each in told) == measured.count("ok")
-        assert [each.number for each in told] == list(range(len(told)))
-        assert end.rounds == len(told) >= 2
-        assert compare(told, 1).p50.ratio > 1, "each figure is of its own arm"
+        pytest.param({"model": "over", "requests": 60, "over_s": 0.6}, marks=pytest.mark.long),
+        pytest.param({"model": "open", "requests": 6000} | UNIFORM, marks=pytest.mark.long),
+    ],
+    ids=["open", "random", "closed", "over", "uniform"],
+)
+def test_each_arm_has_a_ledger_that_adds_up_and_is_that_of_its_server(program, load):
+    # A trial on a busy machine would choose longer turns, of which few are over in time.
+    turns = {"slice_s": 0.1, "may_lower_rate": False, "limit_s": 3}
+    with scripted(after(0.002)) as one, scripted(after(0.006)) as other:
+        ready, lines = heard(arms_order(one.port, other.port, load=load, **turns), program)
+    assert ready["protocol"] == 2
+    [line] = lines["end"]
+    end = ArmsEnd.from_json(line)
+    assert (end.outcome, end.reason) == ("complete", "")
+    told = [ArmsRound.from_json(each) for each in lines["round"]]
+    for number, server in enumerate((one, other)):
+        seconds = [Second.from_json(each) for each in lines["second"] if each["arm"] == number]
+        assert [each.second for each in seconds] == list(range(-1, len(seconds) - 1))
+        total = total_of(seconds)
+        assert total.counters == end.arms[number].totals
+        assert total.count("started") == total.count("ok") == server.n_requests
+        measured = total_of(each for each in seconds if each.second >= 0)
+        assert sum(each.arms[number].n for each in told) <= measured.count("ok")
+        if load["model"] != "over":
+            assert sum(each.arms[number].n for each in told) == measured.count("ok")
+    assert [each.number for each in told] == list(range(len(told)))
+    assert end.rounds == len(told) >= 2
+    assert compare(told, 1).p50.ratio > 1, "each figure is of its own arm"
 
 
 def test_a_reply_that_comes_after_the_last_turn_is_the_tail_of_its_arm(program):

@@ -25,7 +25,7 @@ from tests.values import make_second
 from tests.waiting import eventually
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 N_VIEWERS = 20
 TARGETS = "/api/v1/targets/"
 

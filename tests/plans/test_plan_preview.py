@@ -75,7 +75,6 @@ def test_the_page_shows_the_preview_before_a_script_asks_for_one(as_editor, proj
     assert blank.context["problem"] == ""
 
 
-@pytest.mark.alone
 @pytest.mark.parametrize(
     "fields",
     [

@@ -278,11 +278,6 @@ def test_at_most_three_of_a_kind_are_shown_the_first_and_the_last_among_them(pro
     assert [each.second for each in found[KEY]] == [0, 3, 6]
 
 
-def test_an_injector_without_examples_is_as_good(project):
-    run, _ = measuring(project)
-    assert not run.failure_examples.exists()
-
-
 def test_examples_go_with_their_run(project):
     run, (lease,) = running(project)
     record_seconds(lease=lease, seconds=[with_examples(0)])

@@ -208,7 +208,9 @@ class TestGoingOn:
 
 
 class TestEnding:
-    def test_a_steady_target_s_capacity_is_in_the_interval(self, project):
+    def test_a_steady_target_s_capacity_is_in_the_interval_and_stays_when_the_rule_changes(
+        self, project, another_rule
+    ):
         campaign = searching(project)
         search = search_through(campaign, limit_of(1850))
         answer = found(search)
@@ -217,6 +219,10 @@ class TestEnding:
         made = report_of_search(search).made
         assert campaign.repeats == len(made) == campaign.runs.count()
         assert [each.search for each in made] == sorted(each.search for each in made)
+        before = said(search)
+        another_rule()
+        assert said(search) == before
+        assert found(search).rule == RULE_VERSION
 
     def test_a_target_that_no_longer_answers_ends_it(self, project):
         campaign = after_a_failed_trial(project)
@@ -320,14 +326,6 @@ def said(search: Search) -> list:
     return [report.sentence, asdict(report.answer), rows, limiter]
 
 
-def test_it_stays_when_the_rule_changes(project, another_rule):
-    search = search_through(searching(project), limit_of(1850))
-    before = said(search)
-    another_rule()
-    assert said(search) == before
-    assert report_of_search(search).answer.rule == RULE_VERSION
-
-
 def test_it_stays_when_a_trial_s_judgement_changes(project):
     """Seconds that arrive late make a new summary, and with it a new judgement."""
     search = search_through(searching(project, limit=900), limit_of(5000))
@@ -382,6 +380,7 @@ def test_a_search_that_meets_another_rule_on_its_way_ends_with_what_is_known(pro
     assert search.answer["at_least"] < 1850 < search.answer["below"]
 
 
+@pytest.mark.long
 def test_a_search_on_its_way_up_goes_on_by_the_new_rule(project, another_rule):
     campaign = searching(project)
     end_trial(campaign, 100)

@@ -223,7 +223,7 @@ def test_tests_that_only_their_hosts_tell_apart_are_numbered_for_a_visitor(as_ed
     columns = urlencode({"a": f"test-{tests[0].pk}", "b": f"test-{tests[1].pk}"})
     links = [
         reverse("campaign-share", args=[campaign.pk]),
-        *(reverse("run-share", args=[run.pk]) for run in campaign.runs.all()),
+        *(reverse("run-share", args=[test.runs.first().pk]) for test in tests),
         f"{reverse('comparison-share')}?{columns}",
     ]
     pages = [visit(link_made_at(as_editor, each)).content.decode() for each in links]

@@ -56,12 +56,6 @@ def test_it_begins_with_the_lease_and_holds_no_order(lease):
     assert spool.path.name == "119-0-2.spool"
 
 
-def test_what_was_appended_comes_back_in_order(lease):
-    spool = filled(lease, 3)
-    spool.close(is_stored=False)
-    assert [record.get("second") for record in reopened(spool.path)] == [None, 0, 1, 2]
-
-
 def test_a_tail_torn_at_any_byte_loses_its_record_and_no_other(lease):
     spool = filled(lease, 3)
     spool.close(is_stored=False)
@@ -130,13 +124,6 @@ def test_it_is_for_no_other_account_of_the_host(lease):
     spool = Spool.create(lease)
     assert spool.path.stat().st_mode & 0o777 == 0o600
     assert spool.path.parent.stat().st_mode & 0o077 == 0
-
-
-def test_a_stored_one_has_another_name(lease):
-    spool = filled(lease, 1)
-    spool.close(is_stored=True)
-    assert not spool.path.exists()
-    assert spool.path.with_suffix(".stored").exists()
 
 
 def test_too_little_room_on_the_disk_refuses_the_run_in_words(lease, monkeypatch):

@@ -174,28 +174,19 @@ def test_every_task_exists_and_each_is_due_when_a_dispatcher_takes_over(thread, 
 
 def test_each_is_sent_once_in_its_interval(thread, broker, now_s):
     n_sent = dict.fromkeys(PERIODIC_TASKS_S, 0)
-    for _ in range(2 * HOUR_S // 5):
+    for _ in range(2 * HOUR_S // 15):
         thread.act()
-        now_s[0] += 5
+        now_s[0] += 15
         for task in broker.taken():
             n_sent[task] += 1
     assert n_sent == {task: 2 * HOUR_S / every_s for task, every_s in PERIODIC_TASKS_S.items()}
 
 
-def test_what_was_missed_is_sent_once(thread, broker, now_s):
-    thread.act()
-    broker.taken()
-    now_s[0] += 3 * HOUR_S
-    thread.act()
-    thread.act()
-    assert sorted(broker.taken()) == sorted(PERIODIC_TASKS_S)
-
-
 def test_what_a_frozen_broker_did_not_take_is_sent_once_when_it_is_back(thread, broker, now_s):
     broker.is_away = True
-    for _ in range(100):
+    for _ in range(3):
         thread.act()
-        now_s[0] += 5
+        now_s[0] += HOUR_S
     broker.is_away = False
     thread.act()
     thread.act()

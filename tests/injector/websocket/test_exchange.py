@@ -291,7 +291,8 @@ def test_it_is_counted_once():
         (reset, {}, 1006),
         (hang, {}, 1006),
     ]:
-        total, _ = measured(after_opening(script), closed(2), exchange)
+        timeouts = {"connect_s": 2, "tls_s": 2, "total_s": 2}
+        total, _ = measured(after_opening(script), closed(2, 2), exchange, timeouts=timeouts)
         codes = {name: n for name, n in total.counters.items() if name.startswith("close_code")}
         assert codes == {f"close_code_{code}": 2}
 
