@@ -203,11 +203,11 @@ class ResourceViewSet(VisibleViewSet):
         return rows.filter(**self.kwargs) if self.action == "list" else rows
 
     def list(self, request: Request, **_: int) -> Response:
-        self._parent_row()
+        self.parent_row()
         return super().list(request)
 
     def create(self, request: Request, **_: int) -> Response:
-        row = self._parent_row()
+        row = self.parent_row()
         return self.answer(self.perform_create(row, **self.input(row)).pk, 201)
 
     def update(self, request: Request, pk: int) -> Response:
@@ -219,7 +219,7 @@ class ResourceViewSet(VisibleViewSet):
         self.perform_destroy(self.get_object())
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    def _parent_row(self) -> Any:
+    def parent_row(self) -> Any:
         (pk,) = self.kwargs.values()
         return find(self.parent, self.request, pk=pk)
 
