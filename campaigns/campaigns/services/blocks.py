@@ -1,7 +1,7 @@
 """Queue the blocks of a campaign: at its start, and later more at its end; and what must hold of
 their cells before."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -24,6 +24,7 @@ from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.addresses import written_addresses
 from campaigns.domain.plan.arrivals import share_fault
+from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.frozen_run import FrozenRun, without_parts
 from campaigns.domain.plan.plan import ConnectionMode, Plan
 from campaigns.domain.plan.target import TLS_SCHEMES, WEBSOCKET_SCHEMES
@@ -80,6 +81,12 @@ def queue_blocks(
     require_permitted(test.endpoint for test in every)
     require_room_for_runs(project, every, estimates, blocks)
     new = [run for campaign, own in tests.items() for run in _new_runs(campaign, own, after)]
+    store_runs(project, new, estimates)
+    return tests
+
+
+def store_runs(project: Project, new: Sequence[Run], estimates: Mapping[int, TestEstimate]) -> None:
+    """With their shards and what they are going to use; `estimates` by test."""
     # Leaders have their numbers before what follows them is stored.
     runs = Run.objects.bulk_create(run for run in new if run.leader is None)
     runs += Run.objects.bulk_create(run for run in new if run.leader is not None)
@@ -87,7 +94,6 @@ def queue_blocks(
         Shard(run=run, number=number) for run in runs for number in range(run.n_shards)
     )
     plan_use(project, runs, estimates)
-    return tests
 
 
 def _held_tests(campaigns: Sequence[Campaign]) -> dict[Campaign, list[Test]]:

@@ -109,9 +109,8 @@ def _new_version(by: Actor, project: Project) -> PlanVersion:
 MAX_PAUSE_S = 3600
 QUIET_WITHIN_S = 1800
 # What the form of a draft says, beside its tests.
-_EDITED = ["name", "order", "repeats", "pause_s", "injectors"]
-_EDITED += ["practical_threshold", "keeps_going", "perf", "profile", "seed", "limit_s"]
-_EDITED += ["until_settled"]
+_EDITED = ["name", "order", "repeats", "pause_s", "injectors", "practical_threshold"]
+_EDITED += ["keeps_going", "perf", "profile", "seed", "limit_s", "until_settled"]
 # Not what a repeated campaign takes over: the cells have the one, and the other is random.
 _DRAWN_ANEW = {"injectors", "seed"}
 
@@ -321,10 +320,15 @@ def start_campaign(
 
 
 def start_campaigns(
-    *, by: Actor, campaigns: Sequence[Campaign], when_quiet: bool = False, anyway: bool = False
+    *,
+    by: Actor,
+    campaigns: Sequence[Campaign],
+    when_quiet: bool = False,
+    anyway: bool = False,
+    queue: Callable[..., dict[Campaign, list[Test]]] = queue_blocks,
 ) -> None:
     """Start drafts of one project, in its caller's transaction: all of them or, with Forbidden or
-    Refused, none."""
+    Refused, none. `queue`: what queues their runs and returns the tests that begin."""
     project = campaigns[0].project
     require(by, Action.RUN, project)
     hold(project)  # so that nobody deletes it meanwhile
@@ -341,7 +345,7 @@ def start_campaigns(
     started = list(Campaign.objects.filter(pk__in=numbers).order_by("pk"))
     for campaign in started:
         campaign.project = project
-    tests = queue_blocks(by=by, campaigns=started)
+    tests = queue(by=by, campaigns=started)
     labels = map(audit.label_of, started)
     audit.note_each(by, AuditEvent.CAMPAIGN_STARTED, labels, project=project)
     if not anyway:
