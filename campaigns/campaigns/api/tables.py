@@ -391,7 +391,9 @@ def _answer(request, campaign: Campaign) -> Answer:
     query = request.query_params
     _check_words(query)
     answer = answer_of(campaign, pair, relative_column(query), ladder_metric(query))
-    n_columns = _n_columns(answer)
+    # Of the matrix, or the arms of the sweep that has most of them.
+    arms = Counter((each.plan_label, each.field) for each in answer.sweeps)
+    n_columns = len(answer.matrix.columns) if answer.matrix else max(arms.values(), default=0)
     if 1 < n_columns < relative_column(query):
         raise InvalidFields({"relative": f"Write the number of a column, from 1 to {n_columns}."})
     return answer
@@ -407,14 +409,6 @@ def _check_words(query: Mapping[str, str]) -> None:
         faults["relative"] = "Write the number of a column, from 1."
     if faults:
         raise InvalidFields(faults)
-
-
-def _n_columns(answer: Answer) -> int:
-    """The columns of the matrix, or the arms of the sweep that has most of them."""
-    if answer.matrix:
-        return len(answer.matrix.columns)
-    arms = Counter((each.plan_label, each.field) for each in answer.sweeps)
-    return max(arms.values(), default=0)
 
 
 class CountedErrorsSerializer(serializers.Serializer):

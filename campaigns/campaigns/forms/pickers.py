@@ -114,7 +114,10 @@ class PickerFields(CheckedForm):
         """What is chosen. A target that was chosen just now comes with the endpoints that fit."""
         if not self.is_bound:
             return Picks(*(self.initial.get(name, ()) for name in Picks._fields))
-        lists = (self._picks_of(name) for name in Picks._fields)
+        lists = (
+            self.fields[name].known(self.data.getlist(name)) if name in self.fields else []
+            for name in Picks._fields
+        )
         values = Picks(*([each[:1] for each in lists] if self.is_single else lists))
         rows = [row for row in self.grid.plans if str(row.version.pk) in values.plans]
         offered, endpoints = self.data.getlist("offered"), []
@@ -126,9 +129,6 @@ class PickerFields(CheckedForm):
                 own = endpoints_to_propose(self.grid, target, rows, question)
             endpoints += [str(each.pk) for each in own]
         return values._replace(endpoints=endpoints[:1] if self.is_single else endpoints)
-
-    def _picks_of(self, name: str) -> list[str]:
-        return self.fields[name].known(self.data.getlist(name)) if name in self.fields else []
 
     def _chosen_targets(self, picks: Picks) -> list[Target]:
         return [each for each in self.grid.targets if str(each.pk) in picks.targets]

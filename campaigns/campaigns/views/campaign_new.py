@@ -46,7 +46,7 @@ from campaigns.domain.errors import Refused
 from campaigns.domain.metrics.profiles import perf_scope
 from campaigns.domain.plan.plan import REFERENCE_PLAN
 from campaigns.domain.plan.presets import Proposal, proposal_for
-from campaigns.domain.plan.sweep import Sweep, text_of_values
+from campaigns.domain.plan.sweep import text_of_values
 from campaigns.domain.plan.turns import USUAL_BLOCKS
 from campaigns.domain.presentation.cost_words import cost_facts, cost_notes
 from campaigns.domain.presentation.what_to_do import ASKED_QUESTIONS, nothing_to_tick
@@ -76,8 +76,8 @@ def initial_of(
         found = _initial_again(again, grid)
         if is_edit:
             found |= {"name": again.campaign.name, "seed": again.campaign.seed}
-        else:
-            found |= _asked_values(request.GET.get("values", ""), again)
+        elif values := request.GET.get("values"):
+            found["sweep_values" if again.sweep else "injectors"] = values
         if only := request.GET.getlist("endpoint"):
             found["endpoints"] = [each for each in found["endpoints"] if each in only]
     else:
@@ -149,26 +149,15 @@ def _asked_confirmation(
 
 
 def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
-    return {
+    values = {
         **_settings_of(again.campaign),
         **picks_of(grid, again.ticks)._asdict(),
         "name": again.name,
         "injectors": ", ".join(map(str, again.injectors)),
-        **_initial_sweep(again.sweep),
     }
-
-
-def _initial_sweep(sweep: Sweep | None) -> dict[str, str]:
-    if sweep is None:
-        return {}
-    return {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
-
-
-def _asked_values(values: str, again: Again) -> dict[str, str]:
-    """Other values for the sweep that runs again, as somebody would type them."""
-    if not values:
-        return {}
-    return {"sweep_values": values} if again.sweep else {"injectors": values}
+    if sweep := again.sweep:
+        values |= {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
+    return values
 
 
 def _settings_of(campaign: Campaign) -> dict[str, Any]:
@@ -214,11 +203,19 @@ def campaign_new(request: HttpRequest, actor: Actor, project: Project) -> HttpRe
     initial = initial_of(request, grid, again, confirm)
     is_kept = not {_TRY, _PICK} & request.POST.keys()
     form = CampaignForm(request.POST or None, grid=grid, initial=initial)
-    not_tried = _try_chosen(request, form) if _TRY in request.POST else ""
+    not_tried = ""
+    if _TRY in request.POST:
+        try:
+            try_cells(by=actor, cells=_plans_and_endpoints(form))
+        except Refused as refusal:
+            not_tried = str(refusal)
     if is_kept:
         campaign = saved_by(form, lambda **values: _save(request, values, project, edit, again))
         if campaign:
-            return redirect(_page_of(campaign, confirm))
+            page = reverse("campaign-detail", args=[campaign.pk])
+            # With the two sides that are to be confirmed against each other.
+            sides = sides_in(campaign, confirm) if confirm else None
+            return redirect(f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page)
     errors = form.errors if is_kept else {}
     status = edit.status(errors) if edit else 422 if errors else 200
     context = {
@@ -266,23 +263,6 @@ def _draft_of_study(request: HttpRequest, project: Project) -> Campaign:
     return create_machine_study(**who, target=targets[0])
 
 
-def _page_of(campaign: Campaign, confirm: Confirmation | None) -> str:
-    """The campaign's page, with the two sides that are to be confirmed against each other."""
-    page = reverse("campaign-detail", args=[campaign.pk])
-    sides = sides_in(campaign, confirm) if confirm else None
-    return f"{page}?compare={sides[1]}&with={sides[0]}" if sides else page
-
-
-def _try_chosen(request: HttpRequest, form: CampaignForm) -> str:
-    """Send the first request of each chosen plan to each of its endpoints, without a campaign; why
-    that is refused, if it is."""
-    try:
-        try_cells(by=actor_of(request), cells=_plans_and_endpoints(form))
-    except Refused as refusal:
-        return str(refusal)
-    return ""
-
-
 def _plans_and_endpoints(form: CampaignForm) -> list[tuple[PlanVersion, Endpoint]]:
     """Of the tests; connection modes make no difference to a single request."""
     cells = [form.grid.cells[key] for key in form.cells]
@@ -314,14 +294,10 @@ def _save(
 @signed_in_post(Project, Action.EDIT)
 def campaign_estimate(request: HttpRequest, actor: Actor, project: Project) -> HttpResponse:
     """The form page's fragments for the current input."""
-    grid = grid_of(project, _versions_in(request))
+    # A form that confirms has older versions of plans, too.
+    grid = grid_of(project, set(map(whole, request.POST.getlist("plans"))))
     form = CampaignForm(request.POST, grid=grid)
     return render(request, "campaigns/_estimate.html", _form_context(form, project))
-
-
-def _versions_in(request: HttpRequest) -> set[int]:
-    """The chosen plan versions: a form that confirms has older ones too."""
-    return set(map(whole, request.POST.getlist("plans")))
 
 
 def _form_context(form: CampaignForm, project: Project) -> dict[str, Any]:

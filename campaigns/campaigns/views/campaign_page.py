@@ -122,7 +122,10 @@ def campaign_context(
         "cards": cards,
         "ratios": ratios_of(answer.overheads, campaign.practical_threshold, has_cards=bool(cards)),
         "errors": errors_section(answer.errors, examples_of(actor, run__campaign=campaign)),
-        **_of_tests(campaign, answer),
+        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
+        "twins": _twin_names(answer.tests),
+        "choice": _choice_of(answer),
+        "noun": common_nouns(test.nouns for test in answer.tests),
         "tests": tests,
         "references": references,
         "why_archived": why_archived(campaign, every),
@@ -190,16 +193,6 @@ def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:
     return {"busy_host": told}
 
 
-def _of_tests(campaign: Campaign, answer: Answer) -> dict[str, Any]:
-    """What is told of all tests, and how they are told apart and chosen."""
-    return {
-        "many_plans": len({test.plan_label for test in answer.tests}) > 1,
-        "twins": _twin_names(answer.tests),
-        "choice": _choice_of(answer),
-        "noun": common_nouns(test.nouns for test in answer.tests),
-    }
-
-
 def _drawn(
     campaign: Campaign, answer: Answer, tests: Sequence[Test], asked: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -233,7 +226,8 @@ def _of_runs(
     # One arm of those that take turns would stand for all.
     has_curve = watched and not under_way["turns"]
     curves = {watched.test_id: watched_page["report"].curve} if has_curve else {}
-    first = _named_first(campaign, answer, repeats)
+    # Crowded charts name the chosen test before all others, then what changed.
+    first = [repeats["asked"], *changed_tests(campaign)] if are_crowded(answer) else []
     return {
         **_watching(watched_page, progress, answer, is_only=is_only),
         "progress": progress,
@@ -280,7 +274,10 @@ def _compared(campaign: Campaign, answer: Answer, limit_s: float | None) -> dict
         "funnel": drawn_funnel(overheads, campaign.practical_threshold, limit_s),
         "in_turns": campaign.order == Campaign.Order.SIDE_BY_SIDE,
         "confidence": max((each.confidence for each in overheads), default=0.95),
-        "has_forest": any(cell.value is not None for cell in _first_cells(overheads)),
+        # Of the average rows.
+        "has_forest": any(
+            cell.value is not None for each in overheads for cell in each.table.rows[0].cells[:-1]
+        ),
         "bars": split_bars(overheads),
         "compared": {"baseline": baseline, "candidate": candidate, "title": title},
         "differences": _differences(overheads),
@@ -295,14 +292,6 @@ def _of_machines(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         "machine_runs": drawn_machine_runs(runs_beside_each_other(campaign), answer.tests),
         "resources": resource_tables(target_resources(campaign, answer), answer.tests),
     }
-
-
-def _named_first(campaign: Campaign, answer: Answer, repeats: dict[str, Any]) -> list[int]:
-    """The tests that crowded charts name before all others: the chosen one, then what changed."""
-    if not are_crowded(answer):
-        return []
-    chosen = [repeats["asked"]] if repeats["asked"] else []
-    return [*chosen, *changed_tests(campaign)]
 
 
 def _watching(
@@ -383,8 +372,3 @@ def _next_step(campaign: Campaign, answer: Answer) -> dict[str, Any]:
         return {}
     step = next_step(answer.overheads, MAX_REPEATS - campaign.repeats)
     return {"next_step": step, "next_s": planned_s(campaign, step.blocks) if step else None}
-
-
-def _first_cells(overheads: list[OverheadAnswer]):
-    """The cells of the average rows; without values there is nothing to draw."""
-    return (cell for each in overheads for cell in each.table.rows[0].cells[:-1])

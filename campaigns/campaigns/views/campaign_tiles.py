@@ -175,7 +175,7 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
     overheads = answer.overheads
     if answer.has_no_answer or answer.errors.is_everything or len(overheads) > MOST_CARDS:
         return []
-    intervals = [_interval(each) for each in overheads]
+    intervals = [next((row for row in each.forest if row["primary"]), None) for each in overheads]
     axes = {
         in_factors: RatioAxis(
             [[each] for each in intervals if each and _in_factors(each) == in_factors],
@@ -198,10 +198,6 @@ def cards_of(answer: Answer, threshold: float, limit_s: float | None = None) -> 
         )
         for n, (overhead, found) in enumerate(zip(overheads, intervals, strict=True))
     ]
-
-
-def _interval(overhead: OverheadAnswer) -> dict[str, Any] | None:
-    return next((each for each in overhead.forest if each["primary"]), None)
 
 
 def _in_factors(interval: dict[str, Any]) -> bool:
@@ -296,16 +292,13 @@ def tiles_of(answer: Answer) -> list[dict[str, Any]]:
         return []
     if len(answer.tests) <= _MOST_TILES:
         return [_test_tile(each) for each in answer.tests]
-    slowest = sorted(answer.tests, key=_slowest_first)[: _MOST_TILES - 1]
+    means_ms = [[ms for ms in each.means_ms if ms is not None] or [0.0] for each in answer.tests]
+    by_mean = sorted(zip(means_ms, answer.tests, strict=True), key=lambda each: -fmean(each[0]))
+    slowest = [test for _, test in by_mean[: _MOST_TILES - 1]]
     more = len(answer.tests) - len(slowest)
     rest = {"title": "And", "note": "", "value": number(more), "unit": "more tests"}
     lines = ["none slower on average, in the tables below"]
     return [*map(_test_tile, slowest), {**rest, "lines": lines}]
-
-
-def _slowest_first(test: TestAnswer) -> float:
-    means_ms = [each for each in test.means_ms if each is not None]
-    return -fmean(means_ms) if means_ms else 0.0
 
 
 def _test_tile(test: TestAnswer) -> dict[str, Any]:
