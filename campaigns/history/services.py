@@ -249,7 +249,11 @@ def note_changes(*, campaign_id: int) -> int:
         changes, places = history.course.changes, [point.at for point in history.points]
         same = same_changes(
             [Sighting(each.index, each.earliest, each.latest, each.ratio > 1) for each in changes],
-            [_known_place(each, places) for each in stored[key]],
+            [
+                Sighting(index, index, index, each.ratio > 1)
+                for each in stored[key]
+                for index in [bisect_left(places, each.since_at)]
+            ],
         )
         for number, change in enumerate(changes):
             is_known = number in same
@@ -284,11 +288,6 @@ def _stored_changes(
         if key in by_key and row.since_at >= by_key[key].points[0].at:
             stored[key].append(row)
     return stored
-
-
-def _known_place(change: TriageChange, places: Sequence) -> Sighting:
-    index = bisect_left(places, change.since_at)
-    return Sighting(index, index, index, change.ratio > 1)
 
 
 def _join_entries(project_id: int, new: Sequence[TriageChange]) -> None:

@@ -102,7 +102,11 @@ def _save(by: Actor, exporter: Exporter, fields: ExporterFields) -> Exporter:
     # What was told before was told by another address, or read otherwise.
     exporter.offers, exporter.told_at = [], None
     exporter.problem, exporter.problem_at = "", None
-    deeds = [AuditEvent.EXPORTER_SET, *_keep_token(exporter, fields.token)]
+    deeds, token = [AuditEvent.EXPORTER_SET], fields.token
+    # Without one the stored one stays; "" removes it.
+    if token or (token == "" and exporter.token):
+        exporter.token = encrypt(token) if token else ""
+        deeds.append(AuditEvent.SECRET_STORED if token else AuditEvent.SECRET_DELETED)
     try:
         with transaction.atomic():
             exporter.save()
@@ -112,14 +116,6 @@ def _save(by: Actor, exporter: Exporter, fields: ExporterFields) -> Exporter:
         audit.note(by, deed, _exporter_label(exporter), project=exporter.target.project)
     _ask_worker(Exporter.objects.filter(pk=exporter.pk), exporter.pk)
     return exporter
-
-
-def _keep_token(exporter: Exporter, token: str | None) -> list[AuditEvent]:
-    """Store the token encrypted; "" removes it, None keeps it."""
-    if token is None or token == exporter.token == "":
-        return []
-    exporter.token = encrypt(token) if token else ""
-    return [AuditEvent.SECRET_STORED if token else AuditEvent.SECRET_DELETED]
 
 
 @transaction.atomic

@@ -251,14 +251,9 @@ def same_of(pairs: Sequence[ComparedPair], overheads: Sequence[Overhead]) -> lis
         for name in _SAME
         if alike and all(name in each for each in alike)
     ]
-    loads = dict.fromkeys(load for pair in pairs if (load := _load(pair)))
+    rates = ([_rate(each) for each in pair] for pair in pairs)
+    loads = dict.fromkeys(f"{' and '.join(each)}/s" for each in rates if all(each))
     return [*facts, *([("requests sent", ", ".join(loads))] if loads else [])]
-
-
-def _load(pair: ComparedPair) -> str:
-    """Such as "99.9 and 99.9/s"; "" where one side sent nothing."""
-    rates = [_rate(each) for each in pair]
-    return f"{' and '.join(rates)}/s" if all(rates) else ""
 
 
 def _rate(test: MeasuredTest) -> str:

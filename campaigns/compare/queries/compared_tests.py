@@ -44,7 +44,7 @@ def comparison_of(
     columns: Sequence[ComparisonSide], query: str = "", *, shows_machines: bool = True
 ) -> Comparison:
     """The columns against the first of them, in a fixed number of queries. Needs two or more.
-    `asked` is the key of the test whose detail is wanted: by default the first one that is listed.
+    `query` is the key of the test whose detail is wanted: by default the first one that is listed.
     `shows_machines` as in `sides_of`."""
     searches = searches_among(columns)
     baseline, *candidates = _sides(columns, searches, shows_machines=shows_machines)
@@ -64,7 +64,9 @@ def comparison_of(
     judged = [judged_pair(pair, states[pair.letter]) for pair in pairs]
     tests, overheads = [test for test, _ in judged], [overhead for _, overhead in judged]
     ordered = worst_first(tests)
-    reference = _select(ordered, references, query)
+    # The one that is asked for, the first that is listed, or any.
+    choices = [*listed(ordered), *ordered, *references]
+    detailed = next((test for test in choices if test.key == query), next(iter(choices), None))
     overhead_by_key = {test.key: overhead for test, overhead in [*apart, *judged]}
     return Comparison(
         sentences=_sentences([baseline, *candidates], tests, references, capacities),
@@ -82,7 +84,7 @@ def comparison_of(
             {side.column.letter: side.column.name for side in candidates},
             baseline.column.name,
         ),
-        detail=detail_of(reference, overhead_by_key[reference.key]) if reference else None,
+        detail=detail_of(detailed, overhead_by_key[detailed.key]) if detailed else None,
         capacities=list(capacities.values()),
         profiles=_compared_profiles(columns) if shows_machines else [],
     )
@@ -108,14 +110,6 @@ def _sides(
     measured = sides_of(others, shows_machines=shows_machines)
     by_letter = {side.column.letter: side for side in measured}
     return [by_letter.get(each.letter) or Side(each, []) for each in columns]
-
-
-def _select(
-    ordered: Sequence[ComparedTest], references: Sequence[ComparedTest], query: str
-) -> ComparedTest | None:
-    """The one that is asked for, the first that is listed, or any; None without a test."""
-    choices = [*listed(ordered), *ordered, *references]
-    return next((test for test in choices if test.key == query), next(iter(choices), None))
 
 
 def _without_references(

@@ -307,6 +307,8 @@ def overhead_answer(
     """The pair as pages render it. A running campaign gets no verdict before its third repeat.
     `is_crowded`: no factor is a least one."""
     pair, found = overhead.pair, overhead.judged
+    plan = f"{pair.baseline.plan_label}, " if _have_two_plans(pair) else ""
+    named = f"{pair.candidate.plan_label}: {pair.candidate.label}"
     word = str(found.word or "") if overhead.has_word or is_final else ""
     return OverheadAnswer(
         plan_label=pair.candidate.plan_label,
@@ -316,7 +318,7 @@ def overhead_answer(
         title=pair.title,
         table=overhead_table(
             f"overhead-{pair.baseline.test.pk}-{pair.candidate.test.pk}",
-            _table_title(pair),
+            f"{named} against {plan}{pair.baseline.label}",
             overhead.rows,
             word,
             found.text,
@@ -357,9 +359,3 @@ def _narrowing(turns: TurnsComparison) -> list[dict[str, Any]]:
         for n, seconds, look in turns.narrowing
         if look.p50
     ]
-
-
-def _table_title(pair: ArmPair) -> str:
-    baseline, candidate = pair
-    plan = f"{baseline.plan_label}, " if _have_two_plans(pair) else ""
-    return f"{candidate.plan_label}: {candidate.label} against {plan}{baseline.label}"

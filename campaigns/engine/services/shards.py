@@ -186,21 +186,17 @@ def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _policy(runs: Sequence[Run], project_id: int) -> dict[str, Any]:
-    allowed = {each: None for run in runs for each in _allowed(run, project_id)}
+    allowed: dict[str, None] = {}
     elsewhere: dict[str, list[str]] = {}
+    for run in runs:
+        # As this host has it: its list may be narrower than the site's, and take no proofs.
+        here = networks_for(project_id, run.frozen.endpoint.host)
+        allowed |= dict.fromkeys(common_networks(run.frozen.allowed_networks, here))
     for run in runs:
         if run.frozen.plan.redirects == Redirects.ALL:
             host = run.frozen.endpoint.host
             elsewhere |= networks_elsewhere(project_id, host, allowed)
     return policy(list(allowed), elsewhere)
-
-
-def _allowed(run: Run, project_id: int) -> list[str]:
-    """As this host has it: its own list may be narrower than the site's, and it may take no
-    proofs."""
-    frozen = run.frozen
-    here = networks_for(project_id, frozen.endpoint.host)
-    return common_networks(frozen.allowed_networks, here)
 
 
 def heartbeat(*, lease: Lease, has_ended: bool = False, is_fresh: bool = False) -> Pulse | None:
