@@ -122,6 +122,11 @@ def find(rows, actor: Actor, **lookup):
     return get_object_or_404(queryset.visible_to(actor), **lookup)
 
 
+def whole(text: str) -> int:
+    """A row's number in an address or a form; 0 of what is none."""
+    return int(text) if text.isdecimal() and len(text) < 19 else 0
+
+
 def rights_in(project, actor: Actor) -> dict[str, bool]:
     """The rights by which templates show buttons: {"edit": True, "run": …}."""
     allowed = rights(actor, project)

@@ -23,7 +23,7 @@ from campaigns.domain.units import counted
 
 class CheckedForm(forms.Form):
     # The field that shows what is wrong with an argument of another name.
-    field_of: ClassVar[Mapping[str, str]] = {}
+    field_of: ClassVar[Mapping[str, str | None]] = {}
 
     refused_at: ClassVar[str | None] = None  # the field that says why it is not possible now
 
@@ -147,7 +147,7 @@ def request_line() -> dict[str, forms.Field]:
     }
 
 
-class RequestFields(forms.Form):
+class RequestFields(CheckedForm):
     method, other_method, path = request_line().values()
     path.initial = "/"
     headers = text_field(

@@ -3,9 +3,10 @@ pasted or as a file. An item's name and tags."""
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
+from django.utils import timezone
 
 from campaigns.core.forms import CheckedForm, area, text_field, text_widget
 from campaigns.domain.plan.plan import ConnectionMode
@@ -126,8 +127,10 @@ class TestHistoryFilterForm(HistoryFilterForm):
     target = plan = arm = None
 
 
-class MarkForm(forms.Form):
+class MarkForm(CheckedForm):
     """The service says what is wrong with the words and the link."""
+
+    field_of: ClassVar = {"key": None}  # nobody types it
 
     text = text_field(
         "What happened",
@@ -148,6 +151,13 @@ class MarkForm(forms.Form):
     def __init__(self, *args, project: Project, **kwargs):
         super().__init__(*args, **kwargs)
         self.fields["target"].queryset = project.targets.filter(archived_at=None, is_kept=True)
+
+    def fields_of_service(self) -> dict[str, Any]:
+        """A program that sends the same words again means the same mark; somebody who types them on
+        another day another one. A button that is pressed twice still leaves one."""
+        data = self.cleaned_data
+        key = f"{data['text'][:100]} {timezone.now():%Y-%m-%dT%H:%M}"
+        return data | {"key": "" if data["at"] else key}
 
 
 class OutputForm(forms.Form):

@@ -22,6 +22,7 @@ from campaigns.core.access import (
     rights_in,
     signed_in_form,
     signed_in_post,
+    whole,
 )
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.core.transfer import takes_bytes
@@ -158,7 +159,7 @@ def target_measure(request: HttpRequest, actor: Actor, target: Target) -> HttpRe
     """What came back and the three questions; a POST starts the one that it names, or opens its
     form."""
     number = request.POST.get("probe") or request.GET.get("probe", "")
-    tried = tried_of(target, int(number) if number.isdecimal() else 0, timezone.now())
+    tried = tried_of(target, whole(number), timezone.now())
     if request.method == "POST":
         require(actor, Action.EDIT, target.project)
         if tried and "other" in request.POST:

@@ -302,21 +302,19 @@ def check_cells(project: Project, cells: list[CampaignCell], repeats: int) -> No
             raise Refused(f"Choose a connection mode: {', '.join(ConnectionMode)}.")
         if cell.connection_mode == ConnectionMode.RESUMED and endpoint.scheme not in TLS_SCHEMES:
             raise Refused(f"{endpoint} has no TLS session to resume. Choose new or keep-alive.")
-        _check_protocol(cell)
+        # Exchanges need WebSocket endpoints, steps need HTTP endpoints.
+        is_exchange = cell.plan_version.value().exchange is not None
+        if is_exchange != (endpoint.scheme in WEBSOCKET_SCHEMES):
+            wanted = "a ws or wss" if is_exchange else "an http or https"
+            raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {endpoint} is not one.")
+        if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
+            raise Refused(
+                "WebSockets cannot be kept alive between attempts. Choose new or resumed."
+            )
         # Every injector must get a share of the connections and requests.
         fault = share_fault(cell.plan().load, cell.injectors)
         if fault:
             raise Refused(f"{cell.plan_version} {fault}.")
-
-
-def _check_protocol(cell: CampaignCell) -> None:
-    """Exchanges need WebSocket endpoints, steps need HTTP endpoints."""
-    is_exchange = cell.plan_version.value().exchange is not None
-    if is_exchange != (cell.endpoint.scheme in WEBSOCKET_SCHEMES):
-        wanted = "a ws or wss" if is_exchange else "an http or https"
-        raise Refused(f"{cell.plan_version} needs {wanted} endpoint; {cell.endpoint} is not one.")
-    if is_exchange and cell.connection_mode == ConnectionMode.KEEP_ALIVE:
-        raise Refused("WebSockets cannot be kept alive between attempts. Choose new or resumed.")
 
 
 def check_slots(project: Project, cells: Iterable[CampaignCell | Test]) -> None:

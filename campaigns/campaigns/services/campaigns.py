@@ -27,7 +27,7 @@ from campaigns.campaigns.queries.references import (
 )
 from campaigns.campaigns.services.blocks import check_cells, queue_blocks
 from campaigns.core import audit
-from campaigns.core.database import db_now
+from campaigns.core.database import db_now, text_faults
 from campaigns.core.permissions import Action, Actor, require
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
@@ -48,7 +48,6 @@ from campaigns.domain.typed_text import (
     Content,
     check_unchanged,
     clean_name,
-    is_web_address,
     storable,
 )
 from campaigns.engine.services.endings import (
@@ -166,16 +165,8 @@ def describe_source(*, by: Actor, campaign: Campaign, note: str = "", **source: 
     Forbidden, InvalidFields."""
     require(by, Action.EDIT, campaign.project)
     values = {name: storable(text) for name, text in source.items()}
-    limits = {name: Campaign._meta.get_field(name).max_length for name in values}
-    errors = {
-        name: f"Use at most {limits[name]} characters."
-        for name, text in values.items()
-        if len(text) > limits[name]
-    }
-    if values.get("link") and not is_web_address(values["link"]):
-        errors["link"] = "A link begins with https:// or http://."
-    if errors:
-        raise InvalidFields(errors)
+    if faults := text_faults(Campaign, values):
+        raise InvalidFields(faults)
     if values:
         Campaign.objects.filter(pk=campaign.pk).update(**values)
     if note.strip():

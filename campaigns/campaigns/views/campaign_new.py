@@ -40,6 +40,7 @@ from campaigns.core.access import (
     saved_by,
     signed_in_form,
     signed_in_post,
+    whole,
 )
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.errors import Refused
@@ -178,10 +179,6 @@ def _settings_of(campaign: Campaign) -> dict[str, Any]:
 def asked_proposal(request: HttpRequest) -> Proposal | None:
     """The proposal of the preset that the URL's plan was created from."""
     return proposal_for(request.GET.get("preset", "")) if "plan" in request.GET else None
-
-
-def whole(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else 0
 
 
 # What posts the form to its own page without saving it.

@@ -20,6 +20,7 @@ from campaigns.core.access import (
     signed_in_get,
     signed_in_safe,
     takes_a_form,
+    whole,
 )
 from campaigns.core.permissions import Action, Actor, Role
 from campaigns.domain.caps import PROJECT_CAPS, RATE
@@ -175,8 +176,7 @@ def _checked(actor: Actor, claim: HostClaim) -> str:
 
 def _withdrawn(request: HttpRequest, claim: HostClaim) -> str:
     number, reason = (request.POST.get(name, "") for name in ("permit", "reason"))
-    pk = number if number.isdecimal() and len(number) < 19 else 0
-    permit = get_object_or_404(claim.permits, pk=pk)
+    permit = get_object_or_404(claim.permits, pk=whole(number))
     targets.withdraw(by=actor_of(request), permit=permit, reason=reason)
     return f"The {permit.kind} for {claim.host} is withdrawn."
 

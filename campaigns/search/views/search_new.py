@@ -21,8 +21,7 @@ from campaigns.campaigns.queries.checks import (
     room_checks,
     room_of,
 )
-from campaigns.campaigns.views.campaign_new import whole
-from campaigns.core.access import actor_of, find, saved_by, signed_in_form, signed_in_post
+from campaigns.core.access import actor_of, find, saved_by, signed_in_form, signed_in_post, whole
 from campaigns.core.permissions import Action, Actor
 from campaigns.domain.plan.plan import Plan
 from campaigns.domain.plan.presets import (
