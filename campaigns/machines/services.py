@@ -294,7 +294,11 @@ def _rows(run_id: int, scraped: Iterable[Scraped]) -> Iterator[MachineSecond]:
     first: dict[str, Exporter] = {}
     telling = Case(When(told_at__gt=db_now(-TELLING_S), then=True), default=False)
     same = Exporter.objects.filter(target__runs=run_id, machine__in=machines).order_by("name")
-    for each in sorted(same.annotate(is_telling=telling), key=_has_no_processes):
+    # Those that watch processes come first.
+    for each in sorted(
+        same.annotate(is_telling=telling),
+        key=lambda each: not any(offer.startswith(PROCESS) for offer in each.offers),
+    ):
         first.setdefault(each.machine, each)
     for row in rows:
         exporter = first.get(machine_of(row.did))
@@ -303,10 +307,6 @@ def _rows(run_id: int, scraped: Iterable[Scraped]) -> Iterator[MachineSecond]:
         elif not exporter.is_telling:
             row.source = exporter.name
             yield row
-
-
-def _has_no_processes(exporter: Exporter) -> bool:
-    return not any(each.startswith(PROCESS) for each in exporter.offers)
 
 
 def _success_columns(offers: Iterable[str]) -> dict[str, Any]:

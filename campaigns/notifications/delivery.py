@@ -300,12 +300,8 @@ def _agent_event(exporter: Exporter, state: str, words: str, key: str) -> Event:
             "state": state,
         },
     )
-    return Event(
-        key=f"exporter {exporter.pk} {state} {key}",
-        kind=EventKind.AGENT,
-        project=target.project,
-        message=message.to_json(),
-    )
+    key = f"exporter {exporter.pk} {state} {key}"
+    return Event.of(EventKind.AGENT, key, target.project, message)
 
 
 def note_expiring_certificates() -> int:
@@ -339,12 +335,8 @@ def _certificate_event(endpoint: Endpoint, seen_at: datetime, not_after: str, n_
         "See the target",
         {"project": target.project.name, "endpoint": str(endpoint), "not_after": not_after},
     )
-    return Event(
-        key=f"certificate {endpoint.pk} {not_after}",
-        kind=EventKind.CERTIFICATE,
-        project=target.project,
-        message=message.to_json(),
-    )
+    key = f"certificate {endpoint.pk} {not_after}"
+    return Event.of(EventKind.CERTIFICATE, key, target.project, message)
 
 
 def _watching(kind: EventKind):

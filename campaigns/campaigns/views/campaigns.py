@@ -41,10 +41,10 @@ from campaigns.core.database import without_connection
 from campaigns.core.drawings import trend_of
 from campaigns.core.permissions import Actor
 from campaigns.core.tables import text_stream, unless_known, wants_blocks
-from campaigns.domain.analysis.ratio import Against, Word
+from campaigns.domain.analysis.ratio import Word
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.plan.turns import LONGEST_LIMIT_S
-from campaigns.domain.presentation.badges import PILLS, Badge, Pill
+from campaigns.domain.presentation.badges import PILLS, Pill
 from campaigns.domain.units import counted, duration
 from campaigns.history.views.history_rows import against_cell
 from campaigns.items.queries.items import is_first_visit
@@ -207,7 +207,9 @@ def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
         badge = badge_of(campaign, gist)
         against = trend.against if trend else None
         campaign.against = against_cell(against)
-        campaign.pill = _pill_of(badge, against)
+        campaign.pill = PILLS.get(against.word) if against else None
+        if badge.state in _FAILED:
+            campaign.pill = Pill("Failed", "×", "is-bad")
         campaign.is_same = bool(against) and against.word == Word.SAME
         campaign.badge = None if badge.state in _UNREMARKABLE or campaign.pill else badge
         campaign.trend = trend_of(trend.p95s_ms) if trend and campaign.started_at else None
@@ -221,12 +223,6 @@ def with_words(campaigns: Sequence[Campaign]) -> Sequence[Campaign]:
         }
         campaign.columns = [name for name, what in says.items() if what]
     return campaigns
-
-
-def _pill_of(badge: Badge, against: Against | None) -> Pill | None:
-    if badge.state in _FAILED:
-        return Pill("Failed", "×", "is-bad")
-    return PILLS.get(against.word) if against else None
 
 
 def active_strip(

@@ -78,14 +78,10 @@ def kept_page(
     request: HttpRequest, project: Project, may: dict[str, bool], page: CacheablePage
 ) -> HttpResponse:
     """`may`: of `rights_in`, for the frame."""
-    parts = _parts(with_own_token(page.content(), request))
+    # What templates rendered, and escaped, when it was kept.
+    texts = with_own_token(page.content(), request).split(_SPLIT)
+    parts = {name: SafeString(text.strip()) for name, text in zip(_BLOCKS, texts, strict=True)}
     return render(request, "kept_page.html", {"project": project, "may": may, "parts": parts})
-
-
-def _parts(kept: str) -> dict[str, SafeString]:
-    """What templates rendered, and escaped, when it was kept."""
-    texts = kept.split(_SPLIT)
-    return {name: SafeString(text.strip()) for name, text in zip(_BLOCKS, texts, strict=True)}
 
 
 TEMPLATE = "campaigns/detail.html"

@@ -119,23 +119,15 @@ def sweep_questions(
     their numbers."""
     if campaign.finished_at is None:
         return []
+    first = tests[group[0].points[0].test_id]
+    # A single arm needs no name beside its target's.
+    names = [each.name for each in group] if len(group) > 1 else [first.endpoint.target.name]
     arms = [
         question
-        for sweep in group[:_MOST_ARMS]
-        for question in _about_growth(campaign, sweep, _name(sweep, group, tests))
+        for sweep, name in zip(group[:_MOST_ARMS], names, strict=False)
+        for question in _about_growth(campaign, sweep, name)
     ]
-    return [
-        *_about_doubts(campaign, group),
-        *arms,
-        *_about_rates(tests[group[0].points[0].test_id]),
-    ]
-
-
-def _name(sweep: SweepAnswer, group: Sequence[SweepAnswer], tests: Mapping[int, Test]) -> str:
-    """A single arm needs no name beside its target's."""
-    if len(group) > 1:
-        return sweep.name
-    return tests[sweep.points[0].test_id].endpoint.target.name
+    return [*_about_doubts(campaign, group), *arms, *_about_rates(first)]
 
 
 def _about_doubts(campaign: Campaign, group: Sequence[SweepAnswer]) -> Iterator[OpenQuestion]:

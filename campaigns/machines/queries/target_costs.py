@@ -197,8 +197,8 @@ def _runs_with_seconds(campaign: Campaign) -> dict[int, RunSize]:
         if second < n_seconds and is_inner(second, n_seconds):
             moved = moved_bytes(dict(zip(MOVED, amounts[3:], strict=True)))
             sizes[pk].machines[source].add(*amounts[:3], moved)
-    for pk, kept in kept_machines(sizes):
-        for use in kept:
+    for pk, uses in kept_machines(sizes):
+        for use in uses:
             sizes[pk].machines[use.source] = _Told(
                 use.lasted_s, use.busy_s, use.watched_s, use.moved_bytes
             )
@@ -284,8 +284,8 @@ def _uses(sizes: dict[int, RunSize]) -> dict[int, list[PerfUse]]:
     uses = defaultdict(list)
     for (pk, _), perfs in by_run.items():
         uses[pk].append(perf_use(perfs))
-    for pk, kept in kept_machines(sizes):
-        uses[pk] += [use.perf for use in kept if use.perf]
+    for pk, machines in kept_machines(sizes):
+        uses[pk] += [use.perf for use in machines if use.perf]
     with_rates = {pk: [use for use in of_run if use.rates] for pk, of_run in uses.items()}
     return {pk: of_run for pk, of_run in with_rates.items() if of_run}
 
