@@ -21,6 +21,7 @@ from django.db.models.functions import Coalesce, Now
 from campaigns.core import audit, queue
 from campaigns.core.database import ClockTimestamp, db_now
 from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.caps import STORED_GB
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import RunState
 from campaigns.domain.metrics.machine import PROCESS, busy_s, machine_of, watched_s
@@ -42,7 +43,7 @@ from campaigns.models import (
 )
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.queries import LOAD_IS_OFF, why_load_is_off
-from campaigns.operations.services.caps import measure_outputs, require_room_for_bytes
+from campaigns.operations.services.caps import measure_outputs, require_room
 from campaigns.operations.services.load_control import require_load_on
 from campaigns.projects.services import decrypt, encrypt
 from campaigns.targets.queries import networks_for, policy
@@ -346,7 +347,7 @@ def add_output(*, by: Actor, run: Run, tool: str, text: str) -> ToolOutput:
     tool = clean_name(tool)
     if errors := _faults(tool, text):
         raise InvalidFields(errors)
-    require_room_for_bytes(project, len(text.encode()))
+    require_room(project, {STORED_GB: len(text.encode())})
     # Counted after the room, whose lock lets two at once not exceed the limit together.
     if run.tool_outputs.count() >= MOST_OUTPUTS:
         raise Refused(f"Run {run.label} has {MOST_OUTPUTS} outputs. Delete one of them first.")

@@ -29,6 +29,7 @@ from campaigns.campaigns.services.blocks import check_cells, queue_blocks
 from campaigns.core import audit
 from campaigns.core.database import db_now, text_faults
 from campaigns.core.permissions import Action, Actor, require
+from campaigns.domain.caps import CAMPAIGNS
 from campaigns.domain.errors import InvalidFields, Refused
 from campaigns.domain.lifecycle import Outcome, StopReason
 from campaigns.domain.metrics.profiles import PerfOf
@@ -63,7 +64,7 @@ from campaigns.live.notify import notify_viewers
 from campaigns.models import Campaign, Endpoint, PlanVersion, Project, SavedPlan, Target, Test
 from campaigns.notes.services import add_note
 from campaigns.operations.models import AuditEvent
-from campaigns.operations.services.caps import require_room_for_campaigns
+from campaigns.operations.services.caps import require_room
 from campaigns.plans.services import create_plan, plan_of_spec
 from campaigns.probes.services.probes import forget_unsent, send_first_requests, start_anyway
 from campaigns.targets.services import create_target, keep_target
@@ -145,7 +146,7 @@ def create_campaign(
     as well. Not `is_more`: it takes another campaign's place."""
     require(by, Action.EDIT, project)
     if is_more:
-        require_room_for_campaigns(project)
+        require_room(project, {CAMPAIGNS: 1})
     cells = cells_of_sweep(cells, injectors, sweep)
     if reference and (own := reference_cell(by=by, project=project)) not in cells:
         cells.append(own)
@@ -411,7 +412,7 @@ def repeat_campaigns(
     tests = Test.objects.filter(campaign__in=numbers).select_related(*related)
     for test in tests.order_by("position"):
         cells[test.campaign_id].append(cell_of(test))
-    require_room_for_campaigns(project, len(campaigns))
+    require_room(project, {CAMPAIGNS: len(campaigns)})
     drafts = []
     for campaign, name in zip(campaigns, names or [None] * len(campaigns), strict=True):
         original = originals[campaign.pk]

@@ -128,7 +128,6 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
     led = Run.objects.in_bulk(run.led) if run.led else {}
     runs = [run, *(led[pk] for pk in run.led)]
     _notify([each.pk for each in runs], run.campaign_id)
-    order = _order_of_arms(run, runs) if len(runs) > 1 else _order(run)
     return Lease(
         shard_id=run.shard_id,
         run_id=run.pk,
@@ -136,23 +135,29 @@ def claim_shard(*, worker: str, host: str) -> Lease | None:
         epoch=run.shard_epoch,
         worker=worker,
         host=host,
-        order=order,
+        order=_order(run, runs),
         campaign_id=run.campaign_id,
         arms=tuple(each.pk for each in runs) if len(runs) > 1 else (),
     )
 
 
-def _order(run: Run) -> dict[str, Any]:
-    frozen = run.frozen
-    return {
-        "protocol": PROTOCOL,
-        "run": run.label,
-        **_order_of_arm(run),
-        **load_bodies(run.project_id, frozen.plan_json),
-        "policy": _policy([run], run.project_id),
+def _order(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
+    """`runs`: those of the arms; side by side each pass draws other orders of turns, the same in
+    all shards."""
+    frozen, arms = leader.frozen, [_order_of_arm(run) for run in runs]
+    in_turns = len(runs) > 1
+    order = {
+        "protocol": PROTOCOL_OF_ARMS if in_turns else PROTOCOL,
+        "run": leader.label,
+        **({"arms": arms} if in_turns else arms[0]),
+        **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
+        "policy": _policy(runs, leader.project_id),
         "seed": frozen.seed,
-        "shard": _part_of(run),
+        "shard": _part_of(leader),
     }
+    if in_turns:
+        order["turns"] = frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat}
+    return order
 
 
 def _part_of(run: Run) -> dict[str, Any]:
@@ -167,21 +172,6 @@ def _order_of_arm(run: Run) -> dict[str, Any]:
         "plan": ordered_plan(frozen.plan_json),
         "endpoint": frozen.endpoint.to_order(),
         "connection_mode": str(frozen.connection_mode),
-    }
-
-
-def _order_of_arms(leader: Run, runs: Sequence[Run]) -> dict[str, Any]:
-    """Side by side: each pass draws other orders of turns, the same in all shards."""
-    frozen = leader.frozen
-    return {
-        "protocol": PROTOCOL_OF_ARMS,
-        "run": leader.label,
-        "arms": [_order_of_arm(run) for run in runs],
-        **load_bodies(leader.project_id, *(run.frozen.plan_json for run in runs)),
-        "policy": _policy(runs, leader.project_id),
-        "seed": frozen.seed,
-        "shard": _part_of(leader),
-        "turns": frozen.turns.to_json() | {"seed": frozen.seed + leader.repeat},
     }
 
 
