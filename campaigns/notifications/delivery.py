@@ -269,8 +269,8 @@ def note_silent_agents() -> int:
     exporters = Exporter.objects.filter(
         target__archived_at=None, target__project__in=_watching(EventKind.AGENT)
     ).select_related("target__project")
-    told = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
-    rows = told.filter(message__data__has_key="exporter").values_list("pk", "message__data")
+    earlier = Event.objects.filter(kind=EventKind.AGENT, at__gt=db_now(-KEPT_S)).order_by("pk")
+    rows = earlier.filter(message__data__has_key="exporter").values_list("pk", "message__data")
     # By exporter: the last event, and what it said.
     states = {data["exporter"]: (pk, data["state"]) for pk, data in rows}
     events = []

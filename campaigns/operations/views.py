@@ -253,10 +253,10 @@ def audit(request: HttpRequest, project: int | None = None) -> HttpResponse:
 
 @signed_in_get
 def audit_csv(request: HttpRequest, project: int | None = None) -> HttpResponse:
-    found = _readable(request, project)
-    rows = _entries(request, found)
+    row = _readable(request, project)
+    rows = _entries(request, row)
     entries = filter_rows(actor_of(request), AuditFilterSet, rows, asked_of(request)).qs
-    name = f"audit-of-project-{found.pk}.csv" if found else "audit.csv"
+    name = f"audit-of-project-{row.pk}.csv" if row else "audit.csv"
     return text_file(name, csv_of_audit(entries[:MOST_EXPORTED]))
 
 

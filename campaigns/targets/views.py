@@ -194,9 +194,9 @@ def probe_new(request: HttpRequest, actor: Actor, endpoint: Endpoint):
     form = ProbeForm(request.POST)
     try:
         if form.is_valid():
-            asked = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
+            values = form.opening() if endpoint.scheme in WEBSOCKET_SCHEMES else form.step()
             follows = form.cleaned_data["redirects"]
-            probe = request_probe(by=actor, endpoint=endpoint, request=asked, redirects=follows)
+            probe = request_probe(by=actor, endpoint=endpoint, request=values, redirects=follows)
             return redirect("probe-detail", probe=probe.pk)
     except InvalidPlan as invalid:
         form.take_errors(invalid.errors)

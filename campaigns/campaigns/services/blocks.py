@@ -223,8 +223,8 @@ def add_blocks(
     if more_s is not None:
         extended.limit_s, extended.until_settled = more_s, False
     queue_blocks(by=by, campaigns=[extended], after=after)
-    told = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
-    audit.note(by, AuditEvent.BLOCKS_ADDED, told, project=campaign.project)
+    label = f"{audit.label_of(campaign)}, {counted(blocks, 'blocks')}"
+    audit.note(by, AuditEvent.BLOCKS_ADDED, label, project=campaign.project)
     notify_viewers(campaign_id=campaign.pk)
 
 

@@ -74,38 +74,38 @@ def initial_of(
         }
     is_edit = "edit" in request.GET
     if again:
-        found = _initial_again(again, grid)
+        values = _initial_again(again, grid)
         if is_edit:
-            found |= {"name": again.campaign.name, "seed": again.campaign.seed}
-        elif values := request.GET.get("values"):
-            found["sweep_values" if again.sweep else "injectors"] = values
+            values |= {"name": again.campaign.name, "seed": again.campaign.seed}
+        elif typed := request.GET.get("values"):
+            values["sweep_values" if again.sweep else "injectors"] = typed
         if only := request.GET.getlist("endpoint"):
-            found["endpoints"] = [each for each in found["endpoints"] if each in only]
+            values["endpoints"] = [each for each in values["endpoints"] if each in only]
     else:
-        found = _initial_new(request, grid)
+        values = _initial_new(request, grid)
     if why_no_reference():
-        return {**found, "reference": False}
+        return {**values, "reference": False}
     if again and (again.reference or is_edit):
-        return {**found, "reference": again.reference}
-    keys = grid.cells.combined(Picks(*(found[name] for name in Picks._fields)))
+        return {**values, "reference": again.reference}
+    keys = grid.cells.combined(Picks(*(values[name] for name in Picks._fields)))
     cells = [
         CampaignCell(plan.version, arm.endpoint, arm.mode)
         for plan, arm in map(grid.cells.get, keys)
     ]
     # Of one pass it would have one run, which tells nothing.
-    in_blocks = found.get("order") or why_in_blocks(cells, None)
+    in_blocks = values.get("order") or why_in_blocks(cells, None)
     has_history = have_history(
         (each.plan_version, each.endpoint, each.connection_mode) for each in cells
     )
-    return {**found, "reference": bool(in_blocks) and has_history}
+    return {**values, "reference": bool(in_blocks) and has_history}
 
 
 def _initial_new(request: HttpRequest, grid: Grid) -> dict[str, Any]:
     """Of no earlier campaign: for a question, a plan, a target, or the preset of a plan."""
-    asked = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
+    numbers = {name: whole(request.GET.get(name, "")) for name in ("plan", "target")}
     preset = asked_proposal(request)
     if preset:
-        picks = proposal(grid, **asked, schemes=preset.schemes)
+        picks = proposal(grid, **numbers, schemes=preset.schemes)
         plan = next((row for row in grid.plans if str(row.version.pk) in picks.plans), None)
         return {
             **picks._asdict(),
@@ -116,11 +116,11 @@ def _initial_new(request: HttpRequest, grid: Grid) -> dict[str, Any]:
             "injectors": ", ".join(map(str, preset.injectors)),
         }
     question = request.GET.get("question", "")
-    picks = proposal(grid, question or "https", **asked)
+    picks = proposal(grid, question or "https", **numbers)
     schemes = {str(arm.endpoint.pk): arm.endpoint.scheme for arm in grid.arms}
     has_pair = {schemes[each] for each in picks.endpoints} == {"http", "https"}
     if not question and not has_pair:
-        picks = proposal(grid, **asked)
+        picks = proposal(grid, **numbers)
     elif not question:
         question = "https"
     if question == "steady":
@@ -143,10 +143,10 @@ def _asked_confirmation(
     """The two sides that the URL asks to run in turn."""
     if "confirm" not in request.GET:
         return None
-    found = confirmation_of(actor, project, request.GET["confirm"])
-    if found is None:
+    confirmation = confirmation_of(actor, project, request.GET["confirm"])
+    if confirmation is None:
         raise Http404
-    return found
+    return confirmation
 
 
 def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:

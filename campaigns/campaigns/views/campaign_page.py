@@ -149,7 +149,7 @@ def _remedies(
         return remedies_context(answer.remedies, worst_test(tests, answer))
     probe = responses.wrong[0].probe
     cells = {(test.plan_version_id, test.endpoint_id): test for test in tests}
-    found = remedies_context(
+    context = remedies_context(
         responses.remedies, cells.get((probe.plan_version_id, probe.endpoint_id))
     )
     if answered := responses.answered:
@@ -158,8 +158,8 @@ def _remedies(
         )
         only = Remedy(f"{and_joined([str(each) for each in answered])} answered.", "", Place.AGAIN)
         url = f"{reverse('campaign-new', args=[campaign.project_id])}?{query}"
-        found["remedies"].append((only, url, "Measure only this"))
-    return found
+        context["remedies"].append((only, url, "Measure only this"))
+    return context
 
 
 def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
@@ -188,9 +188,8 @@ def _tabs(context: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def disturbance(campaign: Campaign, may: Mapping[str, bool]) -> dict[str, Any]:
     """Of the page of a campaign that has not ended: what disturbs its measurements now. Only for
     members, and with names of programs for those who may start it."""
-    found = None if campaign.finished_at else busy_host()
-    told = found if found is None or may["run"] else found.without_names()
-    return {"busy_host": told}
+    busy = None if campaign.finished_at else busy_host()
+    return {"busy_host": busy if busy is None or may["run"] else busy.without_names()}
 
 
 def _drawn(
@@ -341,9 +340,9 @@ def _twin_names(tests: list[TestAnswer]) -> dict[str, str]:
 
 def _differences(overheads: Sequence[OverheadAnswer]) -> list[tuple[OverheadAnswer, list]]:
     """What differs between the arms of each, but for what their names say."""
-    found = [(each, each.like_for_like.get("different", [])) for each in overheads]
-    told = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in found]
-    return [(each, rows) for each, rows in told if rows]
+    every = [(each, each.like_for_like.get("different", [])) for each in overheads]
+    unlike = [(each, [row for row in rows if row[1:] != [*each.names]]) for each, rows in every]
+    return [(each, rows) for each, rows in unlike if rows]
 
 
 def _choice_of(answer: Answer) -> dict[str, Any] | None:
@@ -351,17 +350,17 @@ def _choice_of(answer: Answer) -> dict[str, Any] | None:
     if len(answer.tests) < 2:
         return None
     many_plans = len({test.plan_label for test in answer.tests}) > 1
-    shown = answer.overheads[0] if answer.overheads else None
+    first = answer.overheads[0] if answer.overheads else None
     return {
         "tests": [
             (test.test_id, f"{test.plan_label}, {test.label}" if many_plans else test.label)
             for test in answer.tests
         ],
-        "candidate": shown.candidate_test_id if shown else answer.tests[1].test_id,
-        "baseline": shown.baseline_test_id if shown else answer.tests[0].test_id,
-        "is_chosen": bool(shown and shown.is_chosen),
-        "query": f"?compare={shown.candidate_test_id}&with={shown.baseline_test_id}"
-        if shown and shown.is_chosen
+        "candidate": first.candidate_test_id if first else answer.tests[1].test_id,
+        "baseline": first.baseline_test_id if first else answer.tests[0].test_id,
+        "is_chosen": bool(first and first.is_chosen),
+        "query": f"?compare={first.candidate_test_id}&with={first.baseline_test_id}"
+        if first and first.is_chosen
         else "",
     }
 

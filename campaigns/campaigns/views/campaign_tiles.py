@@ -225,10 +225,10 @@ def _card(
     is_strong = word in {Word.SLOWER, Word.FASTER}
     value, unit, ends = "", "", overhead.word_reason
     if interval and overhead.has_size:
-        found = interval["ratio"], interval["low"], interval["high"]
-        said, ends = "", ends_words(*found)
+        ends_of_ratio = interval["ratio"], interval["low"], interval["high"]
+        said, ends = "", ends_words(*ends_of_ratio)
         if word:
-            said, ends = difference_words(word, *found, at_least=overhead.at_least)
+            said, ends = difference_words(word, *ends_of_ratio, at_least=overhead.at_least)
         if is_strong:
             value, _, unit = said.removeprefix("at least ").rpartition(" ")
         elif word == Word.SAME:
@@ -305,8 +305,8 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
     keys = [column.key for column in test.table.columns]
     pooled = next((row for row in test.table.rows if row.kind == "pooled"), None)
     cells = dict(zip(keys, pooled.cells, strict=True)) if pooled else {}
-    shown = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
-    cell = cells[shown] if _has_value(cells, shown) else None
+    metric = next((key for key in ("p95", "p50", "mean") if _has_value(cells, key)), "mean")
+    cell = cells[metric] if _has_value(cells, metric) else None
     lines = [f"{cells['rate'].text} ok {test.nouns}/s"] if _has_value(cells, "rate") else []
     lines += [
         counted(cells[key].value, nouns)
@@ -317,7 +317,7 @@ def _test_tile(test: TestAnswer) -> dict[str, Any]:
         "title": test.label,
         "note": test.plan_label,
         "value": f"{'~' * cell.weak}{cell.text}" if cell else DASH,
-        "unit": f"ms, {shown}" if cell else "",
+        "unit": f"ms, {metric}" if cell else "",
         "lines": lines or ["no usable run"],
     }
 
@@ -379,9 +379,9 @@ def progress_by_campaign(
     columns = ("campaign", "test", "is_alone", "state", "t0", "ended_at")
     for campaign, test, is_alone, state, *times in rows.values_list(*columns):
         runs[campaign].append(_Run((test, is_alone), state == RunState.DONE, *times))
-    found = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
-    planned = _planned_by_test([test for each in found for test in each.unmeasured])
-    progress = {each.campaign.pk: each.progress(planned) for each in found}
+    standings = [_Standing(each, current.get(each.pk), runs[each.pk]) for each in campaigns]
+    planned = _planned_by_test([test for each in standings for test in each.unmeasured])
+    progress = {each.campaign.pk: each.progress(planned) for each in standings}
     if any(each.n_done < each.n_runs for each in progress.values()) and why_nothing_begins():
         return {pk: replace(each, ends_at=None, begins=False) for pk, each in progress.items()}
     return progress
@@ -457,13 +457,14 @@ def _planned_by_test(keys: Sequence[tuple[int, bool]]) -> _PlannedS:
     pks = {test for test, _ in keys}
     campaigns = Campaign.objects.filter(tests__in=pks).distinct()
     tests = Prefetch("tests", Test.objects.select_related("plan_version"))
-    found = {}
+    planned_s = {}
     for campaign in campaigns.prefetch_related(tests) if pks else ():
         estimates = estimates_of_runs(campaign, campaign.tests.all())
-        found |= {test: each.duration_s for test, each in estimates.items()}
+        planned_s |= {test: each.duration_s for test, each in estimates.items()}
     return {
-        (test, is_alone): min(found[test], ALONE_S) if is_alone and found[test] else found[test]
+        (test, is_alone): min(lasts_s, ALONE_S) if is_alone and lasts_s else lasts_s
         for test, is_alone in keys
+        for lasts_s in [planned_s[test]]
     }
 
 

@@ -89,15 +89,15 @@ def campaign_detail(request: HttpRequest, campaign: int) -> HttpResponse:
     actor, is_again = actor_of(request), is_asked_again(request)
     rows = "" if is_again else rows_of_campaign(campaign)  # dear, and read before what it is of
     rows_with_project = Campaign.objects.select_related("project")
-    found = find(rows_with_project, actor, pk=campaign)
-    if search := Search.objects.select_related("campaign").filter(pk=found.pk).first():
+    row = find(rows_with_project, actor, pk=campaign)
+    if search := Search.objects.select_related("campaign").filter(pk=row.pk).first():
         return _search_page(request, search)
-    chosen, may = _chosen(request, found), rights_in(found.project, actor)
+    chosen, may = _chosen(request, row), rights_in(row.project, actor)
     context = partial(detail_context, campaign, actor, request.GET, chosen, may)
-    if found.finished_at and not is_again:
+    if row.finished_at and not is_again:
         page = ended_campaign(campaign, rows, may, request.GET, context)
-        return kept_page(request, found.project, may, page)
-    version = (*campaign_key(found), *may.values())
+        return kept_page(request, row.project, may, page)
+    version = (*campaign_key(row), *may.values())
     return live_page(request, ("campaign", campaign), TEMPLATE, context, version)
 
 

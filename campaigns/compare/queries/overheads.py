@@ -306,10 +306,10 @@ def overhead_answer(
 ) -> OverheadAnswer:
     """The pair as pages render it. A running campaign gets no verdict before its third repeat.
     `is_crowded`: no factor is a least one."""
-    pair, found = overhead.pair, overhead.judged
+    pair, judged = overhead.pair, overhead.judged
     plan = f"{pair.baseline.plan_label}, " if _have_two_plans(pair) else ""
     named = f"{pair.candidate.plan_label}: {pair.candidate.label}"
-    word = str(found.word or "") if overhead.has_word or is_final else ""
+    word = str(judged.word or "") if overhead.has_word or is_final else ""
     return OverheadAnswer(
         plan_label=pair.candidate.plan_label,
         connection_mode=pair.candidate.test.connection_mode,
@@ -321,27 +321,27 @@ def overhead_answer(
             f"{named} against {plan}{pair.baseline.label}",
             overhead.rows,
             word,
-            found.text,
+            judged.text,
             pair.names,
             in_turns=overhead.turns is not None,
         ),
         forest=forest(overhead.rows, word),
         split=overhead.split([arm.label for arm in pair]),
         word=word,
-        word_reason=found.text,
+        word_reason=judged.text,
         like_for_like=overhead.likeness,
         names=pair.names,
         is_chosen=pair.is_chosen,
         n_usable=pair.n_usable,
-        more=found.more,
-        more_s=found.more_s,
+        more=judged.more,
+        more_s=judged.more_s,
         counted=pair.of_machine,
         is_paired=overhead.is_paired,
         blocker=overhead.blocker,
         confidence=CONFIDENCE if overhead.turns else 0.95,
         narrowing=_narrowing(overhead.turns) if overhead.turns else (),
-        at_least=found.or_more and not is_crowded,
-        has_size=found.has_size,
+        at_least=judged.or_more and not is_crowded,
+        has_size=judged.has_size,
     )
 
 

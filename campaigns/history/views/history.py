@@ -98,13 +98,13 @@ def _capacity_row(
 
 def _capacity_sentence(newest: Mapping[str, Any]) -> Sentence:
     """Of a test that has been in searches only."""
-    capacity, found = newest["capacity"], newest["against"]
+    capacity, difference = newest["capacity"], newest["against"]
     if capacity == DASH:
         return sentence("newest_search_empty", objective=newest["objective"])
     unit = "" if capacity == _NOT_STEADY else " requests/s"
     against = ""
-    if found and found.word:
-        against = f": {found.word}, {found.change_words} against the one before"
+    if difference and difference.word:
+        against = f": {difference.word}, {difference.change_words} against the one before"
     return sentence(
         "newest_search",
         capacity=f"{capacity}{unit}",

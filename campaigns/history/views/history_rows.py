@@ -309,12 +309,12 @@ def with_marks(
     if not rows:
         return []
     first = rows[-1]["point"].at
-    shown = [mark for mark in marks if mark.at >= first and (not before or mark.at < before)]
+    due = [mark for mark in marks if mark.at >= first and (not before or mark.at < before)]
     following = dict(pairwise(marks))
     both = [(row["point"].at, row) for row in rows]
     both += [
         (mark.at, {"mark": mark, "next": following[mark].reference if mark in following else ""})
-        for mark in shown
+        for mark in due
     ]
     return [row for _, row in sorted(both, key=lambda pair: pair[0], reverse=True)]
 

@@ -489,10 +489,12 @@ def decide_held_campaigns() -> int:
         started_at__gt=db_now(-an_hour_s),
         first_requests__result__error__in=CLIENT_KINDS,
     )
-    held = _waiting_campaigns().filter(is_forgotten | is_retried).select_related("created_by")
-    held = held.annotate(is_forgotten=ExpressionWrapper(is_forgotten, BooleanField())).distinct()
+    waiting = _waiting_campaigns().filter(is_forgotten | is_retried).select_related("created_by")
+    waiting = waiting.annotate(
+        is_forgotten=ExpressionWrapper(is_forgotten, BooleanField())
+    ).distinct()
     n_decided = 0
-    for campaign in held:
+    for campaign in waiting:
         if campaign.is_forgotten:
             failure = first_requests_of(campaign).failure
             words = f"Not started. {failure}. Nobody started it within an hour."
