@@ -277,10 +277,7 @@ def trend_of(values_ms: Sequence[float | None]) -> Spark | None:
     step = (TREND_WIDTH - 2 * _EDGE) / (len(values_ms) - 1)
     room = TREND_HEIGHT / 2 - _EDGE
     points = [
-        (
-            round(_EDGE + n * step, 1),
-            round(TREND_HEIGHT / 2 - room * (value - middle) / span, 1),
-        )
+        (round(_EDGE + n * step, 1), round(TREND_HEIGHT / 2 - room * (value - middle) / span, 1))
         for n, value in enumerate(values_ms)
         if value is not None
     ]

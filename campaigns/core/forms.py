@@ -225,12 +225,7 @@ class ProbeForm(RequestFields):
 
 
 TEXT, FORM, MULTIPART, FILE = "text", "form", "multipart", "file"
-KINDS = [
-    (TEXT, "Text"),
-    (FORM, "Form fields"),
-    (MULTIPART, "Fields and files"),
-    (FILE, "File"),
-]
+KINDS = [(TEXT, "Text"), (FORM, "Form fields"), (MULTIPART, "Fields and files"), (FILE, "File")]
 FIELDS = ("body_kind", "body", "kept")
 
 
@@ -287,10 +282,7 @@ def read_body(kind: str, text: str, kept: str, uploads: Iterable[Any]) -> TypedB
         return TypedBody(text, {"body": ""}, fault="Choose the file that is the body.")
     blobs = [blob] if blob else []
     return TypedBody(
-        "",
-        {"body_file": _with_bytes(blob, contents[name])},
-        {name: contents[name]},
-        blobs,
+        "", {"body_file": _with_bytes(blob, contents[name])}, {name: contents[name]}, blobs
     )
 
 

@@ -82,9 +82,7 @@ class HistoryFilterForm(forms.Form):
     until = _range_end("To")
     plan = _of_project()
     arm = forms.ChoiceField(
-        required=False,
-        choices=[("", "Arm: any"), *ARMS.items()],
-        widget=PlainSelect,
+        required=False, choices=[("", "Arm: any"), *ARMS.items()], widget=PlainSelect
     )
     tag = forms.CharField(required=False, widget=forms.TextInput(attrs={"placeholder": "Tag"}))
     metric = forms.ChoiceField(required=False, choices=list(METRICS.items()), widget=PlainSelect)
@@ -133,9 +131,7 @@ class MarkForm(CheckedForm):
     field_of: ClassVar = {"key": None}  # nobody types it
 
     text = text_field(
-        "What happened",
-        text_widget("", placeholder="version 1.4.2 deployed", maxlength=100),
-        None,
+        "What happened", text_widget("", placeholder="version 1.4.2 deployed", maxlength=100), None
     )
     at = forms.DateTimeField(
         label="When",

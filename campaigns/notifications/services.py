@@ -56,13 +56,7 @@ class NewChannel(NamedTuple):
 
 
 def add_channel(
-    *,
-    by: Actor,
-    project: Project | None,
-    kind: str,
-    address: str,
-    label: str,
-    kinds: Sequence[str],
+    *, by: Actor, project: Project | None, kind: str, address: str, label: str, kinds: Sequence[str]
 ) -> NewChannel:
     """A channel of the project, or without one of the person. Raises InvalidFields, Refused."""
     _require(by, project)

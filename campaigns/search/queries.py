@@ -49,14 +49,7 @@ from campaigns.domain.presentation.capacity_words import (
 )
 from campaigns.machines.queries.machine_runs import seconds_of_measurements, told_figure
 from campaigns.machines.queries.target_costs import kept_machines
-from campaigns.models import (
-    Endpoint,
-    PlanVersion,
-    Probe,
-    Run,
-    RunSummary,
-    Search,
-)
+from campaigns.models import Endpoint, PlanVersion, Probe, Run, RunSummary, Search
 from campaigns.runs.queries.runs import with_verdicts
 
 # A target that does not answer for so long after a trial has ended the search.
@@ -122,9 +115,7 @@ def report_of_search(search: Search) -> SearchReport:
     stored = {each["trial"]: each for each in search.answer["trials"]}
     trials = [
         MadeTrial(
-            run,
-            Trial(_rate_of(run), TrialResult(row["result"]), row["reason"]),
-            row["search"],
+            run, Trial(_rate_of(run), TrialResult(row["result"]), row["reason"]), row["search"]
         )
         for run in trial_runs(search)
         if (row := stored.get(run.repeat))

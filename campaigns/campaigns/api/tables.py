@@ -159,10 +159,7 @@ class TestTableSerializer(serializers.Serializer):
     connection_mode = serializers.CharField()
     plan = serializers.CharField(source="plan_label")
     measurement = serializers.ChoiceField(
-        choices=fields.TRUSTS,
-        allow_blank=True,
-        source="trust",
-        help_text="The best of its runs.",
+        choices=fields.TRUSTS, allow_blank=True, source="trust", help_text="The best of its runs."
     )
     target_state = serializers.ChoiceField(
         choices=fields.TARGET_STATES, allow_blank=True, help_text="The worst in any of its runs."

@@ -148,8 +148,7 @@ class PickerFields(CheckedForm):
             for v in (row.version,)
         )
         return self._picker(
-            "plans",
-            (Option(key, name, row.words, key in picks) for key, name, row in named),
+            "plans", (Option(key, name, row.words, key in picks) for key, name, row in named)
         )
 
     @property
@@ -164,8 +163,7 @@ class PickerFields(CheckedForm):
 
         rows = self.grid.recent_targets
         return self._picker(
-            "targets",
-            (Option(str(e.pk), e.name, words(e), str(e.pk) in picks) for e in rows),
+            "targets", (Option(str(e.pk), e.name, words(e), str(e.pk) in picks) for e in rows)
         )
 
     def _picker(self, field: str, options: Iterable[Option]) -> Picker:

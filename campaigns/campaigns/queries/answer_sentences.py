@@ -410,10 +410,6 @@ def _plain_sentence(arms: Sequence[MeasuredTest], is_final: bool) -> Sentence:
                 (f", {took(arm, figures)}, {failed}.", False),
             ]
         text = f"{so_far}{name} takes "
-        return [
-            (text, False),
-            (took(arm, figures), True),
-            (f" at {per_s}, {failed}.", False),
-        ]
+        return [(text, False), (took(arm, figures), True), (f" at {per_s}, {failed}.", False)]
     times = [ArmTime(arm.plan_label, arm.label, us(arm, of), took(arm, of)) for arm, of in pooled]
     return times_sentence(times, is_final=is_final)

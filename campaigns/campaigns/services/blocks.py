@@ -41,13 +41,7 @@ from campaigns.domain.units import counted
 from campaigns.engine.queries.injector_hosts import live_hosts_now
 from campaigns.ladder.queries import ladder_pairs
 from campaigns.live.notify import notify_viewers
-from campaigns.models import (
-    Campaign,
-    Project,
-    Run,
-    Shard,
-    Test,
-)
+from campaigns.models import Campaign, Project, Run, Shard, Test
 from campaigns.operations.models import AuditEvent
 from campaigns.operations.queries import why_never
 from campaigns.operations.services.caps import plan_use, require_room_for_runs
@@ -180,12 +174,7 @@ def _compared(tests: Sequence[Test]) -> list[tuple[int, int]]:
 
 @transaction.atomic
 def add_blocks(
-    *,
-    by: Actor,
-    campaign: Campaign,
-    after: int,
-    blocks: int = 1,
-    more_s: float | None = None,
+    *, by: Actor, campaign: Campaign, after: int, blocks: int = 1, more_s: float | None = None
 ) -> None:
     """Add whole blocks, each with a run of every test; a campaign that was done runs again. They
     count beside the blocks that are there and replace none. `after` is the number of blocks that

@@ -62,12 +62,7 @@ from campaigns.machines.queries.target_costs import perf_counters, target_costs
 from campaigns.models import Campaign, Run, Test, without_references
 from campaigns.probes.queries.first_requests import FirstResponses, first_requests_of
 from campaigns.runs.queries.runs import examples_of, programs_beside
-from campaigns.runs.views.run_page import (
-    errors_section,
-    remedies_context,
-    run_context,
-    worst_test,
-)
+from campaigns.runs.views.run_page import errors_section, remedies_context, run_context, worst_test
 from campaigns.search.queries import SearchReport
 from campaigns.sweep.views import drawn_sweeps
 
@@ -131,11 +126,7 @@ def campaign_context(
         "why_archived": why_archived(campaign, every),
         "reference": reference_sentence(campaign),
         "setup": setup_of(
-            campaign,
-            tests,
-            answer,
-            under_way["first_responses"],
-            shows_queries=actor.share is None,
+            campaign, tests, answer, under_way["first_responses"], shows_queries=actor.share is None
         ),
     }
     return {**context, "tabs": _tabs(context)}

@@ -306,8 +306,7 @@ def sides_of(columns: Sequence[ComparisonSide], *, shows_machines: bool = True) 
         hide_hosts(tests)
     return [
         Side(
-            column,
-            _measured(column, [test for test in tests if _has_test(column, test)], measured),
+            column, _measured(column, [test for test in tests if _has_test(column, test)], measured)
         )
         for column in columns
     ]

@@ -32,14 +32,7 @@ from campaigns.domain.presentation.latency_table import figures_by_key, latency_
 from campaigns.domain.presentation.metrics import METRICS
 from campaigns.domain.presentation.overhead_table import overhead_table
 from campaigns.domain.presentation.plan_words import changed_fields, field_name
-from campaigns.domain.presentation.tables import (
-    Cell,
-    Figure,
-    Row,
-    Table,
-    count_cell,
-    figure_cell,
-)
+from campaigns.domain.presentation.tables import Cell, Figure, Row, Table, count_cell, figure_cell
 from campaigns.domain.units import decimals_for, rate, said_of
 from campaigns.runs.queries.measurements import MeasuredRun
 

@@ -14,14 +14,7 @@ from campaigns.history.exports import csv_of_triage
 from campaigns.history.queries.baselines import entries_of
 from campaigns.history.services import edit_entry, make_baseline, release_baseline
 from campaigns.items.queries.filters import IdFilter, ListFilterSet
-from campaigns.models import (
-    Baseline,
-    Campaign,
-    Project,
-    Test,
-    TriageChange,
-    TriageEntry,
-)
+from campaigns.models import Baseline, Campaign, Project, Test, TriageChange, TriageEntry
 from campaigns.rest import fields
 from campaigns.rest.access import ResourceViewSet, VisibleViewSet, actor_of, answers, describe, find
 from campaigns.rest.parsers import CSV

@@ -246,9 +246,7 @@ class SearchedCapacitySerializer(serializers.Serializer):
         help_text="Passed, below all failed.",
     )
     below_per_s = serializers.FloatField(
-        source="search.report.answer.below",
-        allow_null=True,
-        help_text="The lowest that failed.",
+        source="search.report.answer.below", allow_null=True, help_text="The lowest that failed."
     )
     before = serializers.IntegerField(
         source="before.column.campaign.pk",

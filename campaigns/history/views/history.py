@@ -165,9 +165,7 @@ def history_test(request: HttpRequest, test: int) -> HttpResponse:
         "others": others_than(metric),
         "ends_note": BOTH_ENDS if any(TO in text for row in rows for text in row["ends"]) else "",
         "rows": with_marks(
-            rows,
-            named.marks,
-            before=newest_first[page.start - 2].at if page.start > 1 else None,
+            rows, named.marks, before=newest_first[page.start - 2].at if page.start > 1 else None
         ),
         "columns": 10 + len(others_than(metric)),
         "runs": runs,

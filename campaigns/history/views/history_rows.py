@@ -34,15 +34,7 @@ from campaigns.domain.presentation.history_words import (
     why_not_counted,
 )
 from campaigns.domain.presentation.tables import Figure, column_cells
-from campaigns.domain.units import (
-    DASH,
-    change_size,
-    count,
-    decimals_for,
-    in_ms,
-    number,
-    percent,
-)
+from campaigns.domain.units import DASH, change_size, count, decimals_for, in_ms, number, percent
 from campaigns.history.models import HistoryKey
 from campaigns.history.queries.history import HistorySeries
 from campaigns.models import Run, TimeMark

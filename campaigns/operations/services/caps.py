@@ -10,14 +10,7 @@ from django.db.models.functions import Now
 from campaigns.campaigns.queries.checks import ROW_BYTES
 from campaigns.core import audit
 from campaigns.core.permissions import Actor, require_administrator
-from campaigns.domain.caps import (
-    DAY_S,
-    LOAD_HOURS,
-    PROJECT_CAPS,
-    RATE,
-    STORED_GB,
-    Cap,
-)
+from campaigns.domain.caps import DAY_S, LOAD_HOURS, PROJECT_CAPS, RATE, STORED_GB, Cap
 from campaigns.domain.errors import Refused
 from campaigns.domain.plan.estimates import TestEstimate
 from campaigns.domain.plan.load import peak_rate_per_s
