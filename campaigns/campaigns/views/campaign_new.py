@@ -74,7 +74,14 @@ def initial_of(
         }
     is_edit = "edit" in request.GET
     if again:
-        values = _initial_again(again, grid)
+        values = {
+            **_settings_of(again.campaign),
+            **picks_of(grid, again.ticks)._asdict(),
+            "name": again.name,
+            "injectors": ", ".join(map(str, again.injectors)),
+        }
+        if sweep := again.sweep:
+            values |= {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
         if is_edit:
             values |= {"name": again.campaign.name, "seed": again.campaign.seed}
         elif typed := request.GET.get("values"):
@@ -147,18 +154,6 @@ def _asked_confirmation(
     if confirmation is None:
         raise Http404
     return confirmation
-
-
-def _initial_again(again: Again, grid: Grid) -> dict[str, Any]:
-    values = {
-        **_settings_of(again.campaign),
-        **picks_of(grid, again.ticks)._asdict(),
-        "name": again.name,
-        "injectors": ", ".join(map(str, again.injectors)),
-    }
-    if sweep := again.sweep:
-        values |= {"sweep_field": sweep.field, "sweep_values": text_of_values(sweep.values)}
-    return values
 
 
 def _settings_of(campaign: Campaign) -> dict[str, Any]:

@@ -151,7 +151,11 @@ def compare(
     is_widened = not metric and _worst_share(pair) > _WIDENING_ERROR_SHARE
     is_typical = (is_busy or pair.is_busy or is_widened) and not metric
     sides = [arm.comparable if is_typical else arm.counted for arm in pair]
-    is_paired = _is_paired(campaign, pair, sides)
+    # Both sides have the same blocks, or enough of them for a verdict.
+    ours, theirs = ({each.run.repeat for each in side} for side in sides)
+    has_blocks = ours == theirs or len(ours & theirs) >= MIN_REPEATS
+    in_blocks = campaign.order == Campaign.Order.BLOCKS
+    is_paired = pair.is_of_one_campaign and in_blocks and has_blocks
     figures = _figures(sides, is_paired)
     if is_typical:
         metric = typical_metric(each.figures for side in sides for each in side)
@@ -219,14 +223,6 @@ def _in_turns(campaign: Campaign, turns: TurnsComparison, metric: str) -> Overhe
         row = next((each for each in result.rows if each.metric == metric), judged)
         judged = row.judged(campaign.practical_threshold, blockers=blockers)
     return replace(result, judged=judged, has_word=judged.word is not None)
-
-
-def _is_paired(campaign: Campaign, pair: ArmPair, sides: Sequence[Sequence[MeasuredRun]]) -> bool:
-    """Whether both sides have the same blocks, or enough of them for a verdict."""
-    ours, theirs = ({each.run.repeat for each in side} for side in sides)
-    is_whole = ours == theirs or len(ours & theirs) >= MIN_REPEATS
-    is_in_blocks = campaign.order == Campaign.Order.BLOCKS
-    return pair.is_of_one_campaign and is_in_blocks and is_whole
 
 
 def _spoilt_words(spoilt: Sequence[MeasuredRun]) -> str:
